@@ -1,0 +1,376 @@
+//! LIBSVM and SVMlight text: `label index:value index:value …`, one example a line, indices
+//! ascending; `a,b,c` as the label of multilabel data. `qid:` and comments are skipped.
+
+use crate::collect::{Collector, MOST_COLUMNS};
+use crate::dataset::LabelKind;
+use crate::error::{Refusal, quoted};
+use crate::label_table::LabelTable;
+use crate::number::{NotANumber, parse_prefix};
+use crate::piece::{Cells, Piece, PieceLabels, PieceRows};
+use crate::read::ReadOptions;
+use crate::text::{Head, LineFormat};
+use crate::values::GrowingValues;
+use minorant_linalg::Storage;
+
+/// The reader, as the options set it up.
+#[derive(Debug)]
+pub(crate) struct Libsvm {
+    storage: Storage,
+    zero_based: bool,
+    label_kind: Option<LabelKind>,
+}
+
+impl Libsvm {
+    pub(crate) fn new(options: &ReadOptions) -> Libsvm {
+        Libsvm {
+            storage: options.storage,
+            zero_based: options.zero_based,
+            label_kind: options.label_kind,
+        }
+    }
+}
+
+impl LineFormat for Libsvm {
+    fn head(&mut self, _line: &[u8], _: &mut Collector<'_>) -> Result<Head, Refusal> {
+        Ok(Head::NoneHere)
+    }
+
+    fn head_over(&mut self, _reached_rows: bool) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn rows(&self, text: &[u8]) -> Result<Piece, Refusal> {
+        let mut parser = Parser::new(self, text);
+        while parser.at < text.len() {
+            parser.line().map_err(|why| why.at_line(parser.lines))?;
+            parser.lines += 1;
+        }
+        Ok(parser.finish())
+    }
+}
+
+/// Parses one piece of text; `at` is where it has got to.
+struct Parser<'t> {
+    format: &'t Libsvm,
+    text: &'t [u8],
+    at: usize,
+    lines: u64,
+    lengths: Vec<u32>,
+    columns: Vec<u32>,
+    values: GrowingValues,
+    highest: Option<(u32, u64)>,
+    table: LabelTable,
+    labels: PieceRows,
+    label_set: Vec<f64>,
+}
+
+impl<'t> Parser<'t> {
+    fn new(format: &'t Libsvm, text: &'t [u8]) -> Parser<'t> {
+        // Exact sizes, by counting; but never more than valid text of this length could need.
+        let rows = count(text, b'\n').min(text.len() / 2) + 1;
+        let entries = count(text, b':').min(text.len() / 4) + 1;
+        let labels = if format.label_kind == Some(LabelKind::Multilabel) {
+            PieceRows::Sets { lengths: Vec::with_capacity(rows), items: Vec::new() }
+        } else {
+            PieceRows::Single(Vec::with_capacity(rows))
+        };
+        Parser {
+            format,
+            text,
+            at: 0,
+            lines: 0,
+            lengths: Vec::with_capacity(rows),
+            columns: Vec::with_capacity(entries),
+            values: GrowingValues::with_capacity(format.storage, entries),
+            highest: None,
+            table: LabelTable::default(),
+            labels,
+            label_set: Vec::new(),
+        }
+    }
+
+    fn finish(mut self) -> Piece {
+        self.lengths.shrink_to_fit();
+        self.columns.shrink_to_fit();
+        self.values.shrink();
+        Piece {
+            cells: Cells::Sparse {
+                cols: self.highest.map_or(0, |(column, _)| column as usize + 1),
+                lengths: self.lengths,
+                columns: self.columns,
+                values: self.values,
+            },
+            labels: PieceLabels { table: Some(self.table), rows: self.labels },
+            lines: self.lines,
+            highest: self.highest,
+        }
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    #[inline]
+    fn skip_blanks(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// Whether the line has nothing more to say; if so, goes past its end.
+    #[inline]
+    fn line_is_over(&mut self) -> Result<bool, Refusal> {
+        match self.peek() {
+            None => Ok(true),
+            Some(b'\n') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(b'#') => {
+                while let Some(byte) = self.peek() {
+                    self.at += 1;
+                    match byte {
+                        b'\n' => break,
+                        0 => return Err(Refusal::new("text", "a NUL character in a comment")),
+                        _ => {}
+                    }
+                }
+                Ok(true)
+            }
+            Some(_) => Ok(false),
+        }
+    }
+
+    fn line(&mut self) -> Result<(), Refusal> {
+        let start = self.at;
+        self.skip_blanks();
+        let begins_with_blank = self.at > start;
+        if self.line_is_over()? {
+            return Ok(());
+        }
+        if begins_with_blank && self.format.label_kind == Some(LabelKind::Multilabel) {
+            self.push_labels();
+        } else {
+            self.labels(begins_with_blank)?;
+        }
+        let from = self.columns.len();
+        self.features()?;
+        self.lengths.push((self.columns.len() - from) as u32);
+        Ok(())
+    }
+
+    fn labels(&mut self, begins_with_blank: bool) -> Result<(), Refusal> {
+        let start = self.at;
+        self.label_set.clear();
+        loop {
+            match parse_prefix(&self.text[self.at..]) {
+                Ok((number, length)) => {
+                    self.at += length;
+                    self.label_set.push(number + 0.0);
+                }
+                Err(why) => return Err(self.bad_label(start, why, begins_with_blank)),
+            }
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b' ' | b'\t' | b'\r' | b'\n' | b'#') | None => break,
+                Some(_) => return Err(self.bad_label(start, NotANumber::Form, begins_with_blank)),
+            }
+        }
+        self.push_labels_of(start)
+    }
+
+    #[cold]
+    fn bad_label(&self, start: usize, why: NotANumber, begins_with_blank: bool) -> Refusal {
+        let token = self.token(start);
+        let expected = match why {
+            NotANumber::Overflow => "a finite number as label",
+            NotANumber::Form if begins_with_blank && token.contains(&b':') => {
+                "a label (--labels multilabel reads a line without one as the empty set)"
+            }
+            NotANumber::Form if token.contains(&b':') => "a label before the features",
+            NotANumber::Form => "a number as label",
+        };
+        Refusal::new(expected, quoted(token))
+    }
+
+    fn push_labels_of(&mut self, start: usize) -> Result<(), Refusal> {
+        if let [only] = self.label_set[..]
+            && let PieceRows::Single(ids) = &mut self.labels
+        {
+            ids.push(self.table.insert_number(only));
+            return Ok(());
+        }
+        if matches!(self.format.label_kind, Some(LabelKind::Binary | LabelKind::Multiclass)) {
+            return Err(Refusal::new("one label", quoted(self.token(start))));
+        }
+        self.label_set.sort_unstable_by(f64::total_cmp);
+        if let Some(pair) = self.label_set.windows(2).find(|pair| pair[0] == pair[1]) {
+            let found = format!("{} twice", crate::Label::Number(pair[0]));
+            return Err(Refusal::new("each label once", found));
+        }
+        if let PieceRows::Single(_) = self.labels {
+            let singles = std::mem::replace(&mut self.labels, PieceRows::None);
+            self.labels = singles.into_sets();
+        }
+        self.push_labels();
+        Ok(())
+    }
+
+    /// Appends the current set of labels as a row of sets, and clears it.
+    fn push_labels(&mut self) {
+        if let PieceRows::Sets { lengths, items } = &mut self.labels {
+            lengths.push(self.label_set.len() as u32);
+            items.extend(self.label_set.drain(..).map(|n| self.table.insert_number(n)));
+        }
+    }
+
+    fn features(&mut self) -> Result<(), Refusal> {
+        let mut last: Option<u32> = None;
+        loop {
+            self.skip_blanks();
+            if self.line_is_over()? {
+                break;
+            }
+            let start = self.at;
+            let Some(index) = self.index() else {
+                if self.text[start..].starts_with(b"qid:") && last.is_none() {
+                    self.at = start + self.token(start).len();
+                    continue;
+                }
+                return Err(Refusal::new("index:value", quoted(self.token(start))));
+            };
+            let column = self.column(index, start)?;
+            if let Some(last) = last
+                && column <= last
+            {
+                return Err(self.not_ascending(index, last));
+            }
+            last = Some(column);
+            let value = self.value(start)?;
+            if value != 0.0 {
+                self.columns.push(column);
+                if !self.values.push(value) {
+                    let found = quoted(self.token(start));
+                    return Err(Refusal::new("values within the range of f32", found));
+                }
+            }
+        }
+        if let Some(column) = last
+            && self.highest.is_none_or(|(highest, _)| column > highest)
+        {
+            self.highest = Some((column, self.lines));
+        }
+        Ok(())
+    }
+
+    /// The index before a colon, going past both; indices beyond u64 count as its largest.
+    #[inline]
+    fn index(&mut self) -> Option<u64> {
+        let start = self.at;
+        let mut index: u64 = 0;
+        while let Some(byte @ b'0'..=b'9') = self.peek() {
+            index = index.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
+            self.at += 1;
+        }
+        if self.at == start || self.peek() != Some(b':') {
+            return None;
+        }
+        self.at += 1;
+        Some(index)
+    }
+
+    #[inline]
+    fn column(&self, index: u64, start: usize) -> Result<u32, Refusal> {
+        let column = if self.format.zero_based { Some(index) } else { index.checked_sub(1) };
+        match column {
+            Some(column) if column < MOST_COLUMNS as u64 => Ok(column as u32),
+            None => {
+                let expected = "feature indices from 1 on (--zero-based counts from 0)";
+                Err(Refusal::new(expected, "0"))
+            }
+            Some(_) => {
+                let most = MOST_COLUMNS - usize::from(self.format.zero_based);
+                let expected = format!("a feature index of at most {most}");
+                let token = self.token(start);
+                let digits = token.iter().position(|&b| b == b':').unwrap_or(token.len());
+                Err(Refusal::new(expected, quoted(&token[..digits])))
+            }
+        }
+    }
+
+    #[inline]
+    fn value(&mut self, start: usize) -> Result<f64, Refusal> {
+        match parse_prefix(&self.text[self.at..]) {
+            Ok((value, length)) => {
+                self.at += length;
+                if let Some(b' ' | b'\n' | b'\t' | b'\r' | b'#') | None = self.peek() {
+                    return Ok(value);
+                }
+                Err(Refusal::new("a finite number after the colon", quoted(self.token(start))))
+            }
+            Err(_) => {
+                Err(Refusal::new("a finite number after the colon", quoted(self.token(start))))
+            }
+        }
+    }
+
+    #[cold]
+    fn not_ascending(&self, index: u64, last: u32) -> Refusal {
+        let last = u64::from(last) + u64::from(!self.format.zero_based);
+        let found =
+            if index == last { format!("{index} twice") } else { format!("{index} after {last}") };
+        Refusal::new("feature indices in ascending order", found)
+    }
+
+    /// The text from `start` to the next blank or line end.
+    #[cold]
+    fn token(&self, start: usize) -> &'t [u8] {
+        let rest = &self.text[start..];
+        let end = rest.iter().position(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
+        &rest[..end.unwrap_or(rest.len())]
+    }
+}
+
+/// How often `byte` occurs.
+fn count(text: &[u8], byte: u8) -> usize {
+    // Sums of bytes in short runs stay in vector registers.
+    text.chunks(255)
+        .map(|run| usize::from(run.iter().map(|&b| u8::from(b == byte)).sum::<u8>()))
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Label, LabelKind, LabelRows, ReadOptions, read_bytes};
+
+    #[test]
+    fn one_line_after_the_other() {
+        let text = b"+1 qid:3 1:0.5 3:2 # note\r\n\n# only a note\n-1 2:1e-3\n-1";
+        let data = read_bytes("t", text, &ReadOptions::default()).unwrap();
+        assert_eq!((data.features.rows(), data.features.cols()), (3, 3));
+        assert_eq!(data.labels.classes, [Label::Number(-1.0), Label::Number(1.0)]);
+        assert_eq!(data.labels.rows, LabelRows::Single(vec![1, 0, 0]));
+        assert_eq!(data.features.row(0).collect::<Vec<_>>(), [(0, 0.5), (2, 2.0)]);
+        assert_eq!(data.features.row(1).collect::<Vec<_>>(), [(1, 1e-3)]);
+        assert_eq!(data.features.values().width(), 8);
+    }
+
+    #[test]
+    fn sets_of_labels() {
+        let options =
+            ReadOptions { label_kind: Some(LabelKind::Multilabel), ..ReadOptions::default() };
+        let data = read_bytes("t", b"3,1 1:1\n 2:1\n2 1:1\n   \n", &options).unwrap();
+        let rows = LabelRows::Sets { starts: vec![0, 2, 2, 3], items: vec![0, 2, 1] };
+        assert_eq!(data.labels.rows, rows);
+        let data = read_bytes("t", b"3 1:1\n3,1 1:1\n", &ReadOptions::default()).unwrap();
+        let rows = LabelRows::Sets { starts: vec![0, 1, 3], items: vec![1, 0, 1] };
+        assert_eq!(data.labels.rows, rows);
+    }
+
+    #[test]
+    fn zeros_are_columns_but_not_entries() {
+        let data = read_bytes("t", b"1 1:1\n2 7:0\n", &ReadOptions::default()).unwrap();
+        assert_eq!((data.features.cols(), data.features.entries()), (7, 1));
+    }
+}

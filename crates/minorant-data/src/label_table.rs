@@ -1,0 +1,101 @@
+//! Numbers for labels in the order in which they are first met, for readers that do not know the
+//! classes beforehand. The final order of classes is made at the end, in `collect`.
+
+use crate::dataset::Label;
+use std::collections::HashMap;
+
+/// Labels by number and numbers by label.
+#[derive(Debug, Default)]
+pub(crate) struct LabelTable {
+    numbers: HashMap<u64, u32>,
+    texts: HashMap<Box<str>, u32>,
+    last_number: Option<(u64, u32)>,
+}
+
+impl LabelTable {
+    pub(crate) fn len(&self) -> usize {
+        self.numbers.len() + self.texts.len()
+    }
+
+    /// The number of this label, new or known.
+    pub(crate) fn insert(&mut self, label: &Label) -> u32 {
+        match label {
+            Label::Number(number) => self.insert_number(*number),
+            Label::Text(text) => self.insert_text(text),
+        }
+    }
+
+    pub(crate) fn insert_number(&mut self, number: f64) -> u32 {
+        let bits = bits(number);
+        // Rows of one class often follow each other.
+        if let Some((last, id)) = self.last_number
+            && last == bits
+        {
+            return id;
+        }
+        let next = self.len() as u32;
+        let id = *self.numbers.entry(bits).or_insert(next);
+        self.last_number = Some((bits, id));
+        id
+    }
+
+    pub(crate) fn insert_text(&mut self, text: &str) -> u32 {
+        if let Some(&id) = self.texts.get(text) {
+            return id;
+        }
+        let id = self.len() as u32;
+        self.texts.insert(text.into(), id);
+        id
+    }
+
+    pub(crate) fn get(&self, label: &Label) -> Option<u32> {
+        match label {
+            Label::Number(number) => self.numbers.get(&bits(*number)),
+            Label::Text(text) => self.texts.get(text.as_str()),
+        }
+        .copied()
+    }
+
+    /// All labels with their numbers, in no particular order.
+    pub(crate) fn into_labels(self) -> Vec<(Label, u32)> {
+        let mut all = Vec::with_capacity(self.len());
+        all.extend(self.numbers.into_iter().map(|(b, id)| (Label::Number(f64::from_bits(b)), id)));
+        all.extend(self.texts.into_iter().map(|(t, id)| (Label::Text(t.into()), id)));
+        all
+    }
+
+    /// Takes over the labels of `other`; the result translates its numbers to this table's.
+    pub(crate) fn absorb(&mut self, other: LabelTable) -> Vec<u32> {
+        let mut translation = vec![0; other.len()];
+        // By number, so that labels keep the order in which the file has them.
+        let mut labels = other.into_labels();
+        labels.sort_unstable_by_key(|&(_, id)| id);
+        for (label, id) in labels {
+            translation[id as usize] = self.insert(&label);
+        }
+        translation
+    }
+}
+
+/// Equal numbers have equal bits once both zeros are one.
+fn bits(number: f64) -> u64 {
+    (number + 0.0).to_bits()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_labels_have_equal_numbers() {
+        let mut table = LabelTable::default();
+        assert_eq!(table.insert_number(1.0), 0);
+        assert_eq!(table.insert_number(0.0), 1);
+        assert_eq!(table.insert_number(-0.0), 1);
+        assert_eq!(table.insert_text("a"), 2);
+        assert_eq!(table.insert_number(1.0), 0);
+        let mut whole = LabelTable::default();
+        whole.insert_text("a");
+        assert_eq!(whole.absorb(table), [1, 2, 0]);
+    }
+}

@@ -1,0 +1,24 @@
+//! Data sets and the readers of tabular files: LIBSVM, CSV, NPY, NPZ, ARFF and IDX, plain or
+//! compressed. Every file is treated as hostile: whatever its bytes are, a reader either gives a
+//! data set or one sentence that says what is wrong and where, and asks for memory in proportion
+//! to what it has read. Sequences, models and the command line live elsewhere.
+
+mod collect;
+mod compress;
+mod dataset;
+mod detect;
+mod error;
+mod formats;
+mod label_table;
+mod number;
+mod pairing;
+mod piece;
+mod read;
+mod source;
+mod text;
+mod values;
+
+pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
+pub use detect::Format;
+pub use error::{Place, ReadError};
+pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files};

@@ -1,0 +1,105 @@
+//! A run of consecutive rows as one parser leaves it. Pieces of a file are parsed independently
+//! and joined in order by `collect`.
+
+use crate::label_table::LabelTable;
+use crate::values::GrowingValues;
+
+/// Some consecutive rows with their labels.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) cells: Cells,
+    pub(crate) labels: PieceLabels,
+    /// Lines of text that the piece was read from.
+    pub(crate) lines: u64,
+    /// The highest column that the text names, whatever its value, with its line: sparse rows may
+    /// claim any number of columns, and `text` checks the claim once the whole file is known.
+    pub(crate) highest: Option<(u32, u64)>,
+}
+
+/// The features of a piece.
+#[derive(Debug)]
+pub(crate) enum Cells {
+    /// Every row has a value in each of `cols` columns. Text tables may become sparse later when
+    /// few values differ from 0.
+    Dense { cols: usize, rows: usize, values: GrowingValues, from_text: bool },
+    /// Row `i` has `lengths[i]` entries.
+    Sparse { cols: usize, lengths: Vec<u32>, columns: Vec<u32>, values: GrowingValues },
+}
+
+impl Cells {
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Cells::Dense { rows, .. } => *rows,
+            Cells::Sparse { lengths, .. } => lengths.len(),
+        }
+    }
+
+    pub(crate) fn cols(&self) -> usize {
+        match self {
+            Cells::Dense { cols, .. } | Cells::Sparse { cols, .. } => *cols,
+        }
+    }
+
+    pub(crate) fn entries(&self) -> usize {
+        match self {
+            Cells::Dense { values, .. } | Cells::Sparse { values, .. } => values.len(),
+        }
+    }
+
+    /// The same rows with their non-zero entries only.
+    pub(crate) fn into_sparse(self, storage: minorant_linalg::Storage) -> Cells {
+        let Cells::Dense { cols, rows, values, .. } = self else { return self };
+        let nonzeros = (0..values.len()).filter(|&at| values.get(at) != 0.0).count();
+        let mut lengths = Vec::with_capacity(rows);
+        let mut columns = Vec::with_capacity(nonzeros);
+        let mut kept = GrowingValues::with_capacity(storage, nonzeros);
+        for row in 0..rows {
+            let before = columns.len();
+            for col in 0..cols {
+                let value = values.get(row * cols + col);
+                if value != 0.0 {
+                    columns.push(col as u32);
+                    // It was stored once already, so it fits the storage.
+                    let _ = kept.push(value);
+                }
+            }
+            lengths.push((columns.len() - before) as u32);
+        }
+        Cells::Sparse { cols, lengths, columns, values: kept }
+    }
+}
+
+/// The labels of a piece: numbers into `table`, or into the collector's table where `table` is
+/// not given.
+#[derive(Debug)]
+pub(crate) struct PieceLabels {
+    pub(crate) table: Option<LabelTable>,
+    pub(crate) rows: PieceRows,
+}
+
+/// Label numbers by row, not yet in the final order of classes.
+#[derive(Debug)]
+pub(crate) enum PieceRows {
+    Single(Vec<u32>),
+    Sets { lengths: Vec<u32>, items: Vec<u32> },
+    None,
+}
+
+impl PieceRows {
+    /// Every label number, to be translated.
+    pub(crate) fn items_mut(&mut self) -> &mut [u32] {
+        match self {
+            PieceRows::Single(ids) => ids,
+            PieceRows::Sets { items, .. } => items,
+            PieceRows::None => &mut [],
+        }
+    }
+
+    /// A single label becomes a set of one.
+    pub(crate) fn into_sets(self) -> PieceRows {
+        match self {
+            PieceRows::Single(ids) => PieceRows::Sets { lengths: vec![1; ids.len()], items: ids },
+            other => other,
+        }
+    }
+}

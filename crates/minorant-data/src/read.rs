@@ -1,0 +1,78 @@
+//! The front door: which files to read, how, and in what order.
+
+use crate::collect::{Collector, MOST_COLUMNS};
+use crate::dataset::{Dataset, LabelKind};
+use crate::detect::Format;
+use crate::error::ReadError;
+use crate::pairing;
+use crate::source::Source;
+use minorant_linalg::Storage;
+use std::path::PathBuf;
+
+/// How to read.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// How labels are to be understood; by the labels themselves unless given.
+    pub label_kind: Option<LabelKind>,
+    /// The precision in which values are stored.
+    pub storage: Storage,
+    /// At least this many columns; also allows sparse indices up to this one, however high.
+    pub features: Option<usize>,
+    /// LIBSVM: indices count from 0.
+    pub zero_based: bool,
+    /// CSV: the label column by name or by number (from 1), or `none` where there is none.
+    pub label_column: Option<String>,
+    /// ARFF: the label file, where it is neither among the files nor beside them.
+    pub label_xml: Option<PathBuf>,
+    /// The format of all files; found out file by file unless given.
+    pub format: Option<Format>,
+    /// Labels may be missing, and one class is enough.
+    pub for_prediction: bool,
+}
+
+/// Reads one or several files as one data set, rows in the files' order.
+///
+/// A file of labels (a vector after an NPY or NPZ file, an IDX label file after its images, the
+/// XML after an ARFF file) belongs to the file before it.
+pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<Dataset, ReadError> {
+    let sources: Vec<Source<'_>> = paths.iter().cloned().map(Source::Path).collect();
+    read_sources(&sources, options)
+}
+
+/// Reads a file that is already in memory; `name` stands for it in refusals.
+pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Dataset, ReadError> {
+    read_sources(&[Source::Bytes { name, bytes }], options)
+}
+
+/// Reads several files (name and content) that are already in memory, as [`read`] does.
+pub fn read_bytes_of_files(
+    files: &[(&str, &[u8])],
+    options: &ReadOptions,
+) -> Result<Dataset, ReadError> {
+    let sources: Vec<Source<'_>> =
+        files.iter().map(|&(name, bytes)| Source::Bytes { name, bytes }).collect();
+    read_sources(&sources, options)
+}
+
+fn read_sources(sources: &[Source<'_>], options: &ReadOptions) -> Result<Dataset, ReadError> {
+    let Some(first) = sources.first() else {
+        return Err(ReadError::whole("no files", "at least one data file", "none"));
+    };
+    if let Some(features) = options.features
+        && features > MOST_COLUMNS
+    {
+        let expected = format!("--features of at most {MOST_COLUMNS}");
+        return Err(ReadError::whole(&first.name(), expected, features.to_string()));
+    }
+    let mut collector = Collector::new(options);
+    let mut rest = sources;
+    while !rest.is_empty() {
+        let used = pairing::read_next(rest, &mut collector)?;
+        rest = &rest[used..];
+    }
+    let name = match sources.len() {
+        1 => first.name(),
+        more => format!("{} and {} more", first.name(), more - 1),
+    };
+    collector.finish(&name)
+}

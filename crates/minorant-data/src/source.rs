@@ -1,0 +1,59 @@
+//! Where bytes come from: a file, or bytes in memory under a name. Opening decompresses.
+
+use crate::compress::decompressed;
+use crate::error::ReadError;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+const FILE_BUFFER: usize = 256 * 1024;
+
+/// One input.
+#[derive(Debug, Clone)]
+pub(crate) enum Source<'a> {
+    Path(PathBuf),
+    Bytes { name: &'a str, bytes: &'a [u8] },
+}
+
+impl<'a> Source<'a> {
+    /// The name under which refusals speak of it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Source::Path(path) => path.display().to_string(),
+            Source::Bytes { name, .. } => (*name).to_owned(),
+        }
+    }
+
+    /// The path, for its extension; bytes in memory have one by their name.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Source::Path(path) => path,
+            Source::Bytes { name, .. } => Path::new(name),
+        }
+    }
+
+    /// The decompressed bytes from the beginning on.
+    pub(crate) fn open(&self) -> Result<Box<dyn Read + Send + 'a>, ReadError> {
+        let opened = match self {
+            Source::Bytes { bytes, .. } => decompressed(*bytes),
+            Source::Path(path) => File::open(path)
+                .and_then(|file| {
+                    // Reading a folder fails late and obscurely on some systems.
+                    if file.metadata()?.is_dir() {
+                        return Err(std::io::ErrorKind::IsADirectory.into());
+                    }
+                    Ok(file)
+                })
+                .and_then(|file| decompressed(BufReader::with_capacity(FILE_BUFFER, file))),
+        };
+        opened.map_err(|why| ReadError::io(&self.name(), why))
+    }
+
+    /// The first `limit` decompressed bytes, or fewer where there are no more.
+    pub(crate) fn beginning(&self, limit: u64) -> Result<Vec<u8>, ReadError> {
+        let mut start = Vec::new();
+        let mut input = self.open()?.take(limit);
+        input.read_to_end(&mut start).map_err(|why| ReadError::io(&self.name(), why))?;
+        Ok(start)
+    }
+}

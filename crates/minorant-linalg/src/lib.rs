@@ -1,0 +1,13 @@
+//! Vectors and matrices: slice kernels, sparse and dense design matrices, products with weights and
+//! growable Cholesky factors. The only crate with `unsafe`, SIMD or a linear-algebra dependency.
+//! It knows nothing of losses, bundles or files.
+
+pub mod cholesky;
+pub mod dense;
+pub mod design;
+pub mod matrix;
+pub mod parallel;
+pub mod sum;
+
+pub use design::{Design, PackedWeights};
+pub use matrix::{Matrix, MatrixError, Storage, Values};

@@ -1,0 +1,215 @@
+//! The bundle: planes of the risk by parts, their inner products, and where each came from. It
+//! feeds the master, tells the model's minimiser and bound, drops idle planes, and folds planes
+//! into an aggregate when a memory limit asks for it. It knows no data and no line search.
+
+mod normal;
+mod proof;
+mod state;
+
+pub use proof::{Proof, ProofPoint};
+
+use crate::certificate::DualPoint;
+use crate::master::{Gram, Master};
+use crate::regularizer::L2;
+use crate::risk::Plane;
+use normal::Normal;
+use proof::{Origin, Visit};
+use rayon::prelude::*;
+
+/// What a bundle may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Planes of each part, its aggregate included; at least 3.
+    pub planes: usize,
+    /// Iterations that a plane may stay without weight before it is dropped.
+    pub idle: u32,
+    /// Points that an aggregate may remember for the proof.
+    pub remembered: usize,
+}
+
+/// The minimum of the bundle's model of the objective.
+#[derive(Debug, Clone)]
+pub struct ModelMinimum {
+    /// Its minimiser.
+    pub w: Vec<f64>,
+    /// A lower bound on the objective, valid however well the master was solved.
+    pub bound: f64,
+}
+
+/// A plane in the regularizer's metric.
+#[derive(Debug, Clone)]
+struct Held {
+    normal: Normal,
+    length: f64,
+    offset: f64,
+    part: usize,
+    idle: u32,
+    origin: Origin,
+}
+
+/// Planes, their Gram matrix and the master over them.
+#[derive(Debug, Clone)]
+pub struct Bundle {
+    dim: usize,
+    parts: usize,
+    limits: Limits,
+    planes: Vec<Held>,
+    gram: Gram,
+    master: Master,
+    visits: u64,
+}
+
+impl Bundle {
+    /// An empty bundle for a risk of `parts` parts.
+    pub fn new(dim: usize, parts: usize, limits: Limits) -> Self {
+        Bundle {
+            dim,
+            parts,
+            limits: Limits { planes: limits.planes.max(3), ..limits },
+            planes: Vec::new(),
+            gram: Gram::new(),
+            master: Master::new(parts),
+            visits: 0,
+        }
+    }
+
+    /// Number of planes.
+    pub fn len(&self) -> usize {
+        self.planes.len()
+    }
+
+    /// Whether there are no planes yet.
+    pub fn is_empty(&self) -> bool {
+        self.planes.is_empty()
+    }
+
+    /// Bytes that the planes take.
+    pub fn bytes(&self) -> usize {
+        self.planes.iter().map(|plane| plane.normal.bytes()).sum()
+    }
+
+    /// Adds the planes that touch the risk at `w`, one for each part in order. Room is made first:
+    /// idle planes go, then weight is folded into aggregates where the limit asks for it.
+    pub fn add(&mut self, w: &[f64], planes: Vec<Plane>, regularizer: &L2) {
+        assert_eq!(planes.len(), self.parts);
+        self.make_room();
+        let visit = Visit { id: self.visits, w: w.into() };
+        self.visits += 1;
+        let new: Vec<Plane> = planes.into_iter().map(|p| regularizer.plane_in_metric(p)).collect();
+        // Old planes are read once each: all products with one before the next.
+        let products_with = |old: &Held| new.iter().map(|p| old.normal.dot(&p.normal)).collect();
+        let old: Vec<Vec<f64>> = self.planes.par_iter().map(products_with).collect();
+        for (part, plane) in new.iter().enumerate() {
+            let among = new[..=part].iter();
+            let among = among.map(|other| minorant_linalg::dense::dot(&other.normal, &plane.normal));
+            let row: Vec<f64> = old.iter().map(|products| products[part]).chain(among).collect();
+            self.gram.push(&row);
+            self.master.push(part);
+        }
+        for (part, plane) in new.into_iter().enumerate() {
+            let length = minorant_linalg::dense::norm2(&plane.normal).sqrt();
+            let (normal, offset) = (Normal::store(plane.normal), plane.offset);
+            let origin = Origin::Visit(visit.clone());
+            self.planes.push(Held { normal, length, offset, part, idle: 0, origin });
+        }
+    }
+
+    /// Solves the master to an absolute gap of at most `gap` and returns the model's minimum:
+    /// w = w_reg − (Σ α a) ⊘ (λ θ²).
+    pub fn minimise(&mut self, regularizer: &L2, gap: f64) -> ModelMinimum {
+        let lambda = regularizer.lambda();
+        let offsets: Vec<f64> = self.planes.iter().map(|plane| plane.offset).collect();
+        self.master.solve(&self.gram, &offsets, 1.0 / lambda, gap);
+        let mut dual = DualPoint::new(self.dim);
+        for (plane, &weight) in self.planes.iter_mut().zip(self.master.weights()) {
+            if weight > 0.0 {
+                plane.idle = 0;
+                let add = |sum: &mut [f64]| plane.normal.add_to(weight, sum);
+                dual.add(weight, plane.offset, plane.length, add);
+            } else {
+                plane.idle += 1;
+            }
+        }
+        let u = dual.normal().iter().map(|v| -v / lambda).collect();
+        ModelMinimum { w: regularizer.from_metric(u), bound: dual.bound(lambda) }
+    }
+
+    /// The proof of the bound that the last [`Bundle::minimise`] returned.
+    pub fn proof(&self) -> Option<Proof> {
+        let weights = self.master.weights();
+        let planes = self.planes.iter().zip(weights);
+        Proof::collect(planes.map(|(plane, &weight)| (&plane.origin, plane.part, weight)), self.parts)
+    }
+
+    fn make_room(&mut self) {
+        let idle = self.limits.idle;
+        self.retain(&self.planes.iter().map(|plane| plane.idle <= idle).collect::<Vec<_>>());
+        for part in 0..self.parts {
+            if self.planes.iter().filter(|plane| plane.part == part).count() >= self.limits.planes {
+                self.shrink(part);
+            }
+        }
+    }
+
+    /// Makes room for one more plane of `part`: the planes that have been idle longest go; if
+    /// weight would be lost, the part's weight is first folded into its aggregate (Proposition 1 of
+    /// Do and Artières: the model keeps its minimum).
+    fn shrink(&mut self, part: usize) {
+        let room = self.limits.planes - 1;
+        let mut order: Vec<usize> =
+            (0..self.len()).filter(|&j| self.planes[j].part == part).collect();
+        let excess = order.len() - room;
+        // Longest idle first, the older first among equals; carriers of weight last.
+        order.sort_by_key(|&j| (std::cmp::Reverse(self.planes[j].idle), j));
+        let mut keep = vec![true; self.len()];
+        if self.planes[order[excess - 1]].idle > 0 {
+            order[..excess].iter().for_each(|&j| keep[j] = false);
+        } else {
+            // The new aggregate replaces an older one.
+            let is_aggregate = |j: &usize| !matches!(self.planes[*j].origin, Origin::Visit(_));
+            order.sort_by_key(|j| !is_aggregate(j));
+            order[..=excess].iter().for_each(|&j| keep[j] = false);
+            self.aggregate(part);
+            keep.push(true);
+        }
+        self.retain(&keep);
+    }
+
+    /// Appends the plane Σ α_j plane_j of a part and moves the part's weight to it. Its inner
+    /// products follow from those known.
+    fn aggregate(&mut self, part: usize) {
+        let mut weights = self.master.weights().to_vec();
+        let members: Vec<usize> = (0..self.len())
+            .filter(|&j| self.planes[j].part == part && weights[j] > 0.0)
+            .collect();
+        let mut products = vec![0.0; self.len()];
+        let mut normal = vec![0.0; self.dim];
+        let mut offset = minorant_linalg::sum::Sum::new();
+        for &j in &members {
+            minorant_linalg::dense::axpy(weights[j], self.gram.row(j), &mut products);
+            self.planes[j].normal.add_to(weights[j], &mut normal);
+            offset.add_product(weights[j], self.planes[j].offset);
+        }
+        products.push(minorant_linalg::dense::norm2(&normal));
+        let origins = members.iter().map(|&j| (&self.planes[j].origin, weights[j]));
+        let origin = Origin::combine(origins, self.limits.remembered);
+        members.iter().for_each(|&j| weights[j] = 0.0);
+        weights.push(1.0);
+        self.gram.push(&products);
+        self.master.push(part);
+        self.master.set_weights(&weights);
+        let length = products[self.len()].sqrt();
+        let (normal, offset) = (Normal::store(normal), offset.value());
+        self.planes.push(Held { normal, length, offset, part, idle: 0, origin });
+    }
+
+    fn retain(&mut self, keep: &[bool]) {
+        if keep.iter().all(|keep| *keep) {
+            return;
+        }
+        let mut kept = keep.iter();
+        self.planes.retain(|_| kept.next().copied().unwrap_or(true));
+        self.gram.retain(keep);
+        self.master.retain(keep);
+    }
+}

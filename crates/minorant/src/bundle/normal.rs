@@ -1,0 +1,68 @@
+//! The normal of a plane, stored dense or by its non-zeros, whichever is smaller.
+
+use minorant_linalg::dense;
+
+/// A plane's normal.
+#[derive(Debug, Clone)]
+pub(super) enum Normal {
+    /// All coordinates.
+    Dense(Vec<f64>),
+    /// The coordinates that are not zero.
+    Sparse {
+        /// Their positions, ascending.
+        indices: Vec<u32>,
+        /// Their values.
+        values: Vec<f64>,
+    },
+}
+
+impl Normal {
+    /// Stores a dense vector in the smaller form.
+    pub(super) fn store(vector: Vec<f64>) -> Self {
+        let filled = vector.iter().filter(|x| **x != 0.0).count();
+        // A gather costs several times a streamed load: sparse pays only when it is much smaller.
+        if filled * 4 > vector.len() || vector.len() > u32::MAX as usize {
+            return Normal::Dense(vector);
+        }
+        let entries = vector.iter().enumerate().filter(|(_, x)| **x != 0.0);
+        let (indices, values) = entries.map(|(i, x)| (i as u32, *x)).unzip();
+        Normal::Sparse { indices, values }
+    }
+
+    /// The inner product with a dense vector.
+    pub(super) fn dot(&self, other: &[f64]) -> f64 {
+        match self {
+            Normal::Dense(vector) => dense::dot(vector, other),
+            Normal::Sparse { indices, values } => {
+                indices.iter().zip(values).map(|(&i, x)| x * other[i as usize]).sum()
+            }
+        }
+    }
+
+    /// `to += factor * self`.
+    pub(super) fn add_to(&self, factor: f64, to: &mut [f64]) {
+        match self {
+            Normal::Dense(vector) => dense::axpy(factor, vector, to),
+            Normal::Sparse { indices, values } => {
+                for (&i, x) in indices.iter().zip(values) {
+                    to[i as usize] += factor * x;
+                }
+            }
+        }
+    }
+
+    /// The vector, written out.
+    pub(super) fn expand(&self, dim: usize) -> Vec<f64> {
+        let mut out = vec![0.0; dim];
+        self.add_to(1.0, &mut out);
+        out
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Normal::Dense(vector) => vector.len() * 8,
+            Normal::Sparse { indices, .. } => indices.len() * 12,
+        }
+    }
+}

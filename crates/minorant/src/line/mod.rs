@@ -1,0 +1,49 @@
+//! The objective along a line: what a risk tells of its restriction to w + η p ([`Line`]), and the
+//! one exact search that serves every risk ([`search`]). Slopes and pivots add up over shards and
+//! terms, so a sum of lines is a line.
+
+mod envelope;
+mod pieces;
+mod piecewise;
+pub mod search;
+mod smooth;
+
+pub use envelope::{Envelope, Segment};
+pub use pieces::{Breakpoint, Pieces};
+pub(crate) use piecewise::{LineData, PiecewiseLine};
+pub use search::{Quadratic, minimise};
+pub(crate) use smooth::SmoothLine;
+
+/// The one-sided derivatives of a convex function of η.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slopes {
+    /// The derivative from the left.
+    pub left: f64,
+    /// The derivative from the right.
+    pub right: f64,
+}
+
+/// A breakpoint near the middle of those in an interval, and how many there are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pivot {
+    /// A breakpoint strictly inside the interval.
+    pub at: f64,
+    /// The number of breakpoints strictly inside the interval.
+    pub count: usize,
+}
+
+/// A convex risk restricted to a line, as a function of the step η ≥ 0.
+pub trait Line {
+    /// The risk at η.
+    fn value(&self, eta: f64) -> f64;
+
+    /// The one-sided slopes at η.
+    fn slopes(&mut self, eta: f64) -> Slopes;
+
+    /// A pivot among the breakpoints strictly between `lo` and `hi`, or nothing if there are none.
+    /// Intervals of successive calls are nested.
+    fn pivot(&mut self, lo: f64, hi: f64) -> Option<Pivot>;
+
+    /// Whether the slope is affine between neighbouring breakpoints.
+    fn is_piecewise(&self) -> bool;
+}

@@ -1,0 +1,106 @@
+//! What the weights are worth: gradient, value and gap, always from the inner products themselves,
+//! and the planes that ought to enter. It changes nothing but its own tables.
+
+use minorant_linalg::dense::axpy;
+
+use super::gram::Gram;
+use super::support::Support;
+
+/// The quadratic program: maximise `Σ α_j b_j - (κ/2) αᵀ G α` over weights that sum to 1 in each
+/// part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Problem<'a> {
+    pub(super) gram: &'a Gram,
+    pub(super) offsets: &'a [f64],
+    pub(super) curvature: f64,
+    pub(super) part_of: &'a [usize],
+}
+
+/// A plane outside the support whose derivative is above the mean of its part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) plane: usize,
+    pub(super) violation: f64,
+}
+
+/// The tables of the last pricing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pricing {
+    /// `∇ = b - κ G α`.
+    pub(super) gradient: Vec<f64>,
+    /// `(∇ - its weighted mean over the part) / κ`.
+    pub(super) residual: Vec<f64>,
+    /// The weighted mean of the gradient over each part.
+    mean: Vec<f64>,
+    /// The largest gradient of each part.
+    top: Vec<f64>,
+    /// The best plane outside the support of each part that violates optimality.
+    pub(super) candidates: Vec<Candidate>,
+    best: Vec<Option<Candidate>>,
+    pub(super) value: f64,
+    pub(super) gap: f64,
+    /// A bound on the rounding in `gap`.
+    pub(super) noise: f64,
+}
+
+impl Pricing {
+    /// Prices all planes at the given weights, which are zero outside the support.
+    pub(super) fn update(&mut self, problem: &Problem<'_>, support: &Support, weights: &[f64]) {
+        let &Problem { gram, offsets, curvature, part_of } = problem;
+        let (planes, parts) = (part_of.len(), support.count.len());
+        self.gradient.clear();
+        self.gradient.resize(planes, 0.0);
+        let mut largest: f64 = 0.0;
+        for &k in &support.members {
+            axpy(weights[k], gram.row(k), &mut self.gradient);
+            largest = largest.max(gram.get(k, k));
+        }
+        let mut steepest: f64 = 0.0;
+        for (g, &b) in self.gradient.iter_mut().zip(offsets) {
+            *g = b - curvature * *g;
+            steepest = steepest.max(b.abs());
+        }
+        self.mean.clear();
+        self.mean.resize(parts, 0.0);
+        for &k in &support.members {
+            self.mean[part_of[k]] += weights[k] * self.gradient[k];
+        }
+        self.top.clear();
+        self.top.resize(parts, f64::NEG_INFINITY);
+        self.best.clear();
+        self.best.resize(parts, None);
+        self.residual.clear();
+        for (plane, (&g, &part)) in self.gradient.iter().zip(part_of).enumerate() {
+            let violation = g - self.mean[part];
+            self.residual.push(violation / curvature);
+            if g > self.top[part] {
+                self.top[part] = g;
+            }
+            let beaten = self.best[part].map_or(0.0, |best| best.violation);
+            if violation > beaten && !support.contains(plane) {
+                self.best[part] = Some(Candidate { plane, violation });
+            }
+        }
+        // Summing α_j (top - ∇_j) ≥ 0 loses nothing to cancellation between parts.
+        (self.value, self.gap) = (0.0, 0.0);
+        for &k in &support.members {
+            self.value += 0.5 * weights[k] * (offsets[k] + self.gradient[k]);
+            self.gap += weights[k] * (self.top[part_of[k]] - self.gradient[k]);
+        }
+        self.noise = f64::EPSILON * parts as f64 * (steepest + curvature * largest);
+    }
+
+    /// Collects the planes that violate optimality by more than `tolerance`: the worst of each
+    /// part, or only the worst of all.
+    pub(super) fn collect(&mut self, tolerance: f64, only_the_worst: bool) {
+        self.candidates.clear();
+        let violating = self.best.iter().flatten().filter(|c| c.violation > tolerance);
+        if only_the_worst {
+            let worst =
+                violating.copied().reduce(|a, b| if b.violation > a.violation { b } else { a });
+            self.candidates.extend(worst);
+        } else {
+            self.candidates.extend(violating.copied());
+        }
+    }
+}

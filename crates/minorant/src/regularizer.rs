@@ -1,0 +1,138 @@
+//! The quadratic regularizer Ω(w) = λ/2 ‖θ ∘ (w − w_reg)‖² and its metric. In the coordinates
+//! u = θ ∘ (w − w_reg) it is λ/2 ‖u‖², so bundles, masters and bounds work on u alone; planes are
+//! carried over when they enter the bundle, and minimisers when they leave it.
+
+use crate::line::Quadratic;
+use crate::risk::Plane;
+use minorant_linalg::sum::Sum;
+
+/// λ/2 ‖θ ∘ (w − w_reg)‖².
+#[derive(Debug, Clone, PartialEq)]
+pub struct L2 {
+    lambda: f64,
+    center: Option<Vec<f64>>,
+    weights: Option<Vec<f64>>,
+}
+
+/// What is wrong with a regularizer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RegularizerError {
+    /// λ must be positive and finite.
+    #[error("lambda must be a positive number, not {0}")]
+    Lambda(f64),
+    /// A weight θ must be positive and finite.
+    #[error("the regularization weight of coordinate {0} must be a positive number, not {1}")]
+    Weight(usize, f64),
+    /// Centre or weights of the wrong length, or a centre that is not finite.
+    #[error("the regularization {0} must have one finite number for each of the {1} weights")]
+    Length(&'static str, usize),
+}
+
+impl L2 {
+    /// λ/2 ‖w‖².
+    pub fn new(lambda: f64) -> Result<Self, RegularizerError> {
+        if !(lambda > 0.0 && lambda.is_finite()) {
+            return Err(RegularizerError::Lambda(lambda));
+        }
+        Ok(L2 { lambda, center: None, weights: None })
+    }
+
+    /// The same, centred at `center`.
+    pub fn with_center(mut self, center: Vec<f64>) -> Result<Self, RegularizerError> {
+        if !center.iter().all(|c| c.is_finite()) {
+            return Err(RegularizerError::Length("center", center.len()));
+        }
+        self.center = Some(center);
+        Ok(self)
+    }
+
+    /// The same, with a weight θ for each coordinate.
+    pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self, RegularizerError> {
+        if let Some(at) = weights.iter().position(|t| !(*t > 0.0 && t.is_finite())) {
+            return Err(RegularizerError::Weight(at, weights[at]));
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    /// Checks that centre and weights have `dim` entries.
+    pub fn check(&self, dim: usize) -> Result<(), RegularizerError> {
+        let fits = |v: &Option<Vec<f64>>| v.as_ref().is_none_or(|v| v.len() == dim);
+        if !fits(&self.center) {
+            return Err(RegularizerError::Length("center", dim));
+        }
+        if !fits(&self.weights) {
+            return Err(RegularizerError::Length("weights", dim));
+        }
+        Ok(())
+    }
+
+    /// λ.
+    pub fn lambda(&self) -> f64 {
+        self.lambda
+    }
+
+    /// The minimiser w_reg of the regularizer alone.
+    pub fn center(&self, dim: usize) -> Vec<f64> {
+        self.center.clone().unwrap_or_else(|| vec![0.0; dim])
+    }
+
+    /// The coordinate weights, where they are not all 1.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    fn theta(&self, i: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |weights| weights[i])
+    }
+
+    fn reg(&self, i: usize) -> f64 {
+        self.center.as_ref().map_or(0.0, |center| center[i])
+    }
+
+    /// Ω(w).
+    pub fn value(&self, w: &[f64]) -> f64 {
+        let mut sum = Sum::new();
+        for (i, w) in w.iter().enumerate() {
+            let u = self.theta(i) * (w - self.reg(i));
+            sum.add_product(u, u);
+        }
+        0.5 * self.lambda * sum.value()
+    }
+
+    /// Ω along w + η (to − w), up to a constant.
+    pub fn along(&self, w: &[f64], to: &[f64]) -> Quadratic {
+        let (mut slope, mut curvature) = (Sum::new(), Sum::new());
+        for (i, (w, to)) in w.iter().zip(to).enumerate() {
+            let theta = self.theta(i);
+            let (u, p) = (theta * (w - self.reg(i)), theta * (to - w));
+            slope.add_product(u, p);
+            curvature.add_product(p, p);
+        }
+        Quadratic { slope: self.lambda * slope.value(), curvature: self.lambda * curvature.value() }
+    }
+
+    /// A plane in the coordinates u: normal a ⊘ θ, offset b + a · w_reg.
+    pub fn plane_in_metric(&self, mut plane: Plane) -> Plane {
+        if let Some(center) = &self.center {
+            plane.offset += minorant_linalg::sum::compensated_dot(&plane.normal, center);
+        }
+        if let Some(weights) = &self.weights {
+            for (a, theta) in plane.normal.iter_mut().zip(weights) {
+                *a /= theta;
+            }
+        }
+        plane
+    }
+
+    /// The weights w = w_reg + u ⊘ θ.
+    pub fn from_metric(&self, mut u: Vec<f64>) -> Vec<f64> {
+        if let Some(weights) = &self.weights {
+            u.iter_mut().zip(weights).for_each(|(u, theta)| *u /= theta);
+        }
+        if let Some(center) = &self.center {
+            u.iter_mut().zip(center).for_each(|(u, c)| *u += c);
+        }
+        u
+    }
+}

@@ -1,0 +1,74 @@
+//! The binary hinge loss max(0, 1 − z f) (Eq. 31 of Yu et al.), z = ±1.
+
+use super::loss::{KINK, Loss, Tangent};
+use crate::line::Pieces;
+
+/// The hinge loss of a binary label.
+#[derive(Debug, Clone)]
+pub struct Hinge {
+    signs: Vec<f64>,
+}
+
+impl Hinge {
+    /// `signs[i]` is +1 or −1.
+    pub fn new(signs: Vec<f64>) -> Self {
+        Hinge { signs }
+    }
+}
+
+impl Loss for Hinge {
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn value(&self, example: usize, f: &[f64]) -> f64 {
+        (1.0 - self.signs[example] * f[0]).max(0.0)
+    }
+
+    #[inline]
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        let loss = 1.0 - self.signs[example] * f[0];
+        if loss > 0.0 {
+            c[0] = -self.signs[example];
+            Tangent { value: loss, offset: 1.0 }
+        } else {
+            c[0] = 0.0;
+            Tangent { value: 0.0, offset: 0.0 }
+        }
+    }
+
+    fn is_piecewise(&self) -> bool {
+        true
+    }
+
+    /// Eq. 38: the slope −z d holds while 1 − z f − η z d > 0.
+    #[inline]
+    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        let (loss, rise) = (1.0 - self.signs[example] * f[0], -self.signs[example] * d[0]);
+        let at = -loss / rise;
+        if rise == 0.0 {
+            return;
+        }
+        if rise < 0.0 {
+            if at > pieces.from() {
+                pieces.start(rise, 0.0);
+                pieces.change(at, -rise, 0.0);
+            }
+        } else if at <= pieces.from() {
+            pieces.start(rise, 0.0);
+        } else {
+            pieces.change(at, rise, 0.0);
+        }
+    }
+
+    fn at_kink(&self, example: usize, f: &[f64]) -> bool {
+        (1.0 - self.signs[example] * f[0]).abs() <= KINK
+    }
+
+    fn steepest_tangent(&self, example: usize, _f: &[f64], d: &[f64], c: &mut [f64]) -> Tangent {
+        let active = self.signs[example] * d[0] < 0.0;
+        c[0] = if active { -self.signs[example] } else { 0.0 };
+        Tangent { value: 0.0, offset: f64::from(u8::from(active)) }
+    }
+}

@@ -1,0 +1,306 @@
+//! Risks of linear models: the weighted sum over examples of a loss of K linear outputs. Written
+//! once for all losses: fused passes over fixed chunks of rows, planes by parts, points that
+//! combine along a line, lines, steepest subgradients, single examples. Whatever the number of
+//! threads, the chunks and the order in which they are added up are the same.
+
+use super::{Cancel, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError, Subdifferential};
+use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
+use minorant_linalg::dense::between;
+use minorant_linalg::parallel::{add_in_order, map_chunks, map_chunks_mut, split_evenly};
+use minorant_linalg::{Design, PackedWeights};
+use std::ops::Range;
+
+/// The risk of a linear model on a data set.
+#[derive(Debug)]
+pub struct LinearRisk<'a, L> {
+    design: Design<'a>,
+    loss: L,
+    weights: ExampleWeights,
+    chunks: Vec<Range<usize>>,
+}
+
+/// What one chunk contributes to a plane.
+struct ChunkPlane {
+    normal: Vec<f64>,
+    offset: f64,
+}
+
+impl<'a, L: Loss> LinearRisk<'a, L> {
+    /// The risk of `loss` over the rows of `design`.
+    pub fn new(design: Design<'a>, loss: L, weights: ExampleWeights) -> Self {
+        let chunks = split_evenly(design.rows(), chunk_count(&design));
+        LinearRisk { design, loss, weights, chunks }
+    }
+
+    /// The design that the risk reads.
+    pub fn design(&self) -> Design<'a> {
+        self.design
+    }
+
+    /// The loss of one example.
+    pub fn loss(&self) -> &L {
+        &self.loss
+    }
+
+    /// The weights of the examples.
+    pub fn example_weights(&self) -> &ExampleWeights {
+        &self.weights
+    }
+
+    /// The chunks of each part: a part is a contiguous block of rows, a chunk a piece of it.
+    fn chunks_of_parts(&self, parts: usize) -> (Vec<Range<usize>>, usize) {
+        let each = (self.chunks.len() / parts).max(1);
+        let blocks = split_evenly(self.design.rows(), parts);
+        let split = |block: Range<usize>| {
+            let pieces = split_evenly(block.len(), each);
+            pieces.into_iter().map(move |piece| block.start + piece.start..block.start + piece.end)
+        };
+        (blocks.into_iter().flat_map(split).collect(), each)
+    }
+
+    fn blocks(&self, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let step = self.design.rows_per_block();
+        rows.clone().step_by(step.max(1)).map(move |at| at..(at + step).min(rows.end))
+    }
+
+    /// Weighted loss of the rows of a block, given their outputs.
+    fn block_value(&self, rows: Range<usize>, outputs: &[f64]) -> f64 {
+        let each = outputs.chunks_exact(self.loss.outputs());
+        rows.zip(each).map(|(i, f)| self.weights.of(i) * self.loss.value(i, f)).sum()
+    }
+
+    /// Weighted tangents of the rows of a block: coefficients out; loss and offset added up.
+    fn block_tangents(
+        &self,
+        rows: Range<usize>,
+        outputs: &[f64],
+        coefficients: &mut [f64],
+        sums: &mut [f64; 2],
+    ) {
+        let k = self.loss.outputs();
+        let each = outputs.chunks_exact(k).zip(coefficients.chunks_exact_mut(k));
+        for (i, (f, c)) in rows.zip(each) {
+            let tangent = self.loss.tangent(i, f, c);
+            let weight = self.weights.of(i);
+            for c in c {
+                *c *= weight;
+            }
+            sums[0] += weight * tangent.value;
+            sums[1] += weight * tangent.offset;
+        }
+    }
+
+    /// Adds the chunks of each part up in order.
+    fn reduce(&self, chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
+        let mut planes = Vec::with_capacity(chunks.len() / each);
+        let mut chunks = chunks.into_iter().peekable();
+        while chunks.peek().is_some() {
+            let part: Vec<ChunkPlane> = chunks.by_ref().take(each).collect();
+            let offset = part.iter().map(|chunk| chunk.offset).sum();
+            let normal = add_in_order(part.into_iter().map(|chunk| chunk.normal).collect());
+            planes.push(Plane { normal, offset });
+        }
+        planes
+    }
+
+    fn finish(&self, w: Vec<f64>, outputs: Vec<f64>, sums: &[f64]) -> Result<Point, RiskError> {
+        let value: f64 = sums.iter().sum();
+        if value.is_finite() {
+            Ok(Point { w, outputs, value })
+        } else {
+            Err(RiskError::NotFinite(format!("its value is {value}")))
+        }
+    }
+
+    fn value_of(&self, outputs: &[f64]) -> f64 {
+        let k = self.loss.outputs();
+        let sums = map_chunks(&self.chunks, |_, rows| {
+            self.block_value(rows.clone(), &outputs[rows.start * k..rows.end * k])
+        });
+        sums.iter().sum()
+    }
+}
+
+/// Enough chunks for many threads, but no more gradient buffers than the data is worth. Depends
+/// on the data's shape alone.
+fn chunk_count(design: &Design<'_>) -> usize {
+    const MOST: usize = 64;
+    let by_buffers = design.matrix().entries() / (4 * design.features()).max(1);
+    by_buffers.clamp(4, MOST).min((design.rows() / 32).max(1))
+}
+
+impl<L: Loss> Risk for LinearRisk<'_, L> {
+    fn dim(&self) -> usize {
+        self.design.features() * self.loss.outputs()
+    }
+
+    fn is_convex(&self) -> bool {
+        true
+    }
+
+    fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
+        let k = self.loss.outputs();
+        let packed = PackedWeights::pack(&w, k);
+        let mut outputs = vec![0.0; self.design.rows() * k];
+        let sums = map_chunks_mut(&self.chunks, &mut outputs, k, |_, rows, outputs| {
+            cancel.check()?;
+            let mut sum = 0.0;
+            for block in self.blocks(rows.clone()) {
+                let out = &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
+                self.design.forward(block.clone(), &packed, out);
+                sum += self.block_value(block, out);
+            }
+            Ok(sum)
+        });
+        let sums = sums.into_iter().collect::<Result<Vec<f64>, RiskError>>()?;
+        self.finish(w, outputs, &sums)
+    }
+
+    fn planes(&self, point: &Point, parts: usize, cancel: &Cancel) -> Result<Vec<Plane>, RiskError> {
+        let k = self.loss.outputs();
+        let (chunks, each) = self.chunks_of_parts(parts);
+        let chunk_planes = map_chunks(&chunks, |_, rows| {
+            cancel.check()?;
+            let mut gradient = PackedWeights::zeros(self.design.features(), k);
+            let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
+            let mut sums = [0.0; 2];
+            for block in self.blocks(rows) {
+                let outputs = &point.outputs[block.start * k..block.end * k];
+                let coefficients = &mut coefficients[..block.len() * k];
+                self.block_tangents(block.clone(), outputs, coefficients, &mut sums);
+                self.design.backward(block, coefficients, &mut gradient);
+            }
+            Ok(ChunkPlane { normal: gradient.unpack(), offset: sums[1] })
+        });
+        let chunk_planes = chunk_planes.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
+        Ok(self.reduce(chunk_planes, each))
+    }
+
+    fn at_with_planes(
+        &self,
+        w: Vec<f64>,
+        parts: usize,
+        cancel: &Cancel,
+    ) -> Result<(Point, Vec<Plane>), RiskError> {
+        let k = self.loss.outputs();
+        let packed = PackedWeights::pack(&w, k);
+        let (chunks, each) = self.chunks_of_parts(parts);
+        let mut outputs = vec![0.0; self.design.rows() * k];
+        let results = map_chunks_mut(&chunks, &mut outputs, k, |_, rows, outputs| {
+            cancel.check()?;
+            let mut gradient = PackedWeights::zeros(self.design.features(), k);
+            let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
+            let mut sums = [0.0; 2];
+            for block in self.blocks(rows.clone()) {
+                let out = &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
+                let coefficients = &mut coefficients[..block.len() * k];
+                self.design.forward(block.clone(), &packed, out);
+                self.block_tangents(block.clone(), out, coefficients, &mut sums);
+                self.design.backward(block, coefficients, &mut gradient);
+            }
+            Ok((sums[0], ChunkPlane { normal: gradient.unpack(), offset: sums[1] }))
+        });
+        let results = results.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
+        let (sums, chunk_planes): (Vec<f64>, Vec<ChunkPlane>) = results.into_iter().unzip();
+        drop(packed);
+        let point = self.finish(w, outputs, &sums)?;
+        Ok((point, self.reduce(chunk_planes, each)))
+    }
+
+    fn max_parts(&self) -> usize {
+        self.design.rows()
+    }
+
+    fn lines(&self) -> Option<&dyn Lines> {
+        Some(self)
+    }
+
+    fn subdifferential(&self) -> Option<&dyn Subdifferential> {
+        Some(self)
+    }
+
+    fn examples(&self) -> Option<&dyn Examples> {
+        Some(self)
+    }
+}
+
+impl<L: Loss> Lines for LinearRisk<'_, L> {
+    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Box<dyn Line + 'r> {
+        let direction = to.outputs.iter().zip(&from.outputs).map(|(to, from)| to - from).collect();
+        let data =
+            LineData { loss: &self.loss, weights: &self.weights, start: &from.outputs, direction };
+        if self.loss.is_piecewise() {
+            Box::new(PiecewiseLine::new(data, &self.chunks))
+        } else {
+            Box::new(SmoothLine::new(data, &self.chunks))
+        }
+    }
+
+    fn between(&self, from: &Point, to: &Point, t: f64) -> Point {
+        let outputs = between(&from.outputs, &to.outputs, t);
+        let value = self.value_of(&outputs);
+        Point { w: between(&from.w, &to.w, t), outputs, value }
+    }
+}
+
+impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
+    fn steepest(
+        &self,
+        point: &Point,
+        direction: &[f64],
+        cancel: &Cancel,
+    ) -> Result<Plane, RiskError> {
+        let k = self.loss.outputs();
+        let packed = PackedWeights::pack(direction, k);
+        let chunk_planes = map_chunks(&self.chunks, |_, rows| {
+            cancel.check()?;
+            let mut gradient = PackedWeights::zeros(self.design.features(), k);
+            let (mut c, mut d) = (vec![0.0; k], vec![0.0; k]);
+            let mut offset = 0.0;
+            for i in rows {
+                let f = &point.outputs[i * k..(i + 1) * k];
+                let tangent = if self.loss.at_kink(i, f) {
+                    self.design.forward(i..i + 1, &packed, &mut d);
+                    self.loss.steepest_tangent(i, f, &d, &mut c)
+                } else {
+                    self.loss.tangent(i, f, &mut c)
+                };
+                let weight = self.weights.of(i);
+                c.iter_mut().for_each(|c| *c *= weight);
+                offset += weight * tangent.offset;
+                self.design.backward(i..i + 1, &c, &mut gradient);
+            }
+            Ok(ChunkPlane { normal: gradient.unpack(), offset })
+        });
+        let chunk_planes = chunk_planes.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
+        let each = chunk_planes.len();
+        Ok(self.reduce(chunk_planes, each).remove(0))
+    }
+}
+
+impl<L: Loss> Examples for LinearRisk<'_, L> {
+    fn len(&self) -> usize {
+        self.design.rows()
+    }
+
+    fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64 {
+        let k = self.loss.outputs();
+        let row = self.design.matrix().row(example);
+        let bias = self.design.bias().map(|b| (self.design.matrix().cols(), b));
+        let entries: Vec<(usize, f64)> = row.chain(bias).collect();
+        let (mut f, mut c) = (vec![0.0; k], vec![0.0; k]);
+        for &(j, x) in &entries {
+            for (f, w) in f.iter_mut().zip(&w[j * k..]) {
+                *f += x * w;
+            }
+        }
+        let tangent = self.loss.tangent(example, &f, &mut c);
+        let weight = self.weights.of(example);
+        for &(j, x) in &entries {
+            for (g, c) in gradient[j * k..].iter_mut().zip(&c) {
+                *g += step * weight * c * x;
+            }
+        }
+        weight * tangent.value
+    }
+}

@@ -1,0 +1,39 @@
+//! The binary logistic loss log(1 + exp(−z f)), z = ±1.
+
+use super::loss::{Loss, Tangent};
+
+/// The logistic loss of a binary label.
+#[derive(Debug, Clone)]
+pub struct Logistic {
+    signs: Vec<f64>,
+}
+
+impl Logistic {
+    /// `signs[i]` is +1 or −1.
+    pub fn new(signs: Vec<f64>) -> Self {
+        Logistic { signs }
+    }
+}
+
+impl Loss for Logistic {
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn value(&self, example: usize, f: &[f64]) -> f64 {
+        let margin = self.signs[example] * f[0];
+        (-margin.abs()).exp().ln_1p() + (-margin).max(0.0)
+    }
+
+    #[inline]
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        let margin = self.signs[example] * f[0];
+        let small = (-margin.abs()).exp();
+        let value = small.ln_1p() + (-margin).max(0.0);
+        // σ(−margin), without overflow on either side.
+        let miss = if margin >= 0.0 { small } else { 1.0 } / (1.0 + small);
+        c[0] = -self.signs[example] * miss;
+        Tangent { value, offset: miss.mul_add(margin, value) }
+    }
+}

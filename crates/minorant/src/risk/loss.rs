@@ -1,0 +1,99 @@
+//! What a loss must know: one example's loss as a function of its K linear outputs
+//! f = (w₁·x, …, w_K·x). Passes over the data, threads, parts and line searches are written once,
+//! in `linear.rs`; a new loss is one file that implements [`Loss`].
+
+use crate::line::Pieces;
+
+/// The weight of each example in the risk, already divided by the sum of the example weights.
+#[derive(Debug, Clone)]
+pub enum ExampleWeights {
+    /// All alike.
+    Uniform(f64),
+    /// One for each example.
+    Each(Vec<f64>),
+}
+
+impl ExampleWeights {
+    /// All examples alike: a plain mean.
+    pub fn mean(examples: usize) -> Self {
+        ExampleWeights::Uniform(1.0 / examples as f64)
+    }
+
+    /// `s_i c_i / Σ s`: example weights `s`, and the class weight `c` of each example.
+    pub fn new(example_weights: &[f64], class_weights: &[f64]) -> Self {
+        let total: minorant_linalg::sum::Sum = example_weights.iter().copied().collect();
+        let total = total.value();
+        let each = example_weights.iter().zip(class_weights).map(|(s, c)| s * c / total);
+        ExampleWeights::Each(each.collect())
+    }
+
+    /// The weight of one example.
+    #[inline]
+    pub fn of(&self, example: usize) -> f64 {
+        match self {
+            ExampleWeights::Uniform(weight) => *weight,
+            ExampleWeights::Each(weights) => weights[example],
+        }
+    }
+}
+
+/// A tangent of one example's loss: `loss(f') ≥ offset + c · f'` for every `f'`, with equality at
+/// the `f` where it was asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tangent {
+    /// The loss at `f`.
+    pub value: f64,
+    /// The tangent's constant term.
+    pub offset: f64,
+}
+
+/// A convex loss of one example.
+pub trait Loss: Sync {
+    /// Number of outputs K.
+    fn outputs(&self) -> usize;
+
+    /// The loss at outputs `f`, and the coefficients `c` of a tangent there.
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent;
+
+    /// The loss at outputs `f`.
+    fn value(&self, example: usize, f: &[f64]) -> f64;
+
+    /// Whether the loss is piecewise linear or quadratic, so that [`Loss::pieces`] describes its
+    /// lines exactly; a smooth loss has no pieces.
+    fn is_piecewise(&self) -> bool {
+        false
+    }
+
+    /// The restriction to `f + η d` between `pieces.from()` and `pieces.to()`.
+    fn pieces(&self, _example: usize, _f: &[f64], _d: &[f64], _pieces: &mut Pieces<'_>) {}
+
+    /// Whether `f` lies at a kink, within rounding.
+    fn at_kink(&self, _example: usize, _f: &[f64]) -> bool {
+        false
+    }
+
+    /// At a kink: the tangent whose coefficients have the largest inner product with `d`.
+    fn steepest_tangent(&self, example: usize, f: &[f64], _d: &[f64], c: &mut [f64]) -> Tangent {
+        self.tangent(example, f, c)
+    }
+}
+
+/// How near to a kink counts as on it, relative to the numbers compared.
+pub(crate) const KINK: f64 = 1e-12;
+
+/// For losses that are the maximum over z of `margin_z + f_z`, minus a term without z: whether
+/// the two largest lie within rounding of each other, and which of those nearly largest rises
+/// fastest along `d`.
+pub(crate) fn steepest_maximum(scores: impl Iterator<Item = (usize, f64)> + Clone, d: &[f64]) -> (usize, bool) {
+    let top = scores.clone().fold(f64::NEG_INFINITY, |top, (_, s)| top.max(s));
+    let near = KINK * (1.0 + top.abs());
+    let mut steepest: Option<usize> = None;
+    let mut count = 0;
+    for (z, _) in scores.filter(|&(_, s)| s >= top - near) {
+        count += 1;
+        if steepest.is_none_or(|best| d[z] > d[best]) {
+            steepest = Some(z);
+        }
+    }
+    (steepest.unwrap_or(0), count > 1)
+}

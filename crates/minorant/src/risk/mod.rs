@@ -1,0 +1,155 @@
+//! The seam between models and methods: what a solver may ask of a risk. A risk evaluates points,
+//! gives planes there, and offers more where it can (parts, lines, subdifferential, examples).
+//! Solvers know risks only through these traits; data and losses stay behind them.
+
+pub mod hinge;
+mod linear;
+pub mod logistic;
+pub mod loss;
+pub mod multiclass_hinge;
+pub mod multilabel_hinge;
+pub mod softmax;
+pub mod squared_hinge;
+
+pub use linear::LinearRisk;
+pub use loss::{ExampleWeights, Loss};
+
+use crate::line::Line;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A flag that asks running work to stop; polled once per chunk of rows.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// A token that nobody has cancelled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the work to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked the work to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// An error if somebody asked the work to stop.
+    pub fn check(&self) -> Result<(), RiskError> {
+        if self.is_cancelled() { Err(RiskError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// Why an evaluation gave no result.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RiskError {
+    /// The work was cancelled.
+    #[error("the evaluation was cancelled")]
+    Cancelled,
+    /// The risk's value or slope is NaN or infinite.
+    #[error("the risk is not finite: {0}")]
+    NotFinite(String),
+}
+
+/// An evaluated point: the weights, what the risk cached there, and its value.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// The weights.
+    pub w: Vec<f64>,
+    /// Quantities linear in the weights that the risk keeps (margins, scores); may be empty.
+    pub outputs: Vec<f64>,
+    /// The risk at `w`.
+    pub value: f64,
+}
+
+/// A plane below a convex risk: `risk(v) ≥ normal · v + offset` for every `v`.
+#[derive(Debug, Clone)]
+pub struct Plane {
+    /// The normal, a subgradient where the plane touches.
+    pub normal: Vec<f64>,
+    /// The offset, computed without cancellation where the loss allows it.
+    pub offset: f64,
+}
+
+/// The data term of the objective.
+pub trait Risk: Sync {
+    /// Number of weights.
+    fn dim(&self) -> usize;
+
+    /// Whether the risk is convex (a global bound exists only then).
+    fn is_convex(&self) -> bool;
+
+    /// The point at `w`: one forward product over all rows.
+    fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError>;
+
+    /// One plane for each of `parts` contiguous blocks, touching at `point`: one backward product
+    /// at outputs already known. Their sum touches the risk. `parts` is at most [`Risk::max_parts`].
+    fn planes(&self, point: &Point, parts: usize, cancel: &Cancel) -> Result<Vec<Plane>, RiskError>;
+
+    /// Point and planes together, in one pass over the data where the risk can.
+    fn at_with_planes(
+        &self,
+        w: Vec<f64>,
+        parts: usize,
+        cancel: &Cancel,
+    ) -> Result<(Point, Vec<Plane>), RiskError> {
+        let point = self.at(w, cancel)?;
+        let planes = self.planes(&point, parts, cancel)?;
+        Ok((point, planes))
+    }
+
+    /// Into how many partial risks the risk can be split; 1 where it cannot.
+    fn max_parts(&self) -> usize {
+        1
+    }
+
+    /// The risk restricted to lines, where it offers that.
+    fn lines(&self) -> Option<&dyn Lines> {
+        None
+    }
+
+    /// The steepest subgradients, where the risk offers them.
+    fn subdifferential(&self) -> Option<&dyn Subdifferential> {
+        None
+    }
+
+    /// One example at a time, where the risk has examples.
+    fn examples(&self) -> Option<&dyn Examples> {
+        None
+    }
+}
+
+/// A risk whose restriction to a line costs no pass over the data.
+pub trait Lines {
+    /// The restriction to `from + η (to − from)`; both points belong to this risk.
+    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Box<dyn Line + 'r>;
+
+    /// The point at `from + t (to − from)`, in time proportional to the examples.
+    fn between(&self, from: &Point, to: &Point, t: f64) -> Point;
+}
+
+/// A risk that knows its whole subdifferential.
+pub trait Subdifferential {
+    /// The subgradient at `point` that maximises the inner product with `direction`. Only the rows
+    /// at kinks are read.
+    fn steepest(&self, point: &Point, direction: &[f64], cancel: &Cancel) -> Result<Plane, RiskError>;
+}
+
+/// A risk that is a weighted sum over examples.
+pub trait Examples {
+    /// Number of examples.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds `step` times a subgradient of the example's share of the risk at `w` to `gradient`,
+    /// and returns that share's value.
+    fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64;
+}

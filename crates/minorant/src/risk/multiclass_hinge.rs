@@ -1,0 +1,95 @@
+//! The joint multiclass hinge loss max_z [Δ(z, z_i) + f_z − f_{z_i}] (Eq. 42 of Yu et al.);
+//! with Δ = 1 off the diagonal it is Crammer and Singer's.
+
+use super::loss::{Loss, Tangent, steepest_maximum};
+use crate::line::Pieces;
+
+/// The multiclass hinge loss of a class label.
+#[derive(Debug, Clone)]
+pub struct MulticlassHinge {
+    classes: usize,
+    labels: Vec<u32>,
+    /// Δ(z, z_i) at `[z_i * classes + z]`; zero on the diagonal.
+    margins: Vec<f64>,
+}
+
+/// Δ = 1 for every pair of different classes.
+pub fn uniform_margins(classes: usize) -> Vec<f64> {
+    (0..classes * classes).map(|at| f64::from(u8::from(at / classes != at % classes))).collect()
+}
+
+impl MulticlassHinge {
+    /// `labels[i]` is below `classes`; `margins[truth * classes + z]` is Δ(z, truth).
+    pub fn new(classes: usize, labels: Vec<u32>, margins: Vec<f64>) -> Self {
+        MulticlassHinge { classes, labels, margins }
+    }
+
+    fn margins(&self, label: usize) -> &[f64] {
+        &self.margins[label * self.classes..(label + 1) * self.classes]
+    }
+
+    /// The class of the largest loss; ties go to the first.
+    fn worst(&self, label: usize, f: &[f64]) -> usize {
+        let margins = self.margins(label);
+        let mut worst = 0;
+        let mut top = margins[0] + f[0];
+        for z in 1..self.classes {
+            let score = margins[z] + f[z];
+            if score > top {
+                (worst, top) = (z, score);
+            }
+        }
+        worst
+    }
+
+    fn tangent_of(&self, label: usize, worst: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        c.fill(0.0);
+        let offset = self.margins(label)[worst];
+        let value = (offset + (f[worst] - f[label])).max(0.0);
+        if worst != label {
+            c[worst] = 1.0;
+            c[label] = -1.0;
+        }
+        Tangent { value, offset }
+    }
+}
+
+impl Loss for MulticlassHinge {
+    fn outputs(&self) -> usize {
+        self.classes
+    }
+
+    fn value(&self, example: usize, f: &[f64]) -> f64 {
+        let label = self.labels[example] as usize;
+        let worst = self.worst(label, f);
+        (self.margins(label)[worst] + (f[worst] - f[label])).max(0.0)
+    }
+
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        let label = self.labels[example] as usize;
+        self.tangent_of(label, self.worst(label, f), f, c)
+    }
+
+    fn is_piecewise(&self) -> bool {
+        true
+    }
+
+    /// Eq. 48: one line for each class.
+    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        let label = self.labels[example] as usize;
+        let margins = self.margins(label);
+        let line = |z: usize| (margins[z] + (f[z] - f[label]), d[z] - d[label]);
+        pieces.maximum((0..self.classes).map(line));
+    }
+
+    fn at_kink(&self, example: usize, f: &[f64]) -> bool {
+        let margins = self.margins(self.labels[example] as usize);
+        steepest_maximum(margins.iter().zip(f).map(|(m, f)| m + f).enumerate(), f).1
+    }
+
+    fn steepest_tangent(&self, example: usize, f: &[f64], d: &[f64], c: &mut [f64]) -> Tangent {
+        let label = self.labels[example] as usize;
+        let scores = self.margins(label).iter().zip(f).map(|(m, f)| m + f).enumerate();
+        self.tangent_of(label, steepest_maximum(scores, d).0, f, c)
+    }
+}

@@ -1,0 +1,185 @@
+//! The multilabel hinge loss: the worst pair of a label z of the example and a label z' that it
+//! does not have, max(0, Δ(z', z) + f_{z'} − f_z) (Eqs. 54 and 55 of Yu et al.). With a uniform
+//! margin the two maxima come apart, and the line has at most |Z| pieces. An example with no label
+//! or with all of them has loss 0.
+
+use super::loss::{KINK, Loss, Tangent};
+use crate::line::{Envelope, Pieces};
+
+/// The multilabel hinge loss of label sets.
+#[derive(Debug, Clone)]
+pub struct MultilabelHinge {
+    classes: usize,
+    /// `member[i * classes + z]`: whether example i has label z.
+    member: Vec<bool>,
+    /// Δ(z', z) at `[z * classes + z']`, or nothing for the uniform margin 1.
+    margins: Option<Vec<f64>>,
+}
+
+impl MultilabelHinge {
+    /// `member[i * classes + z]` says whether example i has label z; `margins[z * classes + z']`
+    /// is Δ(z', z), the uniform margin 1 if not given.
+    pub fn new(classes: usize, member: Vec<bool>, margins: Option<Vec<f64>>) -> Self {
+        MultilabelHinge { classes, member, margins }
+    }
+
+    fn sets(&self, example: usize) -> (impl Iterator<Item = usize> + Clone + '_, impl Iterator<Item = usize> + Clone + '_) {
+        let member = &self.member[example * self.classes..(example + 1) * self.classes];
+        let has = (0..self.classes).filter(move |&z| member[z]);
+        let lacks = (0..self.classes).filter(move |&z| !member[z]);
+        (has, lacks)
+    }
+
+    fn margin(&self, has: usize, lacks: usize) -> f64 {
+        self.margins.as_ref().map_or(1.0, |margins| margins[has * self.classes + lacks])
+    }
+
+    /// The worst pair (z, z'), first in order where several are equally bad; among those within
+    /// rounding of the worst the one that rises fastest along `d`, if given.
+    fn worst_pair(&self, example: usize, f: &[f64], d: Option<&[f64]>) -> Option<(usize, usize)> {
+        let (has, lacks) = self.sets(example);
+        if d.is_none() && self.margins.is_none() {
+            let low = has.reduce(|best, z| if f[z] < f[best] { z } else { best })?;
+            let high = lacks.reduce(|best, z| if f[z] > f[best] { z } else { best })?;
+            return Some((low, high));
+        }
+        let pairs = has.flat_map(|z| lacks.clone().map(move |other| (z, other)));
+        let loss = |(z, other): (usize, usize)| self.margin(z, other) + (f[other] - f[z]);
+        let worst = pairs.clone().reduce(|best, pair| if loss(pair) > loss(best) { pair } else { best })?;
+        let Some(d) = d else { return Some(worst) };
+        let near = loss(worst) - KINK * (1.0 + loss(worst).abs());
+        let rise = |(z, other): (usize, usize)| d[other] - d[z];
+        pairs
+            .filter(|&pair| loss(pair) >= near)
+            .reduce(|best, pair| if rise(pair) > rise(best) { pair } else { best })
+    }
+
+    fn tangent_of(&self, pair: Option<(usize, usize)>, f: &[f64], c: &mut [f64]) -> Tangent {
+        c.fill(0.0);
+        let Some((z, other)) = pair else { return Tangent { value: 0.0, offset: 0.0 } };
+        let offset = self.margin(z, other);
+        let value = offset + (f[other] - f[z]);
+        if value <= 0.0 {
+            return Tangent { value: 0.0, offset: 0.0 };
+        }
+        c[other] = 1.0;
+        c[z] = -1.0;
+        Tangent { value, offset }
+    }
+
+    /// 1 + max_{z'} − min_z along the line as the sum of two envelopes, cut off at zero.
+    fn uniform_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        let (has, lacks) = self.sets(example);
+        let (from, to) = (pieces.from(), pieces.to());
+        let mut low = Envelope::default();
+        low.segment(has.map(|z| (-f[z], -d[z])), from, to);
+        let mut high = pieces.take_envelope();
+        high.segment(lacks.map(|z| (f[z], d[z])), from, to);
+        cut_at_zero(1.0, low.segments(), high.segments(), pieces);
+        pieces.return_envelope(high);
+    }
+}
+
+/// The pieces of max(0, constant + A(η) + B(η)) where A and B are given by their segments.
+fn cut_at_zero(
+    constant: f64,
+    a: &[crate::line::Segment],
+    b: &[crate::line::Segment],
+    pieces: &mut Pieces<'_>,
+) {
+    let (Some(mut top_a), Some(mut top_b)) = (a.first(), b.first()) else { return };
+    let (mut next_a, mut next_b) = (1, 1);
+    let start = pieces.from();
+    let mut at = start;
+    let mut before = 0.0;
+    let mut first = true;
+    loop {
+        let slope = top_a.slope + top_b.slope;
+        let height = constant + (top_a.height + top_b.height);
+        let value = slope.mul_add(at - start, height);
+        let positive = value > 0.0 || (value == 0.0 && slope > 0.0);
+        let now = if positive { slope } else { 0.0 };
+        if first {
+            pieces.start(now, 0.0);
+        } else if now != before {
+            pieces.change(at, now - before, 0.0);
+        }
+        (before, first) = (now, false);
+        let end_a = a.get(next_a).map_or(f64::INFINITY, |s| s.from);
+        let end_b = b.get(next_b).map_or(f64::INFINITY, |s| s.from);
+        let end = end_a.min(end_b);
+        // Inside this stretch the sum may cross zero once, up or down.
+        let zero = start - height / slope;
+        if slope != 0.0 && zero > at && zero < end && positive == (slope < 0.0) {
+            let after = if positive { 0.0 } else { slope };
+            pieces.change(zero, after - before, 0.0);
+            before = after;
+        }
+        if end == f64::INFINITY {
+            return;
+        }
+        if end_a <= end {
+            top_a = &a[next_a];
+            next_a += 1;
+        }
+        if end_b <= end {
+            top_b = &b[next_b];
+            next_b += 1;
+        }
+        at = end;
+    }
+}
+
+impl Loss for MultilabelHinge {
+    fn outputs(&self) -> usize {
+        self.classes
+    }
+
+    fn value(&self, example: usize, f: &[f64]) -> f64 {
+        self.worst_pair(example, f, None)
+            .map_or(0.0, |(z, other)| (self.margin(z, other) + (f[other] - f[z])).max(0.0))
+    }
+
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        self.tangent_of(self.worst_pair(example, f, None), f, c)
+    }
+
+    fn is_piecewise(&self) -> bool {
+        true
+    }
+
+    /// Eq. 57, in its decoupled form where the margin is uniform.
+    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        if self.margins.is_none() {
+            return self.uniform_pieces(example, f, d, pieces);
+        }
+        let (has, lacks) = self.sets(example);
+        let pairs = has.flat_map(|z| {
+            let line = move |other| (self.margin(z, other) + (f[other] - f[z]), d[other] - d[z]);
+            lacks.clone().map(line)
+        });
+        pieces.maximum(pairs.chain(std::iter::once((0.0, 0.0))));
+    }
+
+    fn at_kink(&self, example: usize, f: &[f64]) -> bool {
+        let (has, lacks) = self.sets(example);
+        let losses = has.flat_map(|z| lacks.clone().map(move |o| self.margin(z, o) + (f[o] - f[z])));
+        let top = losses.clone().fold(0.0, f64::max);
+        let near = top - KINK * (1.0 + top);
+        losses.filter(|&loss| loss >= near).count() + usize::from(near <= 0.0) > 1
+    }
+
+    fn steepest_tangent(&self, example: usize, f: &[f64], d: &[f64], c: &mut [f64]) -> Tangent {
+        let pair = self.worst_pair(example, f, Some(d)).filter(|&(z, other)| {
+            let loss = self.margin(z, other) + (f[other] - f[z]);
+            loss > KINK || (loss > -KINK && d[other] > d[z])
+        });
+        let mut tangent = self.tangent_of(pair, f, c);
+        if let Some((z, other)) = pair {
+            // On the kink at zero `tangent_of` would take the flat side.
+            (c[other], c[z]) = (1.0, -1.0);
+            tangent.offset = self.margin(z, other);
+        }
+        tangent
+    }
+}

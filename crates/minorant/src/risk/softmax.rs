@@ -1,0 +1,49 @@
+//! The multiclass logistic loss log Σ_z exp(f_z) − f_{z_i}.
+
+use super::loss::{Loss, Tangent};
+
+/// The softmax loss of a class label.
+#[derive(Debug, Clone)]
+pub struct Softmax {
+    classes: usize,
+    labels: Vec<u32>,
+}
+
+impl Softmax {
+    /// `labels[i]` is below `classes`.
+    pub fn new(classes: usize, labels: Vec<u32>) -> Self {
+        Softmax { classes, labels }
+    }
+}
+
+impl Loss for Softmax {
+    fn outputs(&self) -> usize {
+        self.classes
+    }
+
+    fn value(&self, example: usize, f: &[f64]) -> f64 {
+        let top = f.iter().fold(f64::NEG_INFINITY, |top, &f| top.max(f));
+        let sum: f64 = f.iter().map(|f| (f - top).exp()).sum();
+        sum.ln() + (top - f[self.labels[example] as usize])
+    }
+
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        let label = self.labels[example] as usize;
+        let top = f.iter().fold(f64::NEG_INFINITY, |top, &f| top.max(f));
+        let mut sum = 0.0;
+        for (c, f) in c.iter_mut().zip(f) {
+            *c = (f - top).exp();
+            sum += *c;
+        }
+        let value = sum.ln() + (top - f[label]);
+        // Σ_z p_z (f_z − f_label): taking differences first keeps the offset exact under a common
+        // shift of all outputs.
+        let mut mean = 0.0;
+        for (c, g) in c.iter_mut().zip(f) {
+            *c /= sum;
+            mean += *c * (g - f[label]);
+        }
+        c[label] -= 1.0;
+        Tangent { value, offset: value - mean }
+    }
+}

@@ -1,0 +1,20 @@
+//! `auto`: picks a method by what the risk offers and by sizes, never by the clock.
+
+use super::Method;
+use crate::risk::Risk;
+
+/// Plane models where nobody says otherwise.
+pub const DEFAULT_PARTS: usize = 16;
+/// From this many weights on, extra plane models cost more memory than they save passes.
+pub const MANY_WEIGHTS: usize = 10_000;
+
+impl Method {
+    /// The method that `auto` stands for on this risk.
+    pub(super) fn pick(risk: &dyn Risk) -> Method {
+        match risk.lines() {
+            Some(_) if risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => Method::LsPBmrm,
+            Some(_) => Method::LsBmrm,
+            None => Method::Bmrm,
+        }
+    }
+}

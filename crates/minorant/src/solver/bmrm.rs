@@ -1,0 +1,78 @@
+//! `bmrm` and `lm-bmrm`: the convex regularized bundle method (Algorithm 2 of Do and Artières;
+//! Algorithm 1 of Uříčář and Franc), and with a limit on the planes its limited-memory form
+//! (Algorithm 3 of Do and Artières, where the bundle keeps the aggregate plane).
+//!
+//! Departure from Algorithm 3: weight is folded into the aggregate only when a plane that carries
+//! weight has to go; until then the model is that of Algorithm 2.
+
+use super::{Halt, Run, Solver, Step, load_point, save_point};
+use crate::archive::{Archive, ArchiveError};
+use crate::bundle::{Bundle, Limits};
+use crate::risk::Point;
+
+/// The bundle method without line search.
+#[derive(Debug)]
+pub struct Bmrm {
+    dim: usize,
+    limits: Limits,
+    bundle: Bundle,
+    best: Option<Point>,
+}
+
+impl Bmrm {
+    /// A run on a problem with `dim` weights.
+    pub fn new(dim: usize, limits: Limits) -> Self {
+        Bmrm { dim, limits, bundle: Bundle::new(dim, 1, limits), best: None }
+    }
+
+    /// Evaluates the objective and adds the plane at `w`.
+    fn visit(&mut self, run: &mut Run<'_>, w: Vec<f64>, kind: &'static str) -> Result<Step, Halt> {
+        let (point, planes) = run.evaluate_with_planes(w, 1)?;
+        let objective = run.problem.objective(&point);
+        let regularizer = run.problem.regularizer;
+        run.master(|| self.bundle.add(&point.w, planes, regularizer));
+        let best = self.best.as_ref().map_or(f64::INFINITY, |best| run.problem.objective(best));
+        let kind = if objective < best { kind } else { "null" };
+        if objective < best {
+            self.best = Some(point);
+            run.offer_objective(objective);
+        }
+        Ok(Step { kind, objective, length: None })
+    }
+}
+
+impl Solver for Bmrm {
+    fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        self.visit(run, run.problem.regularizer.center(self.dim), "start")
+    }
+
+    fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        // w_t := argmin of λ/2‖w‖² + max_j plane_j(w), by its dual (Eq. 8 of Do and Artières).
+        let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
+        let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
+        run.offer_bound(minimum.bound, || self.bundle.proof());
+        run.check_gap()?;
+        self.visit(run, minimum.w, "descent")
+    }
+
+    fn best(&self) -> Option<&Point> {
+        self.best.as_ref()
+    }
+
+    fn planes(&self) -> usize {
+        self.bundle.len()
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        self.bundle.save(archive);
+        if let Some(best) = &self.best {
+            save_point("best", best, archive);
+        }
+    }
+
+    fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
+        self.bundle = Bundle::load(self.dim, 1, self.limits, archive)?;
+        self.best = Some(load_point("best", self.dim, archive)?);
+        Ok(())
+    }
+}

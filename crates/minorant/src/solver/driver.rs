@@ -1,0 +1,322 @@
+//! The one loop that runs every method: it counts evaluations, keeps the best bound and its proof,
+//! decides when to stop, tells observers, and hands out checkpoints. What a step does is the
+//! method's business.
+
+use super::{Halt, Problem, Solver, Status, Step, StopRules};
+use crate::archive::{Archive, ArchiveError};
+use crate::bundle::{Proof, ProofPoint};
+use crate::certificate::Certificate;
+use crate::risk::{Cancel, Plane, Point, RiskError};
+use crate::trace::{Observer, TraceRecord};
+use std::time::{Duration, Instant};
+
+/// What a method may use while it runs.
+#[derive(Debug)]
+pub struct Run<'a> {
+    /// The problem to solve.
+    pub problem: Problem<'a>,
+    rules: StopRules,
+    cancel: Cancel,
+    clock: Instant,
+    /// Seconds that a resumed run had spent before.
+    earlier: f64,
+    evaluations: u64,
+    /// Evaluations kept back for the final pass.
+    reserve: u64,
+    best_objective: f64,
+    bound: f64,
+    proof: Option<Proof>,
+    master_time: Duration,
+    idle_iterations: u32,
+}
+
+/// Iterations without any progress after which a run counts as stalled.
+const STALL: u32 = 20;
+/// The gap must fall below the tolerance by this much, so that recomputing the objective at the
+/// weights saved cannot carry it back above.
+const SLACK: f64 = 1.0 - 1e-9;
+
+impl<'a> Run<'a> {
+    fn new(problem: Problem<'a>, rules: StopRules, cancel: Cancel) -> Self {
+        Run {
+            problem,
+            rules,
+            cancel,
+            clock: Instant::now(),
+            earlier: 0.0,
+            evaluations: 0,
+            reserve: 0,
+            best_objective: f64::INFINITY,
+            bound: f64::NEG_INFINITY,
+            proof: None,
+            master_time: Duration::ZERO,
+            idle_iterations: 0,
+        }
+    }
+
+    /// Seconds of optimisation so far.
+    pub fn seconds(&self) -> f64 {
+        self.earlier + self.clock.elapsed().as_secs_f64()
+    }
+
+    /// Counts one evaluation, or stops the run where none is left.
+    fn charge(&mut self) -> Result<(), Halt> {
+        let most = self.rules.max_evaluations.unwrap_or(u64::MAX);
+        if self.evaluations + 1 + self.reserve > most {
+            return Err(Halt::Stop(Status::MaxEvals));
+        }
+        if self.rules.max_seconds.is_some_and(|most| self.seconds() >= most) {
+            return Err(Halt::Stop(Status::MaxSeconds));
+        }
+        self.cancel.check()?;
+        self.evaluations += 1;
+        Ok(())
+    }
+
+    /// Keeps one evaluation back for a final pass.
+    pub fn reserve_final_pass(&mut self) {
+        self.reserve = 1;
+    }
+
+    /// The point at `w`: one evaluation.
+    pub fn evaluate(&mut self, w: Vec<f64>) -> Result<Point, Halt> {
+        self.charge()?;
+        Ok(self.problem.risk.at(w, &self.cancel)?)
+    }
+
+    /// The point at `w` with its planes: one evaluation.
+    pub fn evaluate_with_planes(
+        &mut self,
+        w: Vec<f64>,
+        parts: usize,
+    ) -> Result<(Point, Vec<Plane>), Halt> {
+        self.charge()?;
+        Ok(self.problem.risk.at_with_planes(w, parts, &self.cancel)?)
+    }
+
+    /// Planes at a point that was combined from points of the running evaluation, which they
+    /// belong to.
+    pub fn planes(&mut self, point: &Point, parts: usize) -> Result<Vec<Plane>, Halt> {
+        Ok(self.problem.risk.planes(point, parts, &self.cancel)?)
+    }
+
+    /// Tells the objective of the method's best point.
+    pub fn offer_objective(&mut self, objective: f64) {
+        if objective < self.best_objective {
+            self.note_progress(self.best_objective, objective);
+            self.best_objective = objective;
+        }
+    }
+
+    /// Tells a lower bound and the proof of it; the best is kept.
+    pub fn offer_bound(&mut self, bound: f64, proof: impl FnOnce() -> Option<Proof>) {
+        if bound > self.bound {
+            self.note_progress(self.bound, bound);
+            self.bound = bound;
+            self.proof = proof();
+        }
+    }
+
+    fn note_progress(&mut self, from: f64, to: f64) {
+        if !from.is_finite() || (to - from).abs() > 1e-15 * self.best_objective.abs() {
+            self.idle_iterations = 0;
+        }
+    }
+
+    /// Best objective less best bound, infinite while there is none.
+    pub fn gap(&self) -> f64 {
+        (self.best_objective - self.bound).max(0.0)
+    }
+
+    /// The gap that the run is asked to reach.
+    pub fn target(&self) -> f64 {
+        (SLACK * self.rules.tol * self.best_objective.abs()).max(self.rules.abs_tol)
+    }
+
+    /// Stops the run if the gap is good enough.
+    pub fn check_gap(&self) -> Result<(), Halt> {
+        if self.gap() <= self.target() { Err(Halt::Stop(Status::Converged)) } else { Ok(()) }
+    }
+
+    /// How exactly the master should be solved now: a fraction of the gap that is left, or of the
+    /// one that is asked for, whichever is larger; a looser master would stall the certificate.
+    pub fn master_gap(&self) -> f64 {
+        let gap = if self.bound.is_finite() { self.gap() } else { self.best_objective.abs() };
+        0.02 * gap.max(self.target())
+    }
+
+    /// Counts the time that `work` takes as the master's.
+    pub fn master<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.master_time += start.elapsed();
+        result
+    }
+
+    fn save(&self, iteration: u64, archive: &mut Archive) {
+        archive.put_integers("run.counts", [iteration, self.evaluations, u64::from(self.idle_iterations)]);
+        let seconds = [self.seconds(), self.master_time.as_secs_f64()];
+        archive.put_reals("run.numbers", [&seconds[..], &[self.best_objective, self.bound]].concat());
+        if let Some(proof) = &self.proof {
+            archive.put_integers("run.proof.points", [proof.points.len() as u64]);
+            let points = proof.points.iter();
+            archive.put_reals("run.proof.w", points.clone().flat_map(|p| p.w.iter().copied()).collect());
+            let weights = points.flat_map(|p| p.part_weights.iter().copied());
+            archive.put_reals("run.proof.weights", weights.collect());
+        }
+    }
+
+    fn load(&mut self, archive: &mut Archive) -> Result<u64, ArchiveError> {
+        let counts = archive.take_integers("run.counts")?;
+        let numbers = archive.take_reals("run.numbers")?;
+        let ([iteration, evaluations, idle], [seconds, master, best, bound]) = (&counts[..], &numbers[..])
+        else {
+            return Err(ArchiveError("run.numbers".into()));
+        };
+        if let Ok(count) = archive.take_integer("run.proof.points") {
+            let count = count as usize;
+            let (w, weights) = (archive.take_reals("run.proof.w")?, archive.take_reals("run.proof.weights")?);
+            if count == 0 || w.len() % count != 0 || weights.len() % count != 0 {
+                return Err(ArchiveError("run.proof.points".into()));
+            }
+            let points = w.chunks(w.len() / count).zip(weights.chunks(weights.len() / count));
+            let points = points.map(|(w, part_weights)| ProofPoint { w: w.into(), part_weights: part_weights.into() });
+            self.proof = Some(Proof { points: points.collect() });
+        }
+        self.evaluations = *evaluations;
+        self.idle_iterations = *idle as u32;
+        self.earlier = *seconds;
+        self.master_time = Duration::try_from_secs_f64(*master).unwrap_or_default();
+        self.best_objective = *best;
+        self.bound = *bound;
+        Ok(*iteration)
+    }
+}
+
+/// How a run's state gets saved, and where it starts from.
+pub trait Checkpoints {
+    /// The state to resume from, if any.
+    fn resume(&mut self) -> Option<Archive> {
+        None
+    }
+
+    /// Whether a checkpoint is wanted now.
+    fn is_due(&mut self) -> bool {
+        false
+    }
+
+    /// Takes a checkpoint.
+    fn store(&mut self, _archive: Archive) {}
+}
+
+/// No checkpoints.
+impl Checkpoints for () {}
+
+/// What a run found.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The best point, with its risk computed at exactly these weights.
+    pub point: Point,
+    /// Objective and bound.
+    pub certificate: Certificate,
+    /// The dual point behind the bound, where it could be kept.
+    pub proof: Option<Proof>,
+    /// How the run ended.
+    pub status: Status,
+    /// Evaluations.
+    pub evaluations: u64,
+    /// Iterations.
+    pub iterations: u64,
+    /// Seconds of optimisation.
+    pub seconds: f64,
+    /// Seconds of them in the master and the bundle's vectors.
+    pub master_seconds: f64,
+}
+
+/// Why there is no outcome.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// The risk could not be evaluated.
+    #[error("{0}")]
+    Risk(#[from] RiskError),
+    /// The checkpoint does not fit the problem.
+    #[error("{0}")]
+    Resume(#[from] ArchiveError),
+    /// The run was stopped before it had a first point.
+    #[error("the run was stopped before its first evaluation ended")]
+    NoPoint,
+}
+
+/// Runs a method until a rule stops it.
+pub fn run(
+    solver: &mut dyn Solver,
+    problem: Problem<'_>,
+    rules: StopRules,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
+) -> Result<Outcome, RunError> {
+    let mut run = Run::new(problem, rules, cancel.clone());
+    let mut iteration = 0;
+    let mut started = false;
+    if let Some(mut archive) = checkpoints.resume() {
+        iteration = run.load(&mut archive)? + 1;
+        solver.load(&mut archive)?;
+        started = true;
+    }
+    let status = loop {
+        let result = if started { solver.step(&mut run) } else { solver.start(&mut run) };
+        started = true;
+        match result {
+            Ok(step) => {
+                observer.iteration(&record(&run, iteration, step, solver.planes()));
+                if checkpoints.is_due() {
+                    let mut archive = Archive::default();
+                    run.save(iteration, &mut archive);
+                    solver.save(&mut archive);
+                    checkpoints.store(archive);
+                }
+                iteration += 1;
+                run.idle_iterations += 1;
+                if run.idle_iterations > STALL {
+                    break Status::Stalled;
+                }
+            }
+            Err(Halt::Stop(status)) => break status,
+            Err(Halt::Failed(error)) => return Err(error.into()),
+        }
+    };
+    let mut point = solver.best().cloned().ok_or(RunError::NoPoint)?;
+    if solver.best_is_combined() {
+        // The answer's objective is that of the weights saved, to the last bit; an interrupted
+        // run does this last pass too.
+        run.evaluations += 1;
+        point = problem.risk.at(point.w, &Cancel::new())?;
+    }
+    let lower_bound = Some(run.bound).filter(|bound| bound.is_finite() && problem.risk.is_convex());
+    Ok(Outcome {
+        certificate: Certificate { objective: problem.objective(&point), lower_bound },
+        point,
+        proof: run.proof.take(),
+        status,
+        evaluations: run.evaluations,
+        iterations: iteration,
+        seconds: run.seconds(),
+        master_seconds: run.master_time.as_secs_f64(),
+    })
+}
+
+fn record(run: &Run<'_>, iteration: u64, step: Step, planes: usize) -> TraceRecord {
+    TraceRecord {
+        iteration,
+        evaluations: run.evaluations,
+        seconds: run.seconds(),
+        objective: step.objective,
+        best_objective: run.best_objective,
+        lower_bound: Some(run.bound).filter(|bound| bound.is_finite()),
+        step: step.kind,
+        step_length: step.length,
+        planes,
+        master_seconds: run.master_time.as_secs_f64(),
+    }
+}

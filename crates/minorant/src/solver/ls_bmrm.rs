@@ -1,0 +1,103 @@
+//! `ls-bmrm` and `ls-p-bmrm`: the bundle method with an exact line search between the best point
+//! and the model's minimiser (OCAS; ls-BMRM of Yu et al., §8.5), with one plane model or with P of
+//! them, one for each block of rows (the P models are Uříčář and Franc's, §3.2; the combination is
+//! ours and needs the fewest passes of all).
+
+use super::{Halt, Run, Solver, Step, load_point, save_point};
+use crate::archive::{Archive, ArchiveError};
+use crate::bundle::{Bundle, Limits};
+use crate::line;
+use crate::risk::{Lines, Point};
+
+/// How far from the best point towards the model's minimiser planes are taken.
+const MU: f64 = 0.1;
+
+/// The bundle method with line search.
+#[derive(Debug)]
+pub struct LsBmrm {
+    dim: usize,
+    parts: usize,
+    limits: Limits,
+    bundle: Bundle,
+    best: Option<Point>,
+    combined: bool,
+}
+
+impl LsBmrm {
+    /// A run on a problem with `dim` weights, with `parts` plane models. The risk must offer lines.
+    pub fn new(dim: usize, parts: usize, limits: Limits) -> Self {
+        let bundle = Bundle::new(dim, parts, limits);
+        LsBmrm { dim, parts, limits, bundle, best: None, combined: false }
+    }
+
+    /// The exact minimiser of J on the ray from `best` through `trial`, and the step to it.
+    fn search(run: &Run<'_>, lines: &dyn Lines, best: &Point, trial: &Point) -> (Point, f64) {
+        let quadratic = run.problem.regularizer.along(&best.w, &trial.w);
+        let step = line::minimise(&mut *lines.line(best, trial), quadratic);
+        (lines.between(best, trial, step), step)
+    }
+}
+
+impl Solver for LsBmrm {
+    fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        let center = run.problem.regularizer.center(self.dim);
+        let (point, planes) = run.evaluate_with_planes(center, self.parts)?;
+        run.reserve_final_pass();
+        let objective = run.problem.objective(&point);
+        run.offer_objective(objective);
+        let regularizer = run.problem.regularizer;
+        run.master(|| self.bundle.add(&point.w, planes, regularizer));
+        self.best = Some(point);
+        Ok(Step { kind: "start", objective, length: None })
+    }
+
+    fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        let (Some(best), Some(lines)) = (&self.best, run.problem.risk.lines()) else {
+            return Err(Halt::Stop(super::Status::Stalled));
+        };
+        run.reserve_final_pass();
+        let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
+        let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
+        run.offer_bound(minimum.bound, || self.bundle.proof());
+        run.check_gap()?;
+        // One evaluation: forward at the model's minimiser, backward at a point of the line.
+        let trial = run.evaluate(minimum.w)?;
+        let (next, length) = Self::search(run, lines, best, &trial);
+        let cut = lines.between(&next, &trial, MU);
+        let planes = run.planes(&cut, self.parts)?;
+        let objective = run.problem.objective(&next);
+        run.offer_objective(objective);
+        run.master(|| self.bundle.add(&cut.w, planes, regularizer));
+        self.best = Some(next);
+        self.combined = true;
+        let kind = if length > 0.0 { "descent" } else { "null" };
+        Ok(Step { kind, objective, length: Some(length) })
+    }
+
+    fn best(&self) -> Option<&Point> {
+        self.best.as_ref()
+    }
+
+    fn best_is_combined(&self) -> bool {
+        self.combined
+    }
+
+    fn planes(&self) -> usize {
+        self.bundle.len()
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        self.bundle.save(archive);
+        if let Some(best) = &self.best {
+            save_point("best", best, archive);
+        }
+        archive.put_integers("combined", [u64::from(self.combined)]);
+    }
+
+    fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
+        self.bundle = Bundle::load(self.dim, self.parts, self.limits, archive)?;
+        self.best = Some(load_point("best", self.dim, archive)?);
+        self.combined = archive.take_integer("combined")? != 0;
+        Ok(())
+    }
+}

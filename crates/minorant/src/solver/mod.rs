@@ -1,0 +1,159 @@
+//! The methods, one file each, and what they share: the problem they solve, when they stop, how
+//! they end. The loop itself is in `driver`.
+
+mod auto;
+mod bmrm;
+mod driver;
+mod ls_bmrm;
+mod name;
+
+pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
+pub use bmrm::Bmrm;
+pub use driver::{Checkpoints, Outcome, Run, run};
+pub use ls_bmrm::LsBmrm;
+pub use name::{Method, MethodError, MethodOptions};
+
+use crate::archive::{Archive, ArchiveError};
+use crate::regularizer::L2;
+use crate::risk::{Point, Risk, RiskError};
+
+/// The objective λ/2 ‖θ ∘ (w − w_reg)‖² + R(w).
+#[derive(Clone, Copy)]
+pub struct Problem<'a> {
+    /// The data term.
+    pub risk: &'a dyn Risk,
+    /// The quadratic term.
+    pub regularizer: &'a L2,
+}
+
+impl std::fmt::Debug for Problem<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Problem").field("dim", &self.risk.dim()).finish_non_exhaustive()
+    }
+}
+
+impl Problem<'_> {
+    /// J at an evaluated point.
+    pub fn objective(&self, point: &Point) -> f64 {
+        self.regularizer.value(&point.w) + point.value
+    }
+}
+
+/// When a run stops.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StopRules {
+    /// Relative gap that is good enough.
+    pub tol: f64,
+    /// Absolute gap that is good enough.
+    pub abs_tol: f64,
+    /// Most evaluations.
+    pub max_evaluations: Option<u64>,
+    /// Most seconds of optimisation.
+    pub max_seconds: Option<f64>,
+}
+
+impl Default for StopRules {
+    fn default() -> Self {
+        StopRules { tol: 1e-3, abs_tol: 1e-12, max_evaluations: None, max_seconds: None }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The method's own stop rule held.
+    Converged,
+    /// The evaluations ran out.
+    MaxEvals,
+    /// The time ran out.
+    MaxSeconds,
+    /// Somebody asked it to stop.
+    Interrupted,
+    /// Rounding allows no more progress.
+    Stalled,
+}
+
+impl Status {
+    /// The word for it in reports and files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Converged => "converged",
+            Status::MaxEvals => "max-evals",
+            Status::MaxSeconds => "max-seconds",
+            Status::Interrupted => "interrupted",
+            Status::Stalled => "stalled",
+        }
+    }
+}
+
+/// Why a solver's step did not end in a new iterate.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Halt {
+    /// The run ends with this status.
+    Stop(Status),
+    /// The risk could not be evaluated.
+    Failed(RiskError),
+}
+
+impl From<RiskError> for Halt {
+    fn from(error: RiskError) -> Self {
+        match error {
+            RiskError::Cancelled => Halt::Stop(Status::Interrupted),
+            error => Halt::Failed(error),
+        }
+    }
+}
+
+/// What one iteration did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// The kind of step.
+    pub kind: &'static str,
+    /// The objective at the iteration's point.
+    pub objective: f64,
+    /// The step's length, where the method has one.
+    pub length: Option<f64>,
+}
+
+/// A method at work.
+pub trait Solver {
+    /// Evaluates the start point.
+    fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt>;
+
+    /// One iteration.
+    fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt>;
+
+    /// The best point so far, once there is one.
+    fn best(&self) -> Option<&Point>;
+
+    /// Whether the best point's outputs were combined from others, so that its objective must be
+    /// computed afresh in the end.
+    fn best_is_combined(&self) -> bool {
+        false
+    }
+
+    /// Number of planes held.
+    fn planes(&self) -> usize;
+
+    /// Writes everything that later iterations depend on.
+    fn save(&self, archive: &mut Archive);
+
+    /// Goes back to a saved state.
+    fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError>;
+}
+
+pub(crate) fn save_point(name: &str, point: &Point, archive: &mut Archive) {
+    archive.put_reals(&format!("{name}.w"), point.w.clone());
+    archive.put_reals(&format!("{name}.outputs"), point.outputs.clone());
+    archive.put_reals(&format!("{name}.value"), vec![point.value]);
+}
+
+pub(crate) fn load_point(name: &str, dim: usize, archive: &mut Archive) -> Result<Point, ArchiveError> {
+    let w = archive.take_reals(&format!("{name}.w"))?;
+    if w.len() != dim {
+        return Err(ArchiveError(format!("{name}.w")));
+    }
+    let outputs = archive.take_reals(&format!("{name}.outputs"))?;
+    let value = archive.take_real(&format!("{name}.value"))?;
+    Ok(Point { w, outputs, value })
+}

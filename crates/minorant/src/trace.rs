@@ -1,0 +1,51 @@
+//! What a run tells while it goes on: one record per iteration, and whoever listens to them.
+
+/// One iteration, as it stands in a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TraceRecord {
+    /// Iteration number; 0 is the start point.
+    pub iteration: u64,
+    /// Evaluations so far.
+    pub evaluations: u64,
+    /// Seconds of optimisation so far.
+    pub seconds: f64,
+    /// The objective at this iteration's point.
+    pub objective: f64,
+    /// The lowest objective so far.
+    pub best_objective: f64,
+    /// The best lower bound so far.
+    pub lower_bound: Option<f64>,
+    /// The kind of step.
+    pub step: &'static str,
+    /// The step's length, where the method has one.
+    pub step_length: Option<f64>,
+    /// Planes in the bundle.
+    pub planes: usize,
+    /// Seconds in the master and the bundle's vectors so far.
+    pub master_seconds: f64,
+}
+
+impl TraceRecord {
+    /// Best objective less lower bound.
+    pub fn gap(&self) -> Option<f64> {
+        self.lower_bound.map(|bound| (self.best_objective - bound).max(0.0))
+    }
+}
+
+/// Somebody who watches a run.
+pub trait Observer {
+    /// An iteration has ended.
+    fn iteration(&mut self, record: &TraceRecord);
+}
+
+/// A trace kept in memory.
+impl Observer for Vec<TraceRecord> {
+    fn iteration(&mut self, record: &TraceRecord) {
+        self.push(record.clone());
+    }
+}
+
+/// Nobody watches.
+impl Observer for () {
+    fn iteration(&mut self, _record: &TraceRecord) {}
+}
