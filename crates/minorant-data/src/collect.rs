@@ -50,9 +50,9 @@ impl<'o> Collector<'o> {
     }
 
     /// Registers classes that exist even if no row has them; the result is their numbers.
-    pub(crate) fn declare<'l>(&mut self, labels: impl Iterator<Item = &'l Label>) -> Vec<u32> {
+    pub(crate) fn declare(&mut self, labels: impl Iterator<Item = Label>) -> Vec<u32> {
         self.declared_classes = true;
-        labels.map(|label| self.table.insert(label)).collect()
+        labels.map(|label| self.table.insert(&label)).collect()
     }
 
     pub(crate) fn total_rows(&self) -> usize {

@@ -2,6 +2,8 @@
 //! classes beforehand. The final order of classes is made at the end, in `collect`.
 
 use crate::dataset::Label;
+use crate::error::{Refusal, quoted};
+use crate::number::{self, NotANumber, is_nan_or_inf};
 use std::collections::HashMap;
 
 /// Labels by number and numbers by label.
@@ -46,6 +48,32 @@ impl LabelTable {
         let id = self.len() as u32;
         self.texts.insert(text.into(), id);
         id
+    }
+
+    /// The number of the label that a cell spells: a number where it reads as one, else text.
+    pub(crate) fn insert_spelled(&mut self, cell: &[u8]) -> Result<u32, Refusal> {
+        match number::parse(cell) {
+            Ok(number) => Ok(self.insert_number(number)),
+            Err(NotANumber::Overflow) => Err(Refusal::new("a finite label", quoted(cell))),
+            Err(NotANumber::Form) if is_nan_or_inf(cell) => {
+                Err(Refusal::new("a finite label", quoted(cell)))
+            }
+            Err(NotANumber::Form) if cell.is_empty() => {
+                Err(Refusal::new("a label", "an empty cell"))
+            }
+            Err(NotANumber::Form) => match std::str::from_utf8(cell) {
+                Ok(text) if !text.contains('\0') => Ok(self.insert_text(text)),
+                _ => Err(Refusal::new("a label in UTF-8 without NUL", quoted(cell))),
+            },
+        }
+    }
+
+    /// Whether a cell spells a known label.
+    pub(crate) fn has_spelled(&self, cell: &[u8]) -> bool {
+        match number::parse(cell) {
+            Ok(number) => self.numbers.contains_key(&bits(number)),
+            Err(_) => std::str::from_utf8(cell).is_ok_and(|text| self.texts.contains_key(text)),
+        }
     }
 
     pub(crate) fn get(&self, label: &Label) -> Option<u32> {

@@ -111,6 +111,12 @@ fn slow(text: &[u8]) -> Result<f64, NotANumber> {
     if number.is_finite() { Ok(number) } else { Err(NotANumber::Overflow) }
 }
 
+/// Spellings of what is not a finite number: never a name, always refused.
+pub(crate) fn is_nan_or_inf(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+    [&b"nan"[..], b"inf", b"infinity"].iter().any(|name| text.eq_ignore_ascii_case(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

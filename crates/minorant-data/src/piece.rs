@@ -46,6 +46,18 @@ impl Cells {
         }
     }
 
+    /// Gives back memory that was reserved in vain.
+    pub(crate) fn shrink(&mut self) {
+        match self {
+            Cells::Dense { values, .. } => values.shrink(),
+            Cells::Sparse { lengths, columns, values, .. } => {
+                lengths.shrink_to_fit();
+                columns.shrink_to_fit();
+                values.shrink();
+            }
+        }
+    }
+
     /// The same rows with their non-zero entries only.
     pub(crate) fn into_sparse(self, storage: minorant_linalg::Storage) -> Cells {
         let Cells::Dense { cols, rows, values, .. } = self else { return self };

@@ -3,10 +3,14 @@
 use crate::compress::decompressed;
 use crate::error::ReadError;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
 const FILE_BUFFER: usize = 256 * 1024;
+
+/// What archives are read from.
+pub(crate) trait ReadSeek: Read + Seek {}
+impl<T: Read + Seek> ReadSeek for T {}
 
 /// One input.
 #[derive(Debug, Clone)]
@@ -47,6 +51,17 @@ impl<'a> Source<'a> {
                 .and_then(|file| decompressed(BufReader::with_capacity(FILE_BUFFER, file))),
         };
         opened.map_err(|why| ReadError::io(&self.name(), why))
+    }
+
+    /// The bytes as they are, for formats that jump about in the file.
+    pub(crate) fn open_seekable(&self) -> Result<Box<dyn ReadSeek + 'a>, ReadError> {
+        match self {
+            Source::Bytes { bytes, .. } => Ok(Box::new(Cursor::new(*bytes))),
+            Source::Path(path) => match File::open(path) {
+                Ok(file) => Ok(Box::new(BufReader::new(file))),
+                Err(why) => Err(ReadError::io(&self.name(), why)),
+            },
+        }
     }
 
     /// The first `limit` decompressed bytes, or fewer where there are no more.

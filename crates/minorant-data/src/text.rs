@@ -34,7 +34,8 @@ pub(crate) enum Head {
 
 /// A format made of lines.
 pub(crate) trait LineFormat: Sync {
-    /// Takes one line (without its end) before the rows. Lines in refusals are the driver's.
+    /// Takes one line (without its end) before the rows. Refusals concern this line unless they
+    /// name another.
     fn head(&mut self, line: &[u8], collector: &mut Collector<'_>) -> Result<Head, Refusal>;
 
     /// Called when the rows begin, or when the file ended before they did.
@@ -81,8 +82,7 @@ pub(crate) fn read(
         })?;
     }
     if progress.in_head {
-        let found_nothing = |why: Refusal| why.after_lines(progress.lines).in_file(&name);
-        format.head_over(false).map_err(found_nothing)?;
+        format.head_over(false).map_err(|why| why.in_file(&name))?;
     }
     if collector.total_rows() == rows_before {
         let found = if empty { "an empty file" } else { "none" };
@@ -122,7 +122,10 @@ impl Progress<'_> {
     ) -> Result<(), ReadError> {
         while self.in_head && !text.is_empty() {
             let end = text.iter().position(|&b| b == b'\n').unwrap_or(text.len());
-            let here = |why: Refusal| why.at_line(self.lines).in_file(self.name);
+            let here = |why: Refusal| match why.line {
+                None => why.at_line(self.lines).in_file(self.name),
+                Some(_) => why.in_file(self.name),
+            };
             let line = text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]);
             let head = format.head(line, collector).map_err(here)?;
             if !matches!(head, Head::NoneHere) {

@@ -265,6 +265,32 @@ impl<'a> Matrix<'a> {
         Matrix { rows: rows.len(), cols: self.cols, body }
     }
 
+    /// The same rows with exactly `cols` columns: missing ones are zero, entries beyond are left
+    /// out. Also returns how many non-zero entries were left out.
+    pub fn with_cols(&self, cols: usize) -> (Matrix<'static>, usize) {
+        let mut row_starts = vec![0u64];
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        let mut dropped = 0;
+        for i in 0..self.rows {
+            for (j, x) in self.row(i).filter(|(_, x)| *x != 0.0) {
+                if j < cols {
+                    columns.push(j as u32);
+                    values.push(x);
+                } else {
+                    dropped += 1;
+                }
+            }
+            row_starts.push(columns.len() as u64);
+        }
+        let (row_starts, columns) = (row_starts.into(), columns.into());
+        // The values were exact in the matrix's own precision; they stay so.
+        let values = match self.values() {
+            Values::F32(_) => Storage::F32.store(values),
+            Values::F64(_) => Storage::F64.store(values),
+        };
+        (Matrix { rows: self.rows, cols, body: Body::Csr { row_starts, columns, values } }, dropped)
+    }
+
     pub(crate) fn body(&self) -> &Body<'a> {
         &self.body
     }

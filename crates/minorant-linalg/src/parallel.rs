@@ -6,7 +6,10 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Calls `work` once per chunk, in parallel, and returns the results in chunk order.
-pub fn map_chunks<T: Send>(chunks: &[Range<usize>], work: impl Fn(usize, Range<usize>) -> T + Sync) -> Vec<T> {
+pub fn map_chunks<T: Send>(
+    chunks: &[Range<usize>],
+    work: impl Fn(usize, Range<usize>) -> T + Sync,
+) -> Vec<T> {
     if chunks.len() == 1 {
         return vec![work(0, chunks[0].clone())];
     }

@@ -44,12 +44,24 @@ pub struct DualPoint {
 impl DualPoint {
     /// The empty sum of planes with `dim` coordinates (in the regularizer's metric).
     pub fn new(dim: usize) -> Self {
-        DualPoint { normal: vec![0.0; dim], offset: Sum::new(), terms: 0, magnitude: 0.0, length: 0.0 }
+        DualPoint {
+            normal: vec![0.0; dim],
+            offset: Sum::new(),
+            terms: 0,
+            magnitude: 0.0,
+            length: 0.0,
+        }
     }
 
     /// Adds `weight` times a plane whose normal has the length `length`; `add_normal` adds the
     /// weighted normal.
-    pub fn add(&mut self, weight: f64, offset: f64, length: f64, add_normal: impl FnOnce(&mut [f64])) {
+    pub fn add(
+        &mut self,
+        weight: f64,
+        offset: f64,
+        length: f64,
+        add_normal: impl FnOnce(&mut [f64]),
+    ) {
         add_normal(&mut self.normal);
         self.offset.add_product(weight, offset);
         self.terms += 1;

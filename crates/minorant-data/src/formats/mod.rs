@@ -1,4 +1,17 @@
-//! One file per format. A format turns bytes into pieces of rows, or refuses them; joining pieces
-//! is `collect`'s work, and finding out which format a file has is `detect`'s.
+//! One file per format, and a few shared by several. A format turns bytes into pieces of rows, or
+//! refuses them; joining pieces is `collect`'s work, and finding out which format a file has is
+//! `detect`'s.
 
+pub(crate) mod arff;
+mod arff_head;
+mod array_labels;
+mod binary;
+mod cells;
+pub(crate) mod csv;
+pub(crate) mod idx;
+pub(crate) mod label_xml;
 pub(crate) mod libsvm;
+pub(crate) mod npy;
+mod npy_header;
+pub(crate) mod npz;
+mod scipy;

@@ -101,7 +101,8 @@ impl Bundle {
         let old: Vec<Vec<f64>> = self.planes.par_iter().map(products_with).collect();
         for (part, plane) in new.iter().enumerate() {
             let among = new[..=part].iter();
-            let among = among.map(|other| minorant_linalg::dense::dot(&other.normal, &plane.normal));
+            let among =
+                among.map(|other| minorant_linalg::dense::dot(&other.normal, &plane.normal));
             let row: Vec<f64> = old.iter().map(|products| products[part]).chain(among).collect();
             self.gram.push(&row);
             self.master.push(part);
@@ -138,7 +139,10 @@ impl Bundle {
     pub fn proof(&self) -> Option<Proof> {
         let weights = self.master.weights();
         let planes = self.planes.iter().zip(weights);
-        Proof::collect(planes.map(|(plane, &weight)| (&plane.origin, plane.part, weight)), self.parts)
+        Proof::collect(
+            planes.map(|(plane, &weight)| (&plane.origin, plane.part, weight)),
+            self.parts,
+        )
     }
 
     fn make_room(&mut self) {
@@ -179,9 +183,8 @@ impl Bundle {
     /// products follow from those known.
     fn aggregate(&mut self, part: usize) {
         let mut weights = self.master.weights().to_vec();
-        let members: Vec<usize> = (0..self.len())
-            .filter(|&j| self.planes[j].part == part && weights[j] > 0.0)
-            .collect();
+        let members: Vec<usize> =
+            (0..self.len()).filter(|&j| self.planes[j].part == part && weights[j] > 0.0).collect();
         let mut products = vec![0.0; self.len()];
         let mut normal = vec![0.0; self.dim];
         let mut offset = minorant_linalg::sum::Sum::new();

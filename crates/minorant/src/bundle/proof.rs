@@ -1,6 +1,7 @@
 //! Where planes came from, and the proof that a dual point makes of it: points with a weight for
 //! each part, which anybody who has the data can check without trusting the bundle.
 
+use crate::archive::{Archive, ArchiveError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,14 +28,19 @@ impl Origin {
     pub(super) fn shares(&self) -> Option<Vec<(&Visit, f64)>> {
         match self {
             Origin::Visit(visit) => Some(vec![(visit, 1.0)]),
-            Origin::Aggregate(list) => Some(list.iter().map(|(visit, share)| (visit, *share)).collect()),
+            Origin::Aggregate(list) => {
+                Some(list.iter().map(|(visit, share)| (visit, *share)).collect())
+            }
             Origin::Lost => None,
         }
     }
 
     /// The origin of a convex combination of planes; lost if any of them is, or if the list
     /// would hold more than `most` points.
-    pub(super) fn combine<'a>(planes: impl Iterator<Item = (&'a Origin, f64)>, most: usize) -> Origin {
+    pub(super) fn combine<'a>(
+        planes: impl Iterator<Item = (&'a Origin, f64)>,
+        most: usize,
+    ) -> Origin {
         let mut list: BTreeMap<u64, (Visit, f64)> = BTreeMap::new();
         for (origin, weight) in planes.filter(|(_, weight)| *weight > 0.0) {
             let Some(shares) = origin.shares() else { return Origin::Lost };
@@ -42,7 +48,11 @@ impl Origin {
                 list.entry(visit.id).or_insert_with(|| (visit.clone(), 0.0)).1 += weight * share;
             }
         }
-        if list.len() > most { Origin::Lost } else { Origin::Aggregate(list.into_values().collect()) }
+        if list.len() > most {
+            Origin::Lost
+        } else {
+            Origin::Aggregate(list.into_values().collect())
+        }
     }
 }
 
@@ -77,5 +87,41 @@ impl Proof {
             }
         }
         Some(Proof { points: points.into_values().collect() })
+    }
+
+    /// Writes the proof under a name.
+    pub(crate) fn save(&self, name: &str, archive: &mut Archive) {
+        archive.put_integers(&format!("{name}.proof.points"), [self.points.len() as u64]);
+        let w = self.points.iter().flat_map(|point| point.w.iter().copied());
+        archive.put_reals(&format!("{name}.proof.w"), w.collect());
+        let weights = self.points.iter().flat_map(|point| point.part_weights.iter().copied());
+        archive.put_reals(&format!("{name}.proof.weights"), weights.collect());
+    }
+
+    /// The proof that was written under a name, if there was one.
+    pub(crate) fn load(name: &str, archive: &mut Archive) -> Result<Option<Proof>, ArchiveError> {
+        let Ok(count) = archive.take_integer(&format!("{name}.proof.points")) else {
+            return Ok(None);
+        };
+        let w = archive.take_reals(&format!("{name}.proof.w"))?;
+        let weights = archive.take_reals(&format!("{name}.proof.weights"))?;
+        Proof::from_arrays(count as usize, &w, &weights)
+            .map(Some)
+            .ok_or_else(|| ArchiveError(format!("{name}.proof")))
+    }
+
+    /// A proof of `count` points from their weights w and part weights, one point after another.
+    pub(crate) fn from_arrays(count: usize, w: &[f64], part_weights: &[f64]) -> Option<Proof> {
+        if count == 0 || w.len() % count != 0 || part_weights.len() % count != 0 {
+            return None;
+        }
+        let (dim, parts) = (w.len() / count, part_weights.len() / count);
+        if dim == 0 || parts == 0 {
+            return None;
+        }
+        let points = w.chunks(dim).zip(part_weights.chunks(parts));
+        let points =
+            points.map(|(w, weights)| ProofPoint { w: w.into(), part_weights: weights.into() });
+        Some(Proof { points: points.collect() })
     }
 }

@@ -38,7 +38,9 @@ impl Envelope {
         let Some(&top) = self.lines.iter().min_by(|a, b| higher(a, b)) else { return };
         self.segments.push(Segment { from: start, slope: top.1, height: top.0 });
         self.lines.retain(|line| {
-            line.1 > top.1 && (end == f64::INFINITY || line.1 * (end - start) + line.0 > top.1 * (end - start) + top.0)
+            line.1 > top.1
+                && (end == f64::INFINITY
+                    || line.1 * (end - start) + line.0 > top.1 * (end - start) + top.0)
         });
         self.lines.sort_unstable_by(higher);
         for &(height, slope) in &self.lines {
@@ -51,7 +53,11 @@ impl Envelope {
                 }
                 meets = start + (last.height - height) / (slope - last.slope);
                 // Figure 12(c): the last segment is overtaken before it begins.
-                if meets <= last.from { self.segments.pop() } else { break };
+                if meets <= last.from {
+                    self.segments.pop()
+                } else {
+                    break;
+                };
             }
             if self.segments.is_empty() {
                 self.segments.push(Segment { from: start, slope, height });

@@ -19,7 +19,11 @@ pub(crate) struct LineData<'r, L> {
 
 impl<L: Loss> LineData<'_, L> {
     /// Calls `work` with each example's number, weight, start and direction.
-    pub(crate) fn for_each(&self, rows: Range<usize>, mut work: impl FnMut(usize, f64, &[f64], &[f64])) {
+    pub(crate) fn for_each(
+        &self,
+        rows: Range<usize>,
+        mut work: impl FnMut(usize, f64, &[f64], &[f64]),
+    ) {
         let k = self.loss.outputs();
         let span = rows.start * k..rows.end * k;
         let (starts, directions) = (&self.start[span.clone()], &self.direction[span]);
@@ -84,8 +88,13 @@ impl<'r, L: Loss> PiecewiseLine<'r, L> {
                 for (a, d) in along.iter_mut().zip(d) {
                     *a = sense * d;
                 }
-                let mut pieces =
-                    Pieces::new((from, to), weight, &mut shard.start, &mut shard.open, &mut envelope);
+                let mut pieces = Pieces::new(
+                    (from, to),
+                    weight,
+                    &mut shard.start,
+                    &mut shard.open,
+                    &mut envelope,
+                );
                 self.data.loss.pieces(i, f, &along, &mut pieces);
             });
             shard

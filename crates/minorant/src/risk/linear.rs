@@ -3,7 +3,9 @@
 //! combine along a line, lines, steepest subgradients, single examples. Whatever the number of
 //! threads, the chunks and the order in which they are added up are the same.
 
-use super::{Cancel, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError, Subdifferential};
+use super::{
+    Cancel, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError, Subdifferential,
+};
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::between;
 use minorant_linalg::parallel::{add_in_order, map_chunks, map_chunks_mut, split_evenly};
@@ -146,7 +148,8 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
             cancel.check()?;
             let mut sum = 0.0;
             for block in self.blocks(rows.clone()) {
-                let out = &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
+                let out =
+                    &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
                 self.design.forward(block.clone(), &packed, out);
                 sum += self.block_value(block, out);
             }
@@ -156,7 +159,12 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         self.finish(w, outputs, &sums)
     }
 
-    fn planes(&self, point: &Point, parts: usize, cancel: &Cancel) -> Result<Vec<Plane>, RiskError> {
+    fn planes(
+        &self,
+        point: &Point,
+        parts: usize,
+        cancel: &Cancel,
+    ) -> Result<Vec<Plane>, RiskError> {
         let k = self.loss.outputs();
         let (chunks, each) = self.chunks_of_parts(parts);
         let chunk_planes = map_chunks(&chunks, |_, rows| {
@@ -192,7 +200,8 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
             let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
             let mut sums = [0.0; 2];
             for block in self.blocks(rows.clone()) {
-                let out = &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
+                let out =
+                    &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
                 let coefficients = &mut coefficients[..block.len() * k];
                 self.design.forward(block.clone(), &packed, out);
                 self.block_tangents(block.clone(), out, coefficients, &mut sums);

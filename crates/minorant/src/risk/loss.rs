@@ -84,7 +84,10 @@ pub(crate) const KINK: f64 = 1e-12;
 /// For losses that are the maximum over z of `margin_z + f_z`, minus a term without z: whether
 /// the two largest lie within rounding of each other, and which of those nearly largest rises
 /// fastest along `d`.
-pub(crate) fn steepest_maximum(scores: impl Iterator<Item = (usize, f64)> + Clone, d: &[f64]) -> (usize, bool) {
+pub(crate) fn steepest_maximum(
+    scores: impl Iterator<Item = (usize, f64)> + Clone,
+    d: &[f64],
+) -> (usize, bool) {
     let top = scores.clone().fold(f64::NEG_INFINITY, |top, (_, s)| top.max(s));
     let near = KINK * (1.0 + top.abs());
     let mut steepest: Option<usize> = None;

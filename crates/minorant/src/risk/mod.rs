@@ -88,7 +88,8 @@ pub trait Risk: Sync {
 
     /// One plane for each of `parts` contiguous blocks, touching at `point`: one backward product
     /// at outputs already known. Their sum touches the risk. `parts` is at most [`Risk::max_parts`].
-    fn planes(&self, point: &Point, parts: usize, cancel: &Cancel) -> Result<Vec<Plane>, RiskError>;
+    fn planes(&self, point: &Point, parts: usize, cancel: &Cancel)
+    -> Result<Vec<Plane>, RiskError>;
 
     /// Point and planes together, in one pass over the data where the risk can.
     fn at_with_planes(
@@ -136,7 +137,12 @@ pub trait Lines {
 pub trait Subdifferential {
     /// The subgradient at `point` that maximises the inner product with `direction`. Only the rows
     /// at kinks are read.
-    fn steepest(&self, point: &Point, direction: &[f64], cancel: &Cancel) -> Result<Plane, RiskError>;
+    fn steepest(
+        &self,
+        point: &Point,
+        direction: &[f64],
+        cancel: &Cancel,
+    ) -> Result<Plane, RiskError>;
 }
 
 /// A risk that is a weighted sum over examples.

@@ -23,7 +23,10 @@ impl MultilabelHinge {
         MultilabelHinge { classes, member, margins }
     }
 
-    fn sets(&self, example: usize) -> (impl Iterator<Item = usize> + Clone + '_, impl Iterator<Item = usize> + Clone + '_) {
+    fn sets(
+        &self,
+        example: usize,
+    ) -> (impl Iterator<Item = usize> + Clone + '_, impl Iterator<Item = usize> + Clone + '_) {
         let member = &self.member[example * self.classes..(example + 1) * self.classes];
         let has = (0..self.classes).filter(move |&z| member[z]);
         let lacks = (0..self.classes).filter(move |&z| !member[z]);
@@ -45,7 +48,8 @@ impl MultilabelHinge {
         }
         let pairs = has.flat_map(|z| lacks.clone().map(move |other| (z, other)));
         let loss = |(z, other): (usize, usize)| self.margin(z, other) + (f[other] - f[z]);
-        let worst = pairs.clone().reduce(|best, pair| if loss(pair) > loss(best) { pair } else { best })?;
+        let worst =
+            pairs.clone().reduce(|best, pair| if loss(pair) > loss(best) { pair } else { best })?;
         let Some(d) = d else { return Some(worst) };
         let near = loss(worst) - KINK * (1.0 + loss(worst).abs());
         let rise = |(z, other): (usize, usize)| d[other] - d[z];
@@ -163,7 +167,8 @@ impl Loss for MultilabelHinge {
 
     fn at_kink(&self, example: usize, f: &[f64]) -> bool {
         let (has, lacks) = self.sets(example);
-        let losses = has.flat_map(|z| lacks.clone().map(move |o| self.margin(z, o) + (f[o] - f[z])));
+        let losses =
+            has.flat_map(|z| lacks.clone().map(move |o| self.margin(z, o) + (f[o] - f[z])));
         let top = losses.clone().fold(0.0, f64::max);
         let near = top - KINK * (1.0 + top);
         losses.filter(|&loss| loss >= near).count() + usize::from(near <= 0.0) > 1

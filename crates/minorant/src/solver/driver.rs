@@ -4,7 +4,7 @@
 
 use super::{Halt, Problem, Solver, Status, Step, StopRules};
 use crate::archive::{Archive, ArchiveError};
-use crate::bundle::{Proof, ProofPoint};
+use crate::bundle::Proof;
 use crate::certificate::Certificate;
 use crate::risk::{Cancel, Plane, Point, RiskError};
 use crate::trace::{Observer, TraceRecord};
@@ -65,7 +65,9 @@ impl<'a> Run<'a> {
         if self.evaluations + 1 + self.reserve > most {
             return Err(Halt::Stop(Status::MaxEvals));
         }
-        if self.rules.max_seconds.is_some_and(|most| self.seconds() >= most) {
+        // The start point is evaluated whatever the clock says: there must be an answer.
+        let late = |most| self.evaluations > 0 && self.seconds() >= most;
+        if self.rules.max_seconds.is_some_and(late) {
             return Err(Halt::Stop(Status::MaxSeconds));
         }
         self.cancel.check()?;
@@ -154,35 +156,27 @@ impl<'a> Run<'a> {
     }
 
     fn save(&self, iteration: u64, archive: &mut Archive) {
-        archive.put_integers("run.counts", [iteration, self.evaluations, u64::from(self.idle_iterations)]);
+        archive.put_integers(
+            "run.counts",
+            [iteration, self.evaluations, u64::from(self.idle_iterations)],
+        );
         let seconds = [self.seconds(), self.master_time.as_secs_f64()];
-        archive.put_reals("run.numbers", [&seconds[..], &[self.best_objective, self.bound]].concat());
+        archive
+            .put_reals("run.numbers", [&seconds[..], &[self.best_objective, self.bound]].concat());
         if let Some(proof) = &self.proof {
-            archive.put_integers("run.proof.points", [proof.points.len() as u64]);
-            let points = proof.points.iter();
-            archive.put_reals("run.proof.w", points.clone().flat_map(|p| p.w.iter().copied()).collect());
-            let weights = points.flat_map(|p| p.part_weights.iter().copied());
-            archive.put_reals("run.proof.weights", weights.collect());
+            proof.save("run", archive);
         }
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<u64, ArchiveError> {
         let counts = archive.take_integers("run.counts")?;
         let numbers = archive.take_reals("run.numbers")?;
-        let ([iteration, evaluations, idle], [seconds, master, best, bound]) = (&counts[..], &numbers[..])
+        let ([iteration, evaluations, idle], [seconds, master, best, bound]) =
+            (&counts[..], &numbers[..])
         else {
             return Err(ArchiveError("run.numbers".into()));
         };
-        if let Ok(count) = archive.take_integer("run.proof.points") {
-            let count = count as usize;
-            let (w, weights) = (archive.take_reals("run.proof.w")?, archive.take_reals("run.proof.weights")?);
-            if count == 0 || w.len() % count != 0 || weights.len() % count != 0 {
-                return Err(ArchiveError("run.proof.points".into()));
-            }
-            let points = w.chunks(w.len() / count).zip(weights.chunks(weights.len() / count));
-            let points = points.map(|(w, part_weights)| ProofPoint { w: w.into(), part_weights: part_weights.into() });
-            self.proof = Some(Proof { points: points.collect() });
-        }
+        self.proof = Proof::load("run", archive)?;
         self.evaluations = *evaluations;
         self.idle_iterations = *idle as u32;
         self.earlier = *seconds;

@@ -9,7 +9,7 @@ mod name;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
-pub use driver::{Checkpoints, Outcome, Run, run};
+pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
 
@@ -148,7 +148,11 @@ pub(crate) fn save_point(name: &str, point: &Point, archive: &mut Archive) {
     archive.put_reals(&format!("{name}.value"), vec![point.value]);
 }
 
-pub(crate) fn load_point(name: &str, dim: usize, archive: &mut Archive) -> Result<Point, ArchiveError> {
+pub(crate) fn load_point(
+    name: &str,
+    dim: usize,
+    archive: &mut Archive,
+) -> Result<Point, ArchiveError> {
     let w = archive.take_reals(&format!("{name}.w"))?;
     if w.len() != dim {
         return Err(ArchiveError(format!("{name}.w")));

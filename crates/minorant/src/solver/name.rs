@@ -74,9 +74,10 @@ impl Method {
 
     /// The method with this name.
     pub fn from_name(name: &str) -> Result<Method, MethodError> {
-        Method::ALL.into_iter().find(|method| method.name() == name).ok_or_else(|| {
-            MethodError::Unknown(name.into(), list(Method::ALL.into_iter()))
-        })
+        Method::ALL
+            .into_iter()
+            .find(|method| method.name() == name)
+            .ok_or_else(|| MethodError::Unknown(name.into(), list(Method::ALL.into_iter())))
     }
 
     fn missing(self, risk: &dyn Risk) -> Option<&'static str> {
@@ -119,9 +120,10 @@ impl Method {
         if self != Method::LsPBmrm {
             return match options.parts {
                 None | Some(1) => Ok(1),
-                Some(_) => {
-                    Err(MethodError::Setting(format!("{} has one plane model; for several use ls-p-bmrm", self.name())))
-                }
+                Some(_) => Err(MethodError::Setting(format!(
+                    "{} has one plane model; for several use ls-p-bmrm",
+                    self.name()
+                ))),
             };
         }
         let default = if risk.dim() < MANY_WEIGHTS { DEFAULT_PARTS } else { 1 };
@@ -139,7 +141,9 @@ impl Method {
         // Each plane takes its normal and, for the proof, the point where it touches (one for all
         // parts).
         let bytes = dim as u64 * 8;
-        let fits = |limit: u64| usize::try_from(limit / (bytes * (parts as u64 + 1)).max(1)).unwrap_or(usize::MAX);
+        let fits = |limit: u64| {
+            usize::try_from(limit / (bytes * (parts as u64 + 1)).max(1)).unwrap_or(usize::MAX)
+        };
         let planes = options.max_bytes.map_or(asked, |limit| asked.min(fits(limit)));
         let remembered = usize::try_from(options.proof_bytes / bytes.max(1)).unwrap_or(usize::MAX);
         Limits { planes, idle: IDLE, remembered }

@@ -1,0 +1,228 @@
+//! Sparse matrices as SciPy saves them: compressed rows (`csr`) or columns (`csc`) in the arrays
+//! `data`, `indices`, `indptr` and `shape`. Indices may come in any order within a row, but not
+//! twice.
+
+use super::binary::{NumberType, Run, Trouble, expect_end};
+use super::npy_header::{ArrayHeader, Element};
+use super::npz::Archive;
+use crate::error::{ReadError, quoted};
+use crate::piece::Cells;
+use crate::read::ReadOptions;
+use crate::text::check_claimed_columns;
+use crate::values::GrowingValues;
+use std::io::Read;
+
+/// Rows without entries and without labels cost a file nothing; more than this are not believed.
+const FREE_EMPTY_ROWS: u64 = 1 << 16;
+
+/// The numbers of rows and columns.
+pub(crate) fn read_shape(archive: &mut Archive<'_>) -> Result<(u64, u64), ReadError> {
+    archive.member("shape", |input| {
+        let mut shape = Vec::new();
+        stream_integers(input, |size| {
+            if shape.len() == 2 {
+                return Err(Trouble::new("two sizes", "more"));
+            }
+            shape.push(size);
+            Ok(())
+        })?;
+        match shape[..] {
+            [rows, cols] if rows > 0 && cols > 0 => Ok((rows, cols)),
+            _ => Err(Trouble::new("the numbers of rows and columns", format!("{shape:?}"))),
+        }
+    })
+}
+
+/// The matrix itself.
+pub(crate) fn read_cells(
+    archive: &mut Archive<'_>,
+    (rows, cols): (u64, u64),
+    has_labels: bool,
+    options: &ReadOptions,
+) -> Result<Cells, ReadError> {
+    let by_columns = archive.member("format", is_csc)?;
+    let (lines, across) = if by_columns { (cols, rows) } else { (rows, cols) };
+    let starts = archive.member("indptr", |input| read_starts(input, lines))?;
+    let entries = starts.last().copied().unwrap_or(0);
+    let indices = archive.member("indices", |input| read_indices(input, entries, across))?;
+    let storage = options.storage;
+    let values = archive.member("data", |input| read_values(input, entries, storage))?;
+    archive.member("shape", |_| {
+        let cols = check_claimed_columns(cols, entries, options.features)?;
+        let parts = Parts { starts, indices, values };
+        if !by_columns {
+            return parts.into_cells(cols, options);
+        }
+        if !has_labels && rows > FREE_EMPTY_ROWS + entries {
+            let expected = format!("at most {FREE_EMPTY_ROWS} rows without entries");
+            return Err(Trouble::new(expected, format!("{rows} rows with {entries} entries")));
+        }
+        parts.turned(rows as usize).into_cells(cols, options)
+    })
+}
+
+/// Compressed rows, or columns, as they stand in the file.
+struct Parts {
+    starts: Vec<u64>,
+    indices: Vec<u32>,
+    values: GrowingValues,
+}
+
+impl Parts {
+    /// Columns become rows.
+    fn turned(self, rows: usize) -> Parts {
+        let mut starts = vec![0u64; rows + 1];
+        for &row in &self.indices {
+            starts[row as usize + 1] += 1;
+        }
+        for row in 0..rows {
+            starts[row + 1] += starts[row];
+        }
+        let mut next = starts.clone();
+        let mut from = vec![0usize; self.indices.len()];
+        let mut columns = vec![0u32; self.indices.len()];
+        for (column, range) in self.starts.windows(2).enumerate() {
+            for at in range[0] as usize..range[1] as usize {
+                let slot = &mut next[self.indices[at] as usize];
+                from[*slot as usize] = at;
+                columns[*slot as usize] = column as u32;
+                *slot += 1;
+            }
+        }
+        let storage = minorant_linalg::Storage::Exact;
+        let mut values = GrowingValues::with_capacity(storage, from.len());
+        for at in from {
+            // Already stored once; narrowed again only where nothing is lost.
+            let _ = values.push(self.values.get(at));
+        }
+        Parts { starts, indices: columns, values }
+    }
+
+    /// Rows in ascending order of columns, without stored zeros.
+    fn into_cells(self, cols: usize, options: &ReadOptions) -> Result<Cells, Trouble> {
+        let mut lengths = Vec::with_capacity(self.starts.len().saturating_sub(1));
+        let mut columns = Vec::with_capacity(self.indices.len());
+        let mut values = GrowingValues::with_capacity(options.storage, self.indices.len());
+        let mut row: Vec<(u32, f64)> = Vec::new();
+        for range in self.starts.windows(2) {
+            row.clear();
+            let range = range[0] as usize..range[1] as usize;
+            if range.len() > cols {
+                let expected = format!("at most {cols} entries in row {}", lengths.len());
+                return Err(Trouble::new(expected, range.len().to_string()));
+            }
+            row.extend(range.map(|at| (self.indices[at], self.values.get(at))));
+            row.sort_unstable_by_key(|&(column, _)| column);
+            if let Some(pair) = row.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                let found = format!("column {} twice in row {}", pair[0].0, lengths.len());
+                return Err(Trouble::new("each column once in a row", found));
+            }
+            let before = columns.len();
+            for &(column, value) in row.iter().filter(|(_, value)| *value != 0.0) {
+                columns.push(column);
+                let _ = values.push(value);
+            }
+            lengths.push((columns.len() - before) as u32);
+        }
+        Ok(Cells::Sparse { cols, lengths, columns, values })
+    }
+}
+
+/// Whether the matrix is compressed by columns.
+fn is_csc(input: &mut dyn Read) -> Result<bool, Trouble> {
+    let header = ArrayHeader::read(input)?;
+    let (Element::Text(_) | Element::Bytes(_), []) = (header.element, &header.shape[..]) else {
+        return Err(Trouble::new("csr or csc", header.shape_text()));
+    };
+    let mut name = Vec::new();
+    input.take(64).read_to_end(&mut name)?;
+    // The same letters, whatever the width of a character and the byte order.
+    name.retain(|&b| b != 0);
+    match &name[..] {
+        b"csr" => Ok(false),
+        b"csc" => Ok(true),
+        other => Err(Trouble::new("csr or csc", quoted(other))),
+    }
+}
+
+fn read_starts(input: &mut dyn Read, lines: u64) -> Result<Vec<u64>, Trouble> {
+    let mut starts: Vec<u64> = Vec::new();
+    stream_integers(input, |start| {
+        let last = starts.last().copied();
+        if start < last.unwrap_or(0) || (last.is_none() && start != 0) {
+            let found = format!("{start} after {}", last.unwrap_or(0));
+            return Err(Trouble::new("starts that begin at 0 and never descend", found));
+        }
+        starts.push(start);
+        Ok(())
+    })?;
+    if starts.len() as u64 != lines.saturating_add(1) {
+        let expected = format!("{} starts", lines.saturating_add(1));
+        return Err(Trouble::new(expected, starts.len().to_string()));
+    }
+    Ok(starts)
+}
+
+fn read_indices(input: &mut dyn Read, entries: u64, across: u64) -> Result<Vec<u32>, Trouble> {
+    let mut indices = Vec::new();
+    let across = across.min(u64::from(u32::MAX));
+    stream_integers(input, |index| {
+        if index >= across {
+            return Err(Trouble::new(format!("indices below {across}"), index.to_string()));
+        }
+        indices.push(index as u32);
+        Ok(())
+    })?;
+    if indices.len() as u64 != entries {
+        return Err(Trouble::new(format!("{entries} indices"), indices.len().to_string()));
+    }
+    Ok(indices)
+}
+
+fn read_values(
+    input: &mut dyn Read,
+    entries: u64,
+    storage: minorant_linalg::Storage,
+) -> Result<GrowingValues, Trouble> {
+    let (header, kind) = vector_header(input)?;
+    if header.shape[0] != entries {
+        return Err(Trouble::new(format!("{entries} values"), header.shape[0].to_string()));
+    }
+    let mut values = GrowingValues::new(storage);
+    Run { kind, big_endian: header.big_endian, count: entries }.stream(input, |value| {
+        if values.push(value) {
+            return Ok(());
+        }
+        Err(Trouble::new("values within the range of f32", value.to_string()))
+    })?;
+    expect_end(input)?;
+    Ok(values)
+}
+
+fn vector_header(input: &mut dyn Read) -> Result<(ArrayHeader, NumberType), Trouble> {
+    let header = ArrayHeader::read(input)?;
+    match (header.element, header.shape.len()) {
+        (Element::Number(kind), 1) => Ok((header, kind)),
+        _ => Err(Trouble::new("a vector of numbers", header.shape_text())),
+    }
+}
+
+/// All elements of a vector of integers that are at least 0.
+fn stream_integers(
+    input: &mut dyn Read,
+    mut each: impl FnMut(u64) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let (header, kind) = vector_header(input)?;
+    // SciPy writes no others, and shorter ones would need many times their size in memory.
+    if !matches!(kind, NumberType::I32 | NumberType::I64) {
+        return Err(Trouble::new("integers of 32 or 64 bits", format!("{kind:?}")));
+    }
+    let run = Run { kind, big_endian: header.big_endian, count: header.shape[0] };
+    run.stream(input, |value| {
+        if value < 0.0 {
+            return Err(Trouble::new("integers from 0 on", value.to_string()));
+        }
+        each(value as u64)
+    })?;
+    expect_end(input)
+}

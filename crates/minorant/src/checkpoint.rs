@@ -1,0 +1,127 @@
+//! Checkpoint files: a solver's archive with what identifies the run, so that it is resumed only
+//! on the same data with the same settings. Written now and then, at a small share of the time;
+//! a checkpoint never changes what the run computes.
+
+use crate::archive::Archive;
+use crate::container::{Array, Container, FileError};
+use crate::solver::Checkpoints;
+use crate::train::TrainOptions;
+use minorant_data::Dataset;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const KIND: &str = "checkpoint";
+/// Writing may take one part in this many of the time.
+const SHARE: u32 = 20;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Header {
+    data_sha256: String,
+    settings: String,
+}
+
+impl Header {
+    /// Data and all settings that the iterates depend on (how far to go is not among them).
+    fn new(data: &Dataset, options: &TrainOptions) -> Self {
+        let data_sha256 = crate::fingerprint::of(data, options.example_weights.as_deref());
+        let settings = format!(
+            "{:?}",
+            (
+                (options.model, options.loss, options.multiclass, options.label_kind),
+                (&options.label_loss, options.lambda, options.bias, options.bias_weight),
+                (&options.class_weights, options.method, options.method_options),
+            )
+        );
+        Header { data_sha256, settings }
+    }
+}
+
+/// Checkpoints in a file.
+#[derive(Debug)]
+pub struct FileCheckpoints {
+    path: Option<PathBuf>,
+    header: Header,
+    resumed: Option<Archive>,
+    last: Option<Instant>,
+    cost: Duration,
+    failure: Option<FileError>,
+}
+
+impl FileCheckpoints {
+    /// Writes checkpoints to `write`, and starts from the one in `resume`, each if given.
+    pub fn new(
+        write: Option<&Path>,
+        resume: Option<&Path>,
+        data: &Dataset,
+        options: &TrainOptions,
+    ) -> Result<Self, FileError> {
+        let header = Header::new(data, options);
+        let resumed = resume.map(|path| load(path, &header)).transpose()?;
+        Ok(FileCheckpoints {
+            path: write.map(Path::to_path_buf),
+            header,
+            resumed,
+            last: None,
+            cost: Duration::ZERO,
+            failure: None,
+        })
+    }
+
+    /// What went wrong while writing, if anything did.
+    pub fn failure(&mut self) -> Option<FileError> {
+        self.failure.take()
+    }
+}
+
+fn load(path: &Path, header: &Header) -> Result<Archive, FileError> {
+    let container = Container::read(path, KIND)?;
+    let found: Header = container.header(path)?;
+    let differs = |what: &str| FileError::Content {
+        path: path.into(),
+        expected: format!("a checkpoint of a run with the same {what}"),
+        found: format!("one with other {what}"),
+    };
+    if found.data_sha256 != header.data_sha256 {
+        return Err(differs("data"));
+    }
+    if found.settings != header.settings {
+        return Err(differs("settings (model, lambda, bias, weights, solver, memory, parts)"));
+    }
+    let mut archive = Archive::default();
+    for (name, array) in container.arrays {
+        match array {
+            Array::Reals { values, .. } => archive.reals.insert(name, values).map(|_| ()),
+            Array::Integers { values } => archive.integers.insert(name, values).map(|_| ()),
+        };
+    }
+    Ok(archive)
+}
+
+impl Checkpoints for FileCheckpoints {
+    fn resume(&mut self) -> Option<Archive> {
+        self.resumed.take()
+    }
+
+    fn is_due(&mut self) -> bool {
+        let rested = |last: Instant| last.elapsed() >= SHARE * self.cost;
+        self.path.is_some() && self.last.is_none_or(rested)
+    }
+
+    fn store(&mut self, archive: Archive) {
+        let Some(path) = &self.path else { return };
+        let start = Instant::now();
+        let mut container = Container::new(&self.header);
+        for (name, values) in archive.reals {
+            container.put_reals(&name, &[values.len()], values);
+        }
+        for (name, values) in archive.integers {
+            container.arrays.insert(name, Array::Integers { values });
+        }
+        if let Err(error) = container.write(path, KIND) {
+            self.failure.get_or_insert(error);
+        }
+        self.cost = start.elapsed();
+        self.last = Some(Instant::now());
+    }
+}

@@ -1,0 +1,225 @@
+//! The files that Minorant writes: safetensors with one JSON string as header, sealed by a SHA-256
+//! of the whole file (with the digits themselves zeroed). Models, proofs and checkpoints are such
+//! containers; what their headers mean is theirs to say. Nothing in a container is executable, and
+//! nothing in it depends on time, place or threads.
+
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// An array of a container.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Array {
+    Reals { shape: Vec<usize>, values: Vec<f64> },
+    Integers { values: Vec<u64> },
+}
+
+/// What is wrong with a file that should be a container.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The file cannot be read or written.
+    #[error("{}: {}", .0.display(), .1)]
+    Io(PathBuf, std::io::Error),
+    /// The file is not what it should be.
+    #[error("{}: expected {expected}, found {found}", .path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What it should hold.
+        expected: String,
+        /// What it holds.
+        found: String,
+    },
+}
+
+/// A container in memory: its header and its arrays.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Container {
+    pub(crate) header: Value,
+    pub(crate) arrays: BTreeMap<String, Array>,
+}
+
+/// What every header begins with.
+#[derive(Serialize, serde::Deserialize)]
+struct Envelope {
+    kind: String,
+    version: u32,
+    content: Value,
+    sha256: String,
+}
+
+const KEY: &str = "minorant";
+const VERSION: u32 = 1;
+const DIGITS: usize = 64;
+/// In the file the header is a JSON string inside JSON: its quotes are escaped.
+const SEAL: &[u8] = br#"\"sha256\":\""#;
+
+impl Container {
+    pub(crate) fn new(header: &impl Serialize) -> Self {
+        // Headers are plain structures of ours; turning them into JSON cannot fail.
+        let header = serde_json::to_value(header).unwrap_or_default();
+        Container { header, arrays: BTreeMap::new() }
+    }
+
+    pub(crate) fn put_reals(&mut self, name: &str, shape: &[usize], values: Vec<f64>) {
+        debug_assert_eq!(shape.iter().product::<usize>(), values.len());
+        self.arrays.insert(name.into(), Array::Reals { shape: shape.to_vec(), values });
+    }
+
+    pub(crate) fn take_reals(&mut self, name: &str) -> Option<(Vec<usize>, Vec<f64>)> {
+        match self.arrays.remove(name)? {
+            Array::Reals { shape, values } => Some((shape, values)),
+            Array::Integers { .. } => None,
+        }
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn to_bytes(&self, kind: &str) -> Vec<u8> {
+        let zeros = "0".repeat(DIGITS);
+        let content = self.header.clone();
+        let envelope = Envelope { kind: kind.into(), version: VERSION, content, sha256: zeros };
+        let envelope = serde_json::to_string(&envelope).unwrap_or_default();
+        let bytes: Vec<(&String, Dtype, Vec<usize>, Vec<u8>)> = self
+            .arrays
+            .iter()
+            .map(|(name, array)| match array {
+                Array::Reals { shape, values } => {
+                    let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+                    (name, Dtype::F64, shape.clone(), bytes)
+                }
+                Array::Integers { values } => {
+                    let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+                    (name, Dtype::U64, vec![values.len()], bytes)
+                }
+            })
+            .collect();
+        let views = bytes.iter().filter_map(|(name, dtype, shape, bytes)| {
+            Some((name.as_str(), TensorView::new(*dtype, shape.clone(), bytes).ok()?))
+        });
+        // One entry only: the order of several would not be the same every time.
+        let metadata = HashMap::from([(KEY.to_string(), envelope)]);
+        let mut file = safetensors::serialize(views, Some(metadata)).unwrap_or_default();
+        if let Some(at) = seal_position(&file) {
+            let digest = hex(&Sha256::digest(&file));
+            file[at..at + DIGITS].copy_from_slice(digest.as_bytes());
+        }
+        file
+    }
+
+    /// Reads a container of the given kind from the bytes of `path`.
+    pub(crate) fn from_bytes(
+        path: &Path,
+        kind: &str,
+        mut file: Vec<u8>,
+    ) -> Result<Self, FileError> {
+        let error = |expected: &str, found: &str| FileError::Content {
+            path: path.into(),
+            expected: expected.into(),
+            found: found.into(),
+        };
+        let what = format!("a Minorant {kind} file");
+        let no_container = |_| error(&what, "something else (no safetensors header)");
+        let (_, metadata) = SafeTensors::read_metadata(&file).map_err(no_container)?;
+        let header = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
+        let header = header.ok_or_else(|| error(&what, "a safetensors file of another program"))?;
+        let envelope: Envelope = serde_json::from_str(header)
+            .map_err(|why| error(&what, &format!("a header that cannot be read ({why})")))?;
+        if envelope.kind != kind {
+            return Err(error(&what, &format!("a Minorant {} file", envelope.kind)));
+        }
+        if envelope.version != VERSION {
+            let found = format!("version {}; a newer Minorant wrote it", envelope.version);
+            return Err(error(&format!("file version {VERSION}"), &found));
+        }
+        let (claimed, content) = (envelope.sha256, envelope.content);
+        let sealed = || error("an unbroken file", "bytes that do not match its SHA-256");
+        let at = seal_position(&file).ok_or_else(sealed)?;
+        if file.get(at..at + DIGITS) != Some(claimed.as_bytes()) {
+            return Err(sealed());
+        }
+        file[at..at + DIGITS].fill(b'0');
+        if hex(&Sha256::digest(&file)) != claimed {
+            return Err(sealed());
+        }
+        let tensors = SafeTensors::deserialize(&file).map_err(no_container)?;
+        let mut arrays = BTreeMap::new();
+        for (name, view) in tensors.iter() {
+            let words = view.data().as_chunks::<8>().0.iter();
+            let array = match view.dtype() {
+                Dtype::F64 => Array::Reals {
+                    shape: view.shape().to_vec(),
+                    values: words.map(|w| f64::from_le_bytes(*w)).collect(),
+                },
+                Dtype::U64 => {
+                    Array::Integers { values: words.map(|w| u64::from_le_bytes(*w)).collect() }
+                }
+                other => {
+                    return Err(error("arrays of F64 or U64", &format!("{name} of {other:?}")));
+                }
+            };
+            arrays.insert(name.to_string(), array);
+        }
+        Ok(Container { header: content, arrays })
+    }
+
+    /// Writes the file under a temporary name and renames it, so that nobody ever sees half of it.
+    pub(crate) fn write(&self, path: &Path, kind: &str) -> Result<(), FileError> {
+        write_atomically(path, &self.to_bytes(kind))
+    }
+
+    pub(crate) fn read(path: &Path, kind: &str) -> Result<Self, FileError> {
+        let file = std::fs::read(path).map_err(|why| FileError::Io(path.into(), why))?;
+        Self::from_bytes(path, kind, file)
+    }
+
+    /// The header as a structure.
+    pub(crate) fn header<T: DeserializeOwned>(&self, path: &Path) -> Result<T, FileError> {
+        serde_json::from_value(self.header.clone()).map_err(|why| FileError::Content {
+            path: path.into(),
+            expected: "a complete header".into(),
+            found: why.to_string(),
+        })
+    }
+}
+
+/// Writes a file under a temporary name in the same folder and renames it.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let io = |why| FileError::Io(path.into(), why);
+    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(io)?;
+    file.write_all(bytes).map_err(io)?;
+    file.as_file().sync_all().map_err(io)?;
+    make_readable(&file).map_err(io)?;
+    file.persist(path).map_err(|error| io(error.error))?;
+    Ok(())
+}
+
+/// Temporary files are private; what takes their place is as readable as any new file.
+#[cfg(unix)]
+fn make_readable(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn make_readable(_file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Where the digits of the seal stand: after its key, at the end of the header.
+fn seal_position(file: &[u8]) -> Option<usize> {
+    let length = u64::from_le_bytes(*file.first_chunk::<8>()?);
+    let header = file.get(8..8usize.checked_add(usize::try_from(length).ok()?)?)?;
+    let at = header.windows(SEAL.len()).rposition(|window| window == SEAL)?;
+    Some(8 + at + SEAL.len()).filter(|at| at + DIGITS <= 8 + header.len())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

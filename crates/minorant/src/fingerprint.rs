@@ -1,0 +1,45 @@
+//! A SHA-256 of a data set's content as it is stored: shape, values, labels, example weights. Two
+//! files that hold the same data have the same fingerprint.
+
+use crate::container::hex;
+use minorant_data::{Dataset, LabelRows};
+use sha2::{Digest, Sha256};
+
+/// The fingerprint of a data set with its example weights.
+pub(crate) fn of(data: &Dataset, example_weights: Option<&[f64]>) -> String {
+    let mut hash = Sha256::new();
+    let matrix = &data.features;
+    hash.update((matrix.rows() as u64).to_le_bytes());
+    hash.update((matrix.cols() as u64).to_le_bytes());
+    let mut buffer = Vec::new();
+    for i in 0..matrix.rows() {
+        // Zeros are left out, so that dense and sparse storage of the same rows agree.
+        for (j, x) in matrix.row(i).filter(|(_, x)| *x != 0.0) {
+            buffer.extend_from_slice(&(j as u32).to_le_bytes());
+            buffer.extend_from_slice(&x.to_le_bytes());
+        }
+        buffer.extend_from_slice(&u32::MAX.to_le_bytes());
+        if buffer.len() >= 1 << 16 {
+            hash.update(&buffer);
+            buffer.clear();
+        }
+    }
+    hash.update(&buffer);
+    for class in &data.labels.classes {
+        hash.update(class.to_string());
+        hash.update([0]);
+    }
+    let mut numbers = |values: &[u32]| values.iter().for_each(|v| hash.update(v.to_le_bytes()));
+    match &data.labels.rows {
+        LabelRows::None => {}
+        LabelRows::Single(rows) => numbers(rows),
+        LabelRows::Sets { starts, items } => {
+            numbers(items);
+            starts.iter().for_each(|v| hash.update(v.to_le_bytes()));
+        }
+    }
+    for weight in example_weights.unwrap_or_default() {
+        hash.update(weight.to_le_bytes());
+    }
+    hex(&hash.finalize())
+}

@@ -1,0 +1,162 @@
+//! The fitted model: what predicts, what is saved, and what its certificate rests on. Training
+//! makes it, [`file`] stores it, [`crate::audit`] checks it; it knows no solver.
+
+pub mod file;
+pub mod metrics;
+mod predict;
+
+pub use predict::{Predictions, Scores};
+
+use crate::bundle::Proof;
+use crate::certificate::Certificate;
+use crate::train::{LossName, ModelName, Task, TrainOptions, TrainReport};
+use minorant_data::{Dataset, Label};
+
+/// Proofs up to this size are saved with the model.
+pub const PROOF_BYTES: u64 = 64 << 20;
+
+/// What a model was trained for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskName {
+    /// Two classes.
+    Binary,
+    /// Several classes, trained together.
+    Multiclass,
+    /// Several classes, each against the rest.
+    OneVsRest,
+    /// Sets of classes.
+    Multilabel,
+}
+
+/// The loss that a model was trained with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrainedLoss {
+    /// The hinge loss of the task.
+    Hinge,
+    /// The squared hinge loss.
+    SquaredHinge,
+    /// The logistic or softmax loss.
+    Logistic,
+}
+
+/// One of the problems that were solved for a model.
+#[derive(Debug, Clone)]
+pub struct SubProblem {
+    /// Its weights, feature by feature.
+    pub weights: Vec<f64>,
+    /// The outputs of the training rows at these weights, where they are still known.
+    pub outputs: Vec<f64>,
+    /// Its objective and bound.
+    pub certificate: Certificate,
+    /// The dual point behind the bound.
+    pub proof: Option<Proof>,
+}
+
+/// A trained linear model.
+#[derive(Debug, Clone)]
+pub struct FittedModel {
+    /// The model's name.
+    pub model: ModelName,
+    /// The task.
+    pub task: TaskName,
+    /// The loss.
+    pub loss: TrainedLoss,
+    /// The classes in order.
+    pub classes: Vec<Label>,
+    /// Columns of the data, the bias excluded.
+    pub features: usize,
+    /// The constant feature.
+    pub bias: Option<f64>,
+    /// Its regularization weight.
+    pub bias_weight: Option<f64>,
+    /// λ.
+    pub lambda: f64,
+    /// Class weights that were not 1.
+    pub class_weights: Vec<(Label, f64)>,
+    /// Δ, where it was given.
+    pub label_loss: Option<Vec<f64>>,
+    /// A multilabel row has the labels whose score is above this.
+    pub threshold: Option<f64>,
+    /// The method that found the weights.
+    pub solver: String,
+    /// How its run ended.
+    pub status: String,
+    /// The relative gap that was asked for.
+    pub tol: f64,
+    /// Objective and bound.
+    pub certificate: Certificate,
+    /// Rows of the training data.
+    pub examples: usize,
+    /// SHA-256 of the training data: features, labels and example weights.
+    pub data_sha256: String,
+    /// The problems that were solved: one, or one for each class.
+    pub problems: Vec<SubProblem>,
+}
+
+impl FittedModel {
+    /// Puts the model together after training.
+    pub(crate) fn new(
+        data: &Dataset,
+        options: &TrainOptions,
+        task: &Task,
+        report: &TrainReport,
+        mut problems: Vec<SubProblem>,
+    ) -> Self {
+        let threshold = match task {
+            Task::Multilabel { member, .. } => {
+                Some(predict::best_threshold(&problems[0].outputs, member))
+            }
+            _ => None,
+        };
+        problems.iter_mut().for_each(|problem| problem.outputs = Vec::new());
+        FittedModel {
+            model: options.model,
+            task: match task {
+                Task::Binary { .. } => TaskName::Binary,
+                Task::Multiclass { .. } => TaskName::Multiclass,
+                Task::OneVsRest { .. } => TaskName::OneVsRest,
+                Task::Multilabel { .. } => TaskName::Multilabel,
+            },
+            loss: match (options.model, options.loss) {
+                (ModelName::Logistic, _) => TrainedLoss::Logistic,
+                (ModelName::Svm, LossName::Hinge) => TrainedLoss::Hinge,
+                (ModelName::Svm, LossName::SquaredHinge) => TrainedLoss::SquaredHinge,
+            },
+            classes: data.labels.classes.clone(),
+            features: data.features.cols(),
+            bias: options.bias,
+            bias_weight: options.bias_weight,
+            lambda: report.lambda,
+            class_weights: options.class_weights.clone(),
+            label_loss: options.label_loss.clone(),
+            threshold,
+            solver: report.solver.into(),
+            status: report.status.as_str().into(),
+            tol: options.rules.tol,
+            certificate: report.certificate,
+            examples: data.features.rows(),
+            data_sha256: crate::fingerprint::of(data, options.example_weights.as_deref()),
+            problems,
+        }
+    }
+
+    /// Linear outputs of one of its problems.
+    pub fn outputs_per_problem(&self) -> usize {
+        match self.task {
+            TaskName::Binary | TaskName::OneVsRest => 1,
+            TaskName::Multiclass | TaskName::Multilabel => self.classes.len(),
+        }
+    }
+
+    /// Features, the constant one included.
+    pub fn rows_of_weights(&self) -> usize {
+        self.features + usize::from(self.bias.is_some())
+    }
+
+    /// Whether every bound has a proof in the model.
+    pub fn is_auditable(&self) -> bool {
+        self.problems.iter().all(|problem| problem.proof.is_some())
+    }
+}

@@ -1,0 +1,131 @@
+//! From a data set to a fitted model: labels become a task, the task a risk, the risk is minimised
+//! by a method, and the answer becomes a model with its certificate and proof. Front ends (the
+//! command, Python) call [`train`]; no mathematics is done here.
+
+mod one_vs_rest;
+mod options;
+mod task;
+
+pub use options::{Lambda, LossName, ModelName, Multiclass, TrainError, TrainOptions};
+pub(crate) use task::{Task, weights_of};
+
+use crate::certificate::Certificate;
+use crate::model::{FittedModel, SubProblem};
+use crate::regularizer::L2;
+use crate::risk::Cancel;
+use crate::solver::{self, Checkpoints, Outcome, Problem, Status};
+use crate::trace::Observer;
+use minorant_data::Dataset;
+use minorant_linalg::Design;
+
+/// What a training run gives besides the model.
+#[derive(Debug, Clone)]
+pub struct TrainReport {
+    /// The method that ran.
+    pub solver: &'static str,
+    /// Rows.
+    pub examples: usize,
+    /// Columns of the data, the bias excluded.
+    pub features: usize,
+    /// Number of weights.
+    pub dim: usize,
+    /// λ.
+    pub lambda: f64,
+    /// Ω at the weights.
+    pub regularizer: f64,
+    /// R at the weights.
+    pub risk: f64,
+    /// Objective and bound.
+    pub certificate: Certificate,
+    /// How the run ended.
+    pub status: Status,
+    /// Evaluations.
+    pub evaluations: u64,
+    /// Iterations.
+    pub iterations: u64,
+    /// Seconds of optimisation.
+    pub seconds: f64,
+    /// Seconds of them in the master and the bundle's vectors.
+    pub master_seconds: f64,
+}
+
+/// Trains a model.
+pub fn train(
+    data: &Dataset,
+    options: &TrainOptions,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
+) -> Result<(FittedModel, TrainReport), TrainError> {
+    let task = Task::new(&data.labels, options)?;
+    let weights = weights_of(&data.labels, options)?;
+    let design = Design::new(&data.features, options.bias);
+    let lambda = options.lambda(&data.labels)?;
+    let outputs = task.outputs_per_problem();
+    let dim = design.features() * outputs;
+    let regularizer = options.regularizer(lambda, design.features(), outputs)?;
+    regularizer.check(dim)?;
+    let (outcomes, method) = if let Task::OneVsRest { .. } = task {
+        one_vs_rest::solve(
+            &task,
+            design,
+            &weights,
+            &regularizer,
+            options,
+            cancel,
+            observer,
+            checkpoints,
+        )?
+    } else {
+        let risk = task.risk(0, design, weights, options);
+        let problem = Problem { risk: &*risk, regularizer: &regularizer };
+        let method = options.method.resolve(&*risk);
+        let mut solver = method.build(&*risk, &options.method_options)?;
+        let outcome =
+            solver::run(&mut *solver, problem, options.rules, cancel, observer, checkpoints)?;
+        (vec![outcome], method)
+    };
+    let report = summarise(&outcomes, &regularizer, lambda, data, method.name());
+    let model = FittedModel::new(data, options, &task, &report, problems(outcomes));
+    Ok((model, report))
+}
+
+fn problems(outcomes: Vec<Outcome>) -> Vec<SubProblem> {
+    let problem = |outcome: Outcome| SubProblem {
+        weights: outcome.point.w,
+        outputs: outcome.point.outputs,
+        certificate: outcome.certificate,
+        proof: outcome.proof,
+    };
+    outcomes.into_iter().map(problem).collect()
+}
+
+/// Sums over the subproblems; there is one unless classes are trained one against the rest.
+fn summarise(
+    outcomes: &[Outcome],
+    regularizer: &L2,
+    lambda: f64,
+    data: &Dataset,
+    solver: &'static str,
+) -> TrainReport {
+    let sum = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>();
+    let bounds = outcomes.iter().map(|o| o.certificate.lower_bound);
+    let lower_bound = bounds.sum::<Option<f64>>();
+    // The first class that did not converge tells how the whole run ended.
+    let status = outcomes.iter().map(|o| o.status).find(|status| *status != Status::Converged);
+    TrainReport {
+        solver,
+        examples: data.features.rows(),
+        features: data.features.cols(),
+        dim: outcomes.iter().map(|o| o.point.w.len()).sum(),
+        lambda,
+        regularizer: sum(&|o| regularizer.value(&o.point.w)),
+        risk: sum(&|o| o.point.value),
+        certificate: Certificate { objective: sum(&|o| o.certificate.objective), lower_bound },
+        status: status.unwrap_or(Status::Converged),
+        evaluations: outcomes.iter().map(|o| o.evaluations).sum(),
+        iterations: outcomes.iter().map(|o| o.iterations).sum(),
+        seconds: sum(&|o| o.seconds),
+        master_seconds: sum(&|o| o.master_seconds),
+    }
+}

@@ -1,0 +1,190 @@
+//! One class against the rest: the objective is the sum of one binary objective a class, which
+//! share nothing, so they are solved one after the other. Bounds add up; the budget of evaluations
+//! and seconds is one for all.
+
+use super::options::{TrainError, TrainOptions};
+use super::task::Task;
+use crate::archive::{Archive, ArchiveError};
+use crate::bundle::Proof;
+use crate::certificate::Certificate;
+use crate::regularizer::L2;
+use crate::risk::{Cancel, ExampleWeights, Point};
+use crate::solver::{self, Checkpoints, Method, Outcome, Problem, RunError, Status, StopRules};
+use crate::trace::{Observer, TraceRecord};
+use minorant_linalg::Design;
+
+/// Solves the problems of all classes in order.
+pub(super) fn solve(
+    task: &Task,
+    design: Design<'_>,
+    weights: &ExampleWeights,
+    regularizer: &L2,
+    options: &TrainOptions,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
+) -> Result<(Vec<Outcome>, Method), TrainError> {
+    let classes = task.classes();
+    if options.rules.max_evaluations.is_some_and(|most| most < classes as u64) {
+        return Err(TrainError::Setting(format!(
+            "one-vs-rest over {classes} classes needs at least {classes} evaluations"
+        )));
+    }
+    let mut state = Sequence::resume(checkpoints).map_err(RunError::from)?;
+    let mut method = options.method;
+    let mut interrupted = false;
+    while state.finished.len() < classes {
+        let class = state.finished.len();
+        let risk = task.risk(class, design, weights.clone(), options);
+        method = options.method.resolve(&*risk);
+        let mut solver = method.build(&*risk, &options.method_options)?;
+        let problem = Problem { risk: &*risk, regularizer };
+        let used: u64 = state.finished.iter().map(|o| o.evaluations).sum();
+        let spent: f64 = state.finished.iter().map(|o| o.seconds).sum();
+        let waiting = (classes - class - 1) as u64;
+        // Once the user or the clock has said stop, the other classes only get their start point.
+        let rules = StopRules {
+            max_evaluations: if interrupted {
+                Some(1)
+            } else {
+                options.rules.max_evaluations.map(|most| most - used - waiting)
+            },
+            max_seconds: options.rules.max_seconds.map(|most| most - spent),
+            ..options.rules
+        };
+        let token = if interrupted { Cancel::new() } else { cancel.clone() };
+        let mut shifted = Shifted::new(observer, &state.finished, classes);
+        let outcome = solver::run(&mut *solver, problem, rules, &token, &mut shifted, &mut state)?;
+        interrupted |= matches!(outcome.status, Status::Interrupted | Status::MaxSeconds);
+        state.finished.push(outcome);
+    }
+    Ok((state.finished, method))
+}
+
+/// Makes the records of one class those of the whole sequence. Classes that wait count with the
+/// objective of their start point (the same for all: losses at w = 0 do not depend on the sign)
+/// and the bound 0.
+struct Shifted<'o> {
+    observer: &'o mut dyn Observer,
+    before: TraceRecord,
+    waiting: f64,
+    start: f64,
+}
+
+impl<'o> Shifted<'o> {
+    fn new(observer: &'o mut dyn Observer, finished: &[Outcome], classes: usize) -> Self {
+        let sum = |of: &dyn Fn(&Outcome) -> f64| finished.iter().map(of).sum::<f64>();
+        let objective = sum(&|o| o.certificate.objective);
+        let before = TraceRecord {
+            iteration: finished.iter().map(|o| o.iterations).sum(),
+            evaluations: finished.iter().map(|o| o.evaluations).sum(),
+            seconds: sum(&|o| o.seconds),
+            objective,
+            best_objective: objective,
+            lower_bound: finished.iter().map(|o| o.certificate.lower_bound).sum(),
+            step: "start",
+            step_length: None,
+            planes: 0,
+            master_seconds: sum(&|o| o.master_seconds),
+        };
+        Shifted { observer, before, waiting: (classes - finished.len() - 1) as f64, start: 0.0 }
+    }
+}
+
+impl Observer for Shifted<'_> {
+    fn iteration(&mut self, record: &TraceRecord) {
+        if record.step == "start" {
+            self.start = record.objective;
+        }
+        let others = self.before.objective + self.waiting * self.start;
+        self.observer.iteration(&TraceRecord {
+            iteration: self.before.iteration + record.iteration,
+            evaluations: self.before.evaluations + record.evaluations,
+            seconds: self.before.seconds + record.seconds,
+            objective: others + record.objective,
+            best_objective: others + record.best_objective,
+            lower_bound: self.before.lower_bound.zip(record.lower_bound).map(|(a, b)| a + b),
+            master_seconds: self.before.master_seconds + record.master_seconds,
+            ..record.clone()
+        });
+    }
+}
+
+/// Checkpoints of the sequence: those of the running class together with the finished ones.
+struct Sequence<'c> {
+    inner: &'c mut dyn Checkpoints,
+    finished: Vec<Outcome>,
+    running: Option<Archive>,
+}
+
+impl<'c> Sequence<'c> {
+    fn resume(inner: &'c mut dyn Checkpoints) -> Result<Self, ArchiveError> {
+        let mut running = inner.resume();
+        let mut finished = Vec::new();
+        if let Some(archive) = &mut running {
+            for class in 0..archive.take_integer("finished")? {
+                finished.push(load_outcome(&format!("finished.{class}"), archive)?);
+            }
+        }
+        Ok(Sequence { inner, finished, running })
+    }
+}
+
+impl Checkpoints for Sequence<'_> {
+    fn resume(&mut self) -> Option<Archive> {
+        self.running.take()
+    }
+
+    fn is_due(&mut self) -> bool {
+        self.inner.is_due()
+    }
+
+    fn store(&mut self, mut archive: Archive) {
+        archive.put_integers("finished", [self.finished.len() as u64]);
+        for (class, outcome) in self.finished.iter().enumerate() {
+            save_outcome(&format!("finished.{class}"), outcome, &mut archive);
+        }
+        self.inner.store(archive);
+    }
+}
+
+fn save_outcome(name: &str, outcome: &Outcome, archive: &mut Archive) {
+    archive.put_reals(&format!("{name}.w"), outcome.point.w.clone());
+    let bound = outcome.certificate.lower_bound.unwrap_or(f64::NAN);
+    let numbers = [outcome.point.value, outcome.certificate.objective, bound];
+    let seconds = [outcome.seconds, outcome.master_seconds];
+    archive.put_reals(&format!("{name}.numbers"), [&numbers[..], &seconds].concat());
+    let status = STATUSES.iter().position(|status| *status == outcome.status).unwrap_or(0);
+    let counts = [outcome.evaluations, outcome.iterations, status as u64];
+    archive.put_integers(&format!("{name}.counts"), counts);
+    if let Some(proof) = &outcome.proof {
+        proof.save(name, archive);
+    }
+}
+
+fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveError> {
+    let w = archive.take_reals(&format!("{name}.w"))?;
+    let numbers = archive.take_reals(&format!("{name}.numbers"))?;
+    let counts = archive.take_integers(&format!("{name}.counts"))?;
+    let ([value, objective, bound, seconds, master_seconds], [evaluations, iterations, status]) =
+        (&numbers[..], &counts[..])
+    else {
+        return Err(ArchiveError(format!("{name}.numbers")));
+    };
+    Ok(Outcome {
+        point: Point { w, outputs: Vec::new(), value: *value },
+        certificate: Certificate {
+            objective: *objective,
+            lower_bound: Some(*bound).filter(|bound| !bound.is_nan()),
+        },
+        proof: Proof::load(name, archive)?,
+        status: STATUSES.get(*status as usize).copied().unwrap_or(Status::Stalled),
+        evaluations: *evaluations,
+        iterations: *iterations,
+        seconds: *seconds,
+        master_seconds: *master_seconds,
+    })
+}
+
+const STATUSES: [Status; 5] =
+    [Status::Converged, Status::MaxEvals, Status::MaxSeconds, Status::Interrupted, Status::Stalled];
