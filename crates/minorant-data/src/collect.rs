@@ -65,6 +65,10 @@ impl<'o> Collector<'o> {
         if self.total_rows() == 0 {
             return Err(ReadError::whole(name, "at least one example", "none"));
         }
+        let has_columns = self.cells.iter().any(|cells| cells.cols() > 0);
+        if !has_columns && options.features.is_none() && !options.for_prediction {
+            return Err(ReadError::whole(name, "at least one feature", "none"));
+        }
         let labels = join_labels(name, options, self.rows, self.table, self.declared_classes)?;
         let features = join_cells(options, self.cells)
             .map_err(|why| ReadError::whole(name, "a feature matrix", why.to_string()))?;

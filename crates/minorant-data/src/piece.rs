@@ -1,7 +1,9 @@
 //! A run of consecutive rows as one parser leaves it. Pieces of a file are parsed independently
 //! and joined in order by `collect`.
 
+use crate::error::ReadError;
 use crate::label_table::LabelTable;
+use crate::read::ReadOptions;
 use crate::values::GrowingValues;
 
 /// Some consecutive rows with their labels.
@@ -87,6 +89,20 @@ impl Cells {
 pub(crate) struct PieceLabels {
     pub(crate) table: Option<LabelTable>,
     pub(crate) rows: PieceRows,
+}
+
+impl PieceLabels {
+    /// No labels, where the options allow that.
+    pub(crate) fn missing(
+        name: &str,
+        expected: &str,
+        options: &ReadOptions,
+    ) -> Result<PieceLabels, ReadError> {
+        if options.for_prediction {
+            return Ok(PieceLabels { table: None, rows: PieceRows::None });
+        }
+        Err(ReadError::whole(name, expected, "none"))
+    }
 }
 
 /// Label numbers by row, not yet in the final order of classes.

@@ -7,7 +7,10 @@
 //! Both substitutions and the rotations of a deletion then run along contiguous rows. Attached
 //! columns `B` are kept as `U⁻ᵀ B`, one row per variable, along with `(U⁻ᵀ B)ᵀ (U⁻ᵀ B) = Bᵀ A⁻¹ B`.
 
-use crate::dense::{axpy_kernel, dispatch, dot_kernel};
+mod kernels;
+
+use crate::dense::{axpy_kernel, dispatch, dot_kernel, norm2};
+use kernels::{add_outer_product, backward, forward, rotate, row_length};
 
 /// A variable could not be appended: what remains of its diagonal is too small.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +35,7 @@ pub struct GrowingCholesky {
     /// The row that a deletion rotates out.
     carry: Vec<f64>,
     carry_attached: Vec<f64>,
+    line: Vec<f64>,
 }
 
 impl GrowingCholesky {
@@ -46,6 +50,7 @@ impl GrowingCholesky {
             products: vec![0.0; columns * columns],
             carry: Vec::new(),
             carry_attached: vec![0.0; columns],
+            line: vec![0.0; columns],
         }
     }
 
@@ -81,13 +86,22 @@ impl GrowingCholesky {
         self.products[i.max(j) * self.columns + i.min(j)]
     }
 
-    /// Replaces the attached column `column` by `U⁻ᵀ rhs`; `rhs` is overwritten with it. All
-    /// products of the attached columns are computed afresh, which ends the drift of updates.
+    /// Replaces the attached column `column` by `U⁻ᵀ rhs`; `rhs` is overwritten with it.
     pub fn attach(&mut self, column: usize, rhs: &mut [f64]) {
         self.forward(rhs);
         for (row, &value) in self.attached.chunks_exact_mut(self.columns).zip(rhs.iter()) {
             row[column] = value;
         }
+        let mut line = std::mem::take(&mut self.line);
+        self.attached_transposed(rhs, &mut line);
+        for (i, &value) in line.iter().enumerate() {
+            self.products[i.max(column) * self.columns + i.min(column)] = value;
+        }
+        self.line = line;
+    }
+
+    /// Computes all products of the attached columns afresh, which ends the drift of updates.
+    pub fn refresh_products(&mut self) {
         let (attached, products) = (&self.attached, &mut self.products);
         products.fill(0.0);
         dispatch(
@@ -132,7 +146,7 @@ impl GrowingCholesky {
         assert_eq!(x.len(), self.order);
         dispatch(
             #[inline(always)]
-            || forward_kernel(&self.upper, self.stride, x),
+            || forward(&self.upper, self.stride, x),
         );
     }
 
@@ -141,7 +155,7 @@ impl GrowingCholesky {
         assert_eq!(x.len(), self.order);
         dispatch(
             #[inline(always)]
-            || backward_kernel(&self.upper, self.stride, x),
+            || backward(&self.upper, self.stride, x),
         );
     }
 
@@ -156,7 +170,7 @@ impl GrowingCholesky {
         rhs: &[f64],
     ) -> Result<f64, DependentColumn> {
         self.forward(cross);
-        let pivot_squared = diagonal - crate::dense::norm2(cross);
+        let pivot_squared = diagonal - norm2(cross);
         // Written so that a NaN is refused.
         if pivot_squared > threshold {
             let pivot = pivot_squared.sqrt();
@@ -262,6 +276,7 @@ impl GrowingCholesky {
             rest = tail;
         }
         factor.attached.extend_from_slice(rest);
+        factor.refresh_products();
         Some(factor)
     }
 
@@ -278,75 +293,6 @@ impl GrowingCholesky {
         }
         self.upper = upper;
         self.stride = stride;
-    }
-}
-
-/// The length of chunks that are rows of attached columns; there must be a length even if there
-/// are no columns.
-#[inline(always)]
-fn row_length(columns: usize) -> usize {
-    columns.max(1)
-}
-
-/// `products += c rowᵀ row`, lower triangle.
-#[inline(always)]
-fn add_outer_product(c: f64, row: &[f64], products: &mut [f64]) {
-    for (i, line) in products.chunks_exact_mut(row_length(row.len())).enumerate() {
-        axpy_kernel(c * row[i], &row[..=i], &mut line[..=i]);
-    }
-}
-
-/// `target = c row + s carry`, `carry = c carry - s row`.
-#[inline(always)]
-fn rotate(cosine: f64, sine: f64, row: &[f64], carry: &mut [f64], target: &mut [f64]) {
-    let n = row.len();
-    let (carry, target) = (&mut carry[..n], &mut target[..n]);
-    for i in 0..n {
-        let (x, w) = (row[i], carry[i]);
-        target[i] = cosine.mul_add(x, sine * w);
-        carry[i] = cosine.mul_add(w, -(sine * x));
-    }
-}
-
-/// Rows handled together in the substitutions: the vector is then read and written once for all.
-const BLOCK: usize = 4;
-
-#[inline(always)]
-fn forward_kernel(upper: &[f64], stride: usize, x: &mut [f64]) {
-    let n = x.len();
-    let mut k = 0;
-    while k + BLOCK <= n {
-        let rows: [&[f64]; BLOCK] =
-            std::array::from_fn(|i| &upper[(k + i) * stride + k..(k + i) * stride + n]);
-        let (head, tail) = x[k..].split_at_mut(BLOCK);
-        for i in 0..BLOCK {
-            head[i] /= rows[i][i];
-            for l in i + 1..BLOCK {
-                head[l] = (-head[i]).mul_add(rows[i][l], head[l]);
-            }
-        }
-        let c = [head[0], head[1], head[2], head[3]];
-        let rows = rows.map(|row| &row[BLOCK..][..tail.len()]);
-        for (j, value) in tail.iter_mut().enumerate() {
-            let first = (-c[1]).mul_add(rows[1][j], (-c[0]).mul_add(rows[0][j], *value));
-            *value = (-c[3]).mul_add(rows[3][j], (-c[2]).mul_add(rows[2][j], first));
-        }
-        k += BLOCK;
-    }
-    for k in k..n {
-        let (head, tail) = x.split_at_mut(k + 1);
-        head[k] /= upper[k * stride + k];
-        axpy_kernel(-head[k], &upper[k * stride + k + 1..k * stride + n], tail);
-    }
-}
-
-#[inline(always)]
-fn backward_kernel(upper: &[f64], stride: usize, x: &mut [f64]) {
-    let n = x.len();
-    for k in (0..n).rev() {
-        let row = &upper[k * stride + k..k * stride + n];
-        let (head, tail) = x.split_at_mut(k + 1);
-        head[k] = (head[k] - dot_kernel(&row[1..], tail)) / row[0];
     }
 }
 

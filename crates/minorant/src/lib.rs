@@ -7,6 +7,7 @@ pub mod certificate;
 pub mod checkpoint;
 mod container;
 mod fingerprint;
+pub mod generate;
 pub mod line;
 pub mod master;
 pub mod model;

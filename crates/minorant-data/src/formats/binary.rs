@@ -92,8 +92,12 @@ impl Run {
         while left > 0 {
             let wanted = (buffer.len() / size).min(usize::try_from(left).unwrap_or(usize::MAX));
             let filled = read_up_to(input, &mut buffer[..wanted * size])?;
-            for bytes in buffer[..filled].chunks_exact(size) {
-                each(self.decode(bytes)?)?;
+            for (at, bytes) in buffer[..filled].chunks_exact(size).enumerate() {
+                each(self.decode(bytes).map_err(|why| {
+                    let number = self.count - left + at as u64 + 1;
+                    let found = format!("{} as value {number} of {}", why.found, self.count);
+                    Refusal::new(why.expected, found)
+                })?)?;
             }
             left -= (filled / size) as u64;
             if filled < wanted * size {
@@ -104,7 +108,7 @@ impl Run {
         Ok(())
     }
 
-    fn decode(self, bytes: &[u8]) -> Result<f64, Trouble> {
+    fn decode(self, bytes: &[u8]) -> Result<f64, Refusal> {
         let mut le = [0; 8];
         let size = bytes.len();
         le[..size].copy_from_slice(bytes);
@@ -133,16 +137,16 @@ impl Run {
     }
 }
 
-fn finite(number: f64) -> Result<f64, Trouble> {
+fn finite(number: f64) -> Result<f64, Refusal> {
     if number.is_finite() {
         return Ok(number);
     }
-    Err(Trouble::new("finite values", number.to_string()))
+    Err(Refusal::new("finite values", number.to_string()))
 }
 
 #[cold]
-fn too_large(number: impl std::fmt::Display) -> Trouble {
-    Trouble::new("integers of at most 2^53", number.to_string())
+fn too_large(number: impl std::fmt::Display) -> Refusal {
+    Refusal::new("integers of at most 2^53", number.to_string())
 }
 
 /// Fills the buffer, or as much of it as the input has left.

@@ -53,7 +53,10 @@ pub(crate) fn read(
     let name = source.name();
     let cells = read_images(&mut source.open()?, collector).map_err(|why| why.in_file(&name))?;
     let labels = match labels {
-        None => PieceLabels::missing(&name, collector.options)?,
+        None => {
+            let expected = "labels in the next file, or beside the images under their name";
+            PieceLabels::missing(&name, expected, collector.options)?
+        }
         Some(labels) => read_labels(&mut labels.open()?, cells.rows() as u64)
             .map_err(|why| why.in_file(&labels.name()))?,
     };

@@ -132,7 +132,7 @@ impl<'t> Parser<'t> {
                     self.at += 1;
                     match byte {
                         b'\n' => break,
-                        0 => return Err(Refusal::new("text", "a NUL character in a comment")),
+                        0 => return Err(Refusal::new("text without NUL", "one in a comment")),
                         _ => {}
                     }
                 }

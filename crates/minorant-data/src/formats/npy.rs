@@ -6,7 +6,7 @@ use super::npy_header::{ArrayHeader, Element};
 use crate::collect::Collector;
 use crate::error::ReadError;
 use crate::formats::npz;
-use crate::piece::{Cells, Piece, PieceLabels, PieceRows};
+use crate::piece::{Cells, Piece, PieceLabels};
 use crate::source::Source;
 use minorant_linalg::Storage;
 use std::io::Read;
@@ -38,7 +38,7 @@ pub(crate) fn read(
     let cells = read_features(&mut source.open()?, storage).map_err(|why| why.in_file(&name))?;
     let labels = match labels {
         Some(labels) => read_label_file(labels, cells.rows() as u64, collector)?,
-        None => PieceLabels::missing(&name, collector.options)?,
+        None => PieceLabels::missing(&name, "labels in the next file", collector.options)?,
     };
     collector.push(Piece { cells, labels, lines: 0, highest: None });
     Ok(())
@@ -66,18 +66,4 @@ pub(crate) fn is_label_file(source: &Source<'_>) -> Result<bool, ReadError> {
     }
     // What is no array will be refused when it is read.
     Ok(ArrayHeader::read(&mut source.open()?).is_ok_and(|header| header.shape.len() == 1))
-}
-
-impl PieceLabels {
-    /// No labels, where the options allow that.
-    pub(crate) fn missing(
-        name: &str,
-        options: &crate::ReadOptions,
-    ) -> Result<PieceLabels, ReadError> {
-        if options.for_prediction {
-            return Ok(PieceLabels { table: None, rows: PieceRows::None });
-        }
-        let expected = "labels beside the features (in the archive, or in the next file)";
-        Err(ReadError::whole(name, expected, "none"))
-    }
 }

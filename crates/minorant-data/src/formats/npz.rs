@@ -62,13 +62,21 @@ impl<'a> Archive<'a> {
             }
             Err(why) => return Err(broken(why).in_file(&place)),
         };
-        read(&mut member).map_err(|why| why.in_file(&place))
+        read(&mut member).map_err(|why| {
+            match why {
+                // Not the system's word but the decompressor's.
+                Trouble::Io(why) if why.raw_os_error().is_none() => broken(ZipError::Io(why)),
+                other => other,
+            }
+            .in_file(&place)
+        })
     }
 }
 
 fn broken(why: ZipError) -> Trouble {
     match why {
-        ZipError::Io(why) => Trouble::Io(why),
+        ZipError::Io(why) if why.raw_os_error().is_some() => Trouble::Io(why),
+        ZipError::Io(why) => Trouble::new("an intact NPZ archive", format!("a broken one ({why})")),
         why => Trouble::new("an intact NPZ archive", format!("a broken one ({why})")),
     }
 }
@@ -115,7 +123,10 @@ impl Archive<'_> {
         }
         match next {
             Some(next) => npy::read_label_file(next, rows, collector),
-            None => PieceLabels::missing(&self.file, collector.options),
+            None => {
+                let expected = "labels in the archive (y or labels) or in the next file";
+                PieceLabels::missing(&self.file, expected, collector.options)
+            }
         }
     }
 }

@@ -48,7 +48,7 @@ impl Bundle {
         archive.put_integers("master.support", master.support);
         archive.put_reals("master.factor", master.factor);
         archive.put_reals("master.shift", vec![master.shift]);
-        archive.put_integers("master.updates", [master.updates as u64, master.flags as u64]);
+        archive.put_integers("master.updates", [master.updates as u64, master.stale as u64]);
     }
 
     /// The bundle that was saved.
@@ -115,7 +115,7 @@ impl Bundle {
             at += j + 1;
         }
         let updates = archive.take_integers("master.updates")?;
-        let [updates, flags] = updates[..] else { return Err(bad("master.updates")) };
+        let [updates, stale] = updates[..] else { return Err(bad("master.updates")) };
         let state = MasterState {
             parts,
             part_of: archive.take_integers("master.parts")?,
@@ -124,7 +124,7 @@ impl Bundle {
             factor: archive.take_reals("master.factor")?,
             shift: archive.take_real("master.shift")?,
             updates: updates as usize,
-            flags: flags as usize,
+            stale: stale as usize,
         };
         if state.part_of != of_part || state.weights.len() != count {
             return Err(bad("master"));

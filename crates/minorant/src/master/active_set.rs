@@ -8,6 +8,12 @@ use super::{Master, MasterSolution, pairwise};
 
 /// Rounds without progress after which the weights are as good as rounding lets them be.
 const STALLED_ROUNDS: usize = 6;
+/// The stalled round in which pairs of planes are tried, and how many steps it may take.
+const ROUND_OF_PAIRS: usize = 3;
+const PAIRS_PER_PLANE: usize = 10;
+/// A bound on the rounds of a solve that is never met in practice: it must end whatever comes.
+const ROUNDS: usize = 100;
+const ROUNDS_PER_PLANE: usize = 20;
 /// Progress of the value that counts, relative to its size.
 const LEAST_PROGRESS: f64 = 1e-15;
 /// Progress of the gap that counts.
@@ -20,55 +26,72 @@ impl Master {
         let mut stalled = 0;
         let mut best_gap = f64::INFINITY;
         let mut best_value = f64::NEG_INFINITY;
-        self.support.prepare(problem, &self.weights);
-        let most_rounds = 100 + 20 * planes;
-        for _ in 0..most_rounds {
-            self.normalise(problem.part_of);
-            self.pricing.update(problem, &self.support, &self.weights);
-            let (value, now) = (self.pricing.value, self.pricing.gap);
-            let scale = value.abs().max(self.pricing.noise / f64::EPSILON * 0.01);
-            let progress =
-                value > best_value + LEAST_PROGRESS * scale || now < LEAST_GAP_RATIO * best_gap;
-            best_value = best_value.max(value);
+        self.support.prepare(problem, &mut self.weights);
+        self.best_weights.clone_from(&self.weights);
+        for _ in 0..ROUNDS + ROUNDS_PER_PLANE * planes {
+            self.price(problem);
+            let (value, now, noise) = (self.pricing.value, self.pricing.gap, self.pricing.noise);
             if now < best_gap {
                 best_gap = now;
                 self.best_weights.clone_from(&self.weights);
             }
-            if now <= gap.max(0.0) {
-                return MasterSolution { value, gap: now, steps };
-            }
-            stalled = if progress { 0 } else { stalled + 1 };
-            if stalled >= STALLED_ROUNDS {
+            if now <= gap {
                 break;
             }
-            if stalled == 2 || stalled == 4 {
-                self.support.refactor(problem, &self.weights);
+            let least = LEAST_PROGRESS * value.abs().max(0.01 * noise / f64::EPSILON);
+            let progress = value > best_value + least || now < LEAST_GAP_RATIO * best_gap;
+            stalled = if progress { 0 } else { stalled + 1 };
+            if value > best_value {
+                best_value = value;
+                self.anchor.clone_from(&self.weights);
             }
-            if stalled == 3 {
-                let tolerance = gap / self.parts as f64;
-                steps += pairwise::polish(
-                    problem,
-                    &mut self.weights,
-                    &mut self.pricing.gradient,
-                    self.parts,
-                    tolerance,
-                    10 * planes,
-                );
-                self.support.refactor(problem, &self.weights);
-                continue;
+            // At the level of rounding there is nothing to gain from stronger means.
+            if stalled >= if best_gap <= noise { 1 } else { STALLED_ROUNDS } {
+                break;
             }
-            let tolerance = gap.max(0.25 * self.pricing.noise) / (2.0 * self.parts as f64);
-            self.pricing.collect(tolerance, stalled > 0);
-            self.support.attach(&self.pricing.residual);
-            steps += self.let_in(problem);
-            steps += self.approach(problem.part_of);
+            if stalled > 0 && value < best_value - noise {
+                // The factor led astray: back, with a new one.
+                self.weights.clone_from(&self.anchor);
+                self.support.refactor(problem, &mut self.weights);
+                self.price(problem);
+            }
+            steps += self.round(problem, gap, stalled);
         }
-        if self.pricing.gap > best_gap {
+        if self.pricing.gap.is_nan() || self.pricing.gap > best_gap {
             self.weights.clone_from(&self.best_weights);
-            self.support.refactor(problem, &self.weights);
-            self.pricing.update(problem, &self.support, &self.weights);
+            self.support.adopt(&self.weights);
+            self.price(problem);
         }
         MasterSolution { value: self.pricing.value, gap: self.pricing.gap, steps }
+    }
+
+    /// Prices all planes at the normalised weights.
+    fn price(&mut self, problem: &Problem<'_>) {
+        self.normalise(problem.part_of);
+        self.pricing.update(problem, &self.support, &self.weights);
+    }
+
+    /// One round from the last pricing, by the stronger means the longer the iteration has
+    /// stalled: planes one by one, a new factor, pairs of planes.
+    fn round(&mut self, problem: &Problem<'_>, gap: f64, stalled: usize) -> usize {
+        let mut steps = 0;
+        // If no plane violates more than its part's share of the gap, the gap is met. What is well
+        // below rounding is no violation.
+        let parts = self.parts as f64;
+        let tolerance = (gap / parts).max(0.1 * self.pricing.noise / (parts * parts));
+        if stalled == ROUND_OF_PAIRS {
+            let (weights, gradient) = (&mut self.weights, &mut self.pricing.gradient);
+            let limit = PAIRS_PER_PLANE * weights.len();
+            steps += pairwise::polish(problem, weights, gradient, self.parts, tolerance, limit);
+        }
+        if self.support.stale || stalled > 1 {
+            self.support.refactor(problem, &mut self.weights);
+            self.price(problem);
+        }
+        self.pricing.collect(tolerance, stalled > 0);
+        self.support.attach(&self.pricing.residual);
+        steps += self.let_in(problem);
+        steps + self.approach(problem.part_of)
     }
 
     /// Lets the candidates into the support. One that depends on the members is exchanged for
@@ -148,6 +171,10 @@ impl Master {
             steps += 1;
             self.support.direction();
             let (mut length, mut blocking) = (remaining, None);
+            if !self.support.step.iter().sum::<f64>().is_finite() {
+                self.support.stale = true;
+                break;
+            }
             for (position, (&k, &d)) in
                 self.support.members.iter().zip(&self.support.step).enumerate()
             {

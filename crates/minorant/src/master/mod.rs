@@ -37,7 +37,9 @@ pub struct Master {
     weights: Vec<f64>,
     support: Support,
     pricing: Pricing,
+    /// The weights of least gap and of largest value of the running solve.
     best_weights: Vec<f64>,
+    anchor: Vec<f64>,
     sums: Vec<f64>,
 }
 
@@ -51,6 +53,7 @@ impl Master {
             support: Support::new(parts),
             pricing: Pricing::default(),
             best_weights: Vec::new(),
+            anchor: Vec::new(),
             sums: vec![0.0; parts],
         }
     }

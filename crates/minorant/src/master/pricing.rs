@@ -6,6 +6,10 @@ use minorant_linalg::dense::axpy;
 use super::gram::Gram;
 use super::support::Support;
 
+/// A part's worst plane enters if its violation is at least this share of the worst of all. Milder
+/// ones often turn out wrong once the worse ones have entered.
+const CANDIDATE_SHARE: f64 = 0.3;
+
 /// The quadratic program: maximise `Σ α_j b_j - (κ/2) αᵀ G α` over weights that sum to 1 in each
 /// part.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +43,7 @@ pub(super) struct Pricing {
     best: Vec<Option<Candidate>>,
     pub(super) value: f64,
     pub(super) gap: f64,
-    /// A bound on the rounding in `gap`.
+    /// About the rounding to be expected in `gap`, rather too much.
     pub(super) noise: f64,
 }
 
@@ -50,10 +54,14 @@ impl Pricing {
         let (planes, parts) = (part_of.len(), support.count.len());
         self.gradient.clear();
         self.gradient.resize(planes, 0.0);
-        let mut largest: f64 = 0.0;
+        // |(G α)_j| is at most |a_j| Σ α_k |a_k|, which may be far more than what is left of it.
+        let (mut largest, mut total) = (0.0f64, 0.0);
         for &k in &support.members {
-            axpy(weights[k], gram.row(k), &mut self.gradient);
-            largest = largest.max(gram.get(k, k));
+            let row = gram.row(k);
+            axpy(weights[k], row, &mut self.gradient);
+            let norm = row[k].max(0.0).sqrt();
+            largest = largest.max(norm);
+            total += weights[k] * norm;
         }
         let mut steepest: f64 = 0.0;
         for (g, &b) in self.gradient.iter_mut().zip(offsets) {
@@ -87,20 +95,19 @@ impl Pricing {
             self.value += 0.5 * weights[k] * (offsets[k] + self.gradient[k]);
             self.gap += weights[k] * (self.top[part_of[k]] - self.gradient[k]);
         }
-        self.noise = f64::EPSILON * parts as f64 * (steepest + curvature * largest);
+        self.noise = f64::EPSILON * parts as f64 * (steepest + curvature * largest * total);
     }
 
     /// Collects the planes that violate optimality by more than `tolerance`: the worst of each
-    /// part, or only the worst of all.
+    /// part, unless it is mild beside the worst of all, or only the worst of all.
     pub(super) fn collect(&mut self, tolerance: f64, only_the_worst: bool) {
+        let worst = self.best.iter().flatten().map(|c| c.violation).fold(0.0, f64::max);
+        let share = if only_the_worst { 1.0 } else { CANDIDATE_SHARE };
         self.candidates.clear();
-        let violating = self.best.iter().flatten().filter(|c| c.violation > tolerance);
+        let enough = |c: &&Candidate| c.violation > tolerance && c.violation >= share * worst;
+        self.candidates.extend(self.best.iter().flatten().filter(enough));
         if only_the_worst {
-            let worst =
-                violating.copied().reduce(|a, b| if b.violation > a.violation { b } else { a });
-            self.candidates.extend(worst);
-        } else {
-            self.candidates.extend(violating.copied());
+            self.candidates.truncate(1);
         }
     }
 }

@@ -23,12 +23,9 @@ pub struct MasterState {
     pub shift: f64,
     /// How many updates the factor has seen.
     pub updates: usize,
-    /// 1 if the factor must be computed afresh, 2 if some pivot was raised, 3 if both.
-    pub flags: usize,
+    /// 1 if the factor must be computed afresh, else 0.
+    pub stale: usize,
 }
-
-const STALE: usize = 1;
-const DAMPED: usize = 2;
 
 impl Master {
     /// All that the next solve depends on.
@@ -42,7 +39,7 @@ impl Master {
             factor: if support.stale { Vec::new() } else { support.factor.numbers() },
             shift: support.shift,
             updates: support.updates,
-            flags: usize::from(support.stale) * STALE + usize::from(support.damped) * DAMPED,
+            stale: usize::from(support.stale),
         }
     }
 
@@ -50,20 +47,20 @@ impl Master {
     /// computed afresh by the next solve.
     pub fn restore(state: MasterState) -> Master {
         let part_of: Vec<usize> = state.part_of.iter().map(|&part| part as usize).collect();
-        let mut master = Master::new(state.parts);
+        let needed = part_of.iter().max().map_or(0, |&part| part + 1);
+        let mut master = Master::new(state.parts.max(needed));
         for &part in &part_of {
             master.push(part);
         }
         if state.weights.len() == master.weights.len() {
             master.weights = state.weights;
         }
-        if state.flags & STALE == 0 {
+        if state.stale == 0 {
             let members: Vec<usize> = state.support.iter().map(|&plane| plane as usize).collect();
             master.support.restore(&members, &state.factor, &part_of);
         }
         master.support.shift = state.shift;
         master.support.updates = state.updates;
-        master.support.damped = state.flags & DAMPED != 0;
         master
     }
 }
@@ -77,7 +74,7 @@ impl Support {
         };
         for (position, &plane) in members.iter().enumerate() {
             if self.position.get(plane) != Some(&OUTSIDE) {
-                return;
+                return; // A stale support clears what was set so far.
             }
             self.position[plane] = position;
             self.count[part_of[plane]] += 1;

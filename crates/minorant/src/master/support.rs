@@ -7,6 +7,7 @@
 //! the offsets: everything here is in units of the objective divided by the curvature.
 
 use minorant_linalg::cholesky::GrowingCholesky;
+use minorant_linalg::dense::norm2;
 
 use super::pricing::{Candidate, Problem};
 
@@ -43,13 +44,12 @@ pub(super) struct Support {
     /// The factor no longer belongs to the weights.
     pub(super) stale: bool,
     pub(super) updates: usize,
-    /// Whether some pivot was raised, so that directions are shorter than they should be.
-    pub(super) damped: bool,
     /// What [`direction`](Self::direction) or [`exchange`](Self::exchange) found.
     pub(super) step: Vec<f64>,
     projected: Vec<f64>,
     coefficients: Vec<f64>,
     right_hand: Vec<f64>,
+    target: Vec<f64>,
     small: Vec<f64>,
 }
 
@@ -64,11 +64,11 @@ impl Support {
             shift: 1.0,
             stale: true,
             updates: 0,
-            damped: false,
             step: Vec::new(),
             projected: Vec::new(),
             coefficients: vec![0.0; parts + 1],
             right_hand: vec![0.0; parts + 1],
+            target: vec![0.0; parts],
             small: vec![0.0; parts * parts],
         }
     }
@@ -78,7 +78,7 @@ impl Support {
     }
 
     /// Makes the factor belong to the planes of positive weight, afresh if it has to be.
-    pub(super) fn prepare(&mut self, problem: &Problem<'_>, weights: &[f64]) {
+    pub(super) fn prepare(&mut self, problem: &Problem<'_>, weights: &mut [f64]) {
         let scale = self.scale(problem);
         let fits =
             scale == 0.0 || (self.shift < scale * SHIFT_RANGE && scale < self.shift * SHIFT_RANGE);
@@ -91,10 +91,12 @@ impl Support {
                 self.join_anyway(problem, plane, 0.0);
             }
         }
+        self.factor.refresh_products();
     }
 
-    /// Computes the factor of the planes of positive weight, in the order of the planes.
-    pub(super) fn refactor(&mut self, problem: &Problem<'_>, weights: &[f64]) {
+    /// Computes the factor of the planes of positive weight, in the order of the planes. Those
+    /// that depend on the ones before give their weight away.
+    pub(super) fn refactor(&mut self, problem: &Problem<'_>, weights: &mut [f64]) {
         self.members.clear();
         self.members.extend((0..weights.len()).filter(|&plane| weights[plane] > 0.0));
         let scale = self.scale(problem);
@@ -103,12 +105,58 @@ impl Support {
         self.position.fill(OUTSIDE);
         self.count.fill(0);
         self.factor.clear();
-        self.damped = false;
         for &plane in &planes {
-            self.join_anyway(problem, plane, 0.0);
+            while weights[plane] > 0.0 && !self.join(problem, plane, 0.0) {
+                self.reduce(problem, plane, weights);
+            }
         }
         self.stale = false;
         self.updates = 0;
+    }
+
+    /// Takes the planes of positive weight as members without a factor, for pricing only.
+    pub(super) fn adopt(&mut self, weights: &[f64]) {
+        self.members.clear();
+        self.position.fill(OUTSIDE);
+        for plane in (0..weights.len()).filter(|&plane| weights[plane] > 0.0) {
+            self.position[plane] = self.members.len();
+            self.members.push(plane);
+        }
+        self.stale = true;
+    }
+
+    /// After a refused [`join`](Self::join) of a plane of positive weight: goes along the
+    /// direction that does not change the aggregated normal, to the side where the offsets grow,
+    /// until the plane or a member has no weight. With many dependent planes the factor would be
+    /// worth nothing; this is the step of Carathéodory's theorem.
+    fn reduce(&mut self, problem: &Problem<'_>, plane: usize, weights: &mut [f64]) {
+        self.exchange(problem, plane);
+        let taken: f64 =
+            self.members.iter().zip(&self.step).map(|(&k, &c)| c * problem.offsets[k]).sum();
+        let side = if problem.offsets[plane] >= taken { 1.0 } else { -1.0 };
+        // The plane's weight grows by `side * length`, the members' by `-side * length * step`.
+        let (mut length, mut blocking) =
+            (if side > 0.0 { f64::INFINITY } else { weights[plane] }, None);
+        for (position, &k) in self.members.iter().enumerate() {
+            let rate = side * self.step[position];
+            if rate > 0.0 && weights[k] < length * rate {
+                length = weights[k] / rate;
+                blocking = Some(position);
+            }
+        }
+        if !length.is_finite() || (blocking.is_none() && side > 0.0) {
+            // Only rounding leads here: the sums of the parts bound every direction.
+            weights[plane] = 0.0;
+            return;
+        }
+        for (&k, &c) in self.members.iter().zip(&self.step) {
+            weights[k] = (weights[k] - side * length * c).max(0.0);
+        }
+        weights[plane] = if blocking.is_none() { 0.0 } else { weights[plane] + side * length };
+        if let Some(position) = blocking {
+            weights[self.members[position]] = 0.0;
+            self.leave(position, problem.part_of);
+        }
     }
 
     /// The mean squared norm of the members: `ρ` of this size keeps the factor as well
@@ -156,10 +204,12 @@ impl Support {
     pub(super) fn join_anyway(&mut self, problem: &Problem<'_>, plane: usize, residual: f64) {
         if !self.join(problem, plane, residual) {
             let diagonal = problem.gram.get(plane, plane) + self.shift;
-            let pivot = (DEPENDENT * diagonal).sqrt();
+            let rounding = (diagonal - norm2(&self.projected)).abs();
+            // Well above the rounding that made it dependent, or that would grow from one raised
+            // pivot to the next.
+            let pivot = (DEPENDENT * diagonal).max(10.0 * rounding).sqrt();
             self.factor.append_with_pivot(&self.projected, pivot, &self.right_hand);
             self.register(plane, problem.part_of[plane]);
-            self.damped = true;
         }
     }
 
@@ -208,15 +258,14 @@ impl Support {
             *value = -*value;
         }
         self.coefficients[part] += 1.0;
-        let target: Vec<f64> = self.coefficients[..self.parts].to_vec();
+        self.target.copy_from_slice(&self.coefficients[..self.parts]);
         self.solve_small();
         self.coefficients[self.parts] = 0.0;
         let nu = &self.coefficients[..self.parts];
-        let bend: f64 = nu.iter().zip(&target).map(|(a, b)| a * b).sum();
+        let bend: f64 = nu.iter().zip(&self.target).map(|(a, b)| a * b).sum();
         let turn: f64 =
             (0..self.parts).map(|p| nu[p] * self.factor.attached_product(self.parts, p)).sum();
-        let pivot_squared = problem.gram.get(plane, plane) + self.shift
-            - minorant_linalg::dense::norm2(&self.projected);
+        let pivot_squared = problem.gram.get(plane, plane) + self.shift - norm2(&self.projected);
         self.step.clear();
         self.step.extend_from_slice(&self.projected);
         self.factor.add_attached(&self.coefficients, &mut self.step);

@@ -1,0 +1,222 @@
+//! The command line as typed: one structure per verb, with its help. Turning what was typed into
+//! the library's options happens in `train.rs` and `data.rs`; nothing is computed here.
+
+mod data;
+mod train;
+
+pub(crate) use data::DataArgs;
+pub(crate) use train::{ProblemArgs, read_numbers};
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Trains models whose objective has kinks, and proves how good the answer is.
+#[derive(Debug, Parser)]
+#[command(
+    name = "minorant",
+    version,
+    about,
+    propagate_version = true,
+    arg_required_else_help = true,
+    after_help = "Examples:\n  minorant demo\n  minorant train svm train.svm --lambda 1e-4 --out model.safetensors\n  minorant predict model.safetensors test.svm\n  minorant audit model.safetensors train.svm"
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Train a model on data files, with a certificate
+    Train(Box<TrainArgs>),
+    /// Predict labels, one a line
+    Predict(PredictArgs),
+    /// Measure the error of a model on labelled data
+    Evaluate(EvaluateArgs),
+    /// Show what is in a model or data file
+    Inspect(InspectArgs),
+    /// Run several solvers on one problem and write a report
+    Compare(Box<CompareArgs>),
+    /// Check a model's certificate against its data
+    Audit(AuditArgs),
+    /// See it work in a minute, on data that it makes itself
+    Demo(DemoArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+}
+
+/// Train a model.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  minorant train svm a9a.gz --lambda 1e-4 --out a9a.safetensors
+  minorant train svm letter.scale --c 1 --bias 1 --tol 1e-4
+  minorant train logistic train.csv --label-column species --json
+  minorant train svm scene-train.arff.gz scene.xml --lambda 1e-3 --trace trace.jsonl
+  minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
+  minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
+pub(crate) struct TrainArgs {
+    #[command(flatten)]
+    pub(crate) problem: ProblemArgs,
+    /// Solver: auto, bmrm, lm-bmrm, ls-bmrm or ls-p-bmrm
+    #[arg(long, value_name = "S", default_value = "auto", value_parser = train::parse_method)]
+    pub(crate) solver: minorant::solver::Method,
+    /// Save the model here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Save the proof of the bound in a file of its own, whatever its size
+    #[arg(long, value_name = "FILE")]
+    pub(crate) proof: Option<PathBuf>,
+    /// Write one JSON object per iteration here
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Write an HTML report with the convergence plot here
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Save the state of the run here now and then
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Go on from a checkpoint of the same run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Predict labels.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  minorant predict model.safetensors test.svm > labels.txt
+  minorant predict model.safetensors test.svm --scores")]
+pub(crate) struct PredictArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Add the decision values, tab-separated, in class order (two classes: one value, positive
+    /// for the second)
+    #[arg(long)]
+    pub(crate) scores: bool,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Measure the error.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  minorant evaluate model.safetensors test.svm")]
+pub(crate) struct EvaluateArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what is in a file.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  minorant inspect model.safetensors\n  minorant inspect train.svm.gz"
+)]
+pub(crate) struct InspectArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Compare solvers.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  minorant compare svm a9a.gz --lambda 1e-4 --solvers bmrm,ls-bmrm,ls-p-bmrm --report a9a.html")]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) problem: ProblemArgs,
+    /// Solvers, separated by commas
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', required = true, value_parser = train::parse_method)]
+    pub(crate) solvers: Vec<minorant::solver::Method>,
+    /// Write the HTML report here
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Check a certificate.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  minorant audit model.safetensors train.svm")]
+pub(crate) struct AuditArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// The proof, where it is in a file of its own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) proof: Option<PathBuf>,
+    /// The example weights that the model was trained with, one a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weights: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// See it work.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  minorant demo --dir /tmp/minorant-demo")]
+pub(crate) struct DemoArgs {
+    /// Where to put data, model and report
+    #[arg(long, value_name = "FOLDER", default_value = "minorant-demo")]
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+}
+
+/// Print completions.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  minorant completions bash > ~/.local/share/bash-completion/completions/minorant"
+)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// How results are shown.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Print one JSON object on standard output, and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// How many threads work.
+#[derive(Debug, Args)]
+pub(crate) struct ThreadArgs {
+    /// Threads; all cores if not given. The result does not depend on it
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+impl ThreadArgs {
+    /// Runs `work` on that many threads.
+    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> anyhow::Result<T> {
+        anyhow::ensure!(self.threads != Some(0), "the number of threads must be at least 1");
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build()?;
+        Ok(pool.install(work))
+    }
+}

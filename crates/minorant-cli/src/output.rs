@@ -1,0 +1,120 @@
+//! What goes to standard output: JSON objects with the contract's keys, and tables for people.
+
+use minorant::data::Label;
+use minorant::model::FittedModel;
+use minorant::train::TrainReport;
+use serde_json::{Value, json};
+use std::io::Write;
+
+/// A number as JSON; null where it is not finite.
+pub(crate) fn number(value: f64) -> Value {
+    serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+/// A number that may be missing.
+pub(crate) fn maybe(value: Option<f64>) -> Value {
+    value.map_or(Value::Null, number)
+}
+
+/// A label as JSON.
+pub(crate) fn label(label: &Label) -> Value {
+    match label {
+        Label::Number(value) if value.fract() == 0.0 && value.abs() < 2f64.powi(53) => {
+            json!(*value as i64)
+        }
+        Label::Number(value) => number(*value),
+        Label::Text(text) => json!(text),
+    }
+}
+
+/// Prints a line of text on standard output.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
+/// Whether an error says that nobody reads our output any more.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<std::io::Error>();
+    io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// The keys of `train --json`.
+pub(crate) fn train_json(model: &FittedModel, report: &TrainReport, load_seconds: f64) -> Value {
+    let certificate = report.certificate;
+    json!({
+        "model": model.model.as_str(),
+        "solver": report.solver,
+        "examples": report.examples,
+        "features": report.features,
+        "dim": report.dim,
+        "lambda": number(report.lambda),
+        "objective": number(certificate.objective),
+        "regularizer": number(report.regularizer),
+        "risk": number(report.risk),
+        "lower_bound": maybe(certificate.lower_bound),
+        "gap": maybe(certificate.gap()),
+        "relative_gap": maybe(certificate.relative_gap()),
+        "local_gap": Value::Null,
+        "certified": certificate.certifies(model.tol),
+        "status": report.status.as_str(),
+        "evaluations": report.evaluations,
+        "iterations": report.iterations,
+        "seconds": number(report.seconds),
+        "load_seconds": number(load_seconds),
+        "peak_rss_bytes": peak_memory(),
+    })
+}
+
+/// The most memory that the process ever held, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
+}
+
+/// The certificate in words.
+pub(crate) fn certificate_in_words(report: &TrainReport, tol: f64) -> String {
+    let certificate = report.certificate;
+    match (certificate.lower_bound, certificate.relative_gap()) {
+        (Some(bound), Some(gap)) => {
+            let verdict = if gap <= tol { "certified" } else { "not yet within the tolerance" };
+            format!(
+                "{verdict}: no weights reach an objective below {bound:.9}; these reach {:.9}, at most {} above the best",
+                certificate.objective,
+                percent(gap)
+            )
+        }
+        _ => "no lower bound is known yet".into(),
+    }
+}
+
+/// A share as a percentage with two or more significant digits.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent == 0.0 {
+        return "0 %".into();
+    }
+    let decimals = 1 - percent.abs().log10().floor() as i32;
+    match decimals {
+        ..=2 => format!("{percent:.2} %"),
+        3..=7 => format!("{percent:.*} %", decimals as usize),
+        _ => format!("{percent:.1e} %"),
+    }
+}
+
+/// A table: columns as wide as their widest cell, the first left-aligned, the others right.
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |c: usize| rows.iter().map(|row| row[c].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(c, (cell, &width))| {
+            if c == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}

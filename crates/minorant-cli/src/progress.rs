@@ -1,0 +1,138 @@
+//! Progress while a run goes on: a bar on a terminal, a plain line now and then elsewhere, records
+//! to a trace file, records kept for a report. All of it on standard error or in files.
+
+use crate::output::{maybe, number};
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use minorant::trace::{Observer, TraceRecord};
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Everybody who watches a run of the command.
+pub(crate) struct Watchers {
+    view: View,
+    tol: f64,
+    start_gap: Option<f64>,
+    trace: Option<TraceFile>,
+    /// All records so far.
+    pub(crate) records: Vec<TraceRecord>,
+}
+
+enum View {
+    Silent,
+    Bar(ProgressBar),
+    Lines { name: String, last: Instant },
+}
+
+struct TraceFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: BufWriter<File>,
+    failure: Option<std::io::Error>,
+}
+
+/// Steps of the bar: the way from the first gap to the tolerance, on a logarithmic scale.
+const STEPS: u64 = 1000;
+const LINE_EVERY: Duration = Duration::from_secs(2);
+
+impl Watchers {
+    /// Shows the progress of the run `name` towards the tolerance, unless it is to be quiet.
+    pub(crate) fn new(name: &str, tol: f64, quiet: bool) -> Self {
+        let view = if quiet {
+            View::Silent
+        } else if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_prefix(name.to_string());
+            View::Bar(bar)
+        } else {
+            View::Lines { name: name.into(), last: Instant::now() }
+        };
+        Watchers { view, tol, start_gap: None, trace: None, records: Vec::new() }
+    }
+
+    /// Writes every record to a file too.
+    pub(crate) fn with_trace(mut self, path: Option<&Path>) -> anyhow::Result<Self> {
+        if let Some(path) = path {
+            let mut temporary = path.as_os_str().to_owned();
+            temporary.push(".part");
+            let temporary = PathBuf::from(temporary);
+            let file = File::create(&temporary).with_context(|| path.display().to_string())?;
+            let file = BufWriter::new(file);
+            self.trace = Some(TraceFile { path: path.into(), temporary, file, failure: None });
+        }
+        Ok(self)
+    }
+
+    /// Clears the bar and gives the trace file its name.
+    pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
+        if let View::Bar(bar) = &self.view {
+            bar.finish_and_clear();
+        }
+        let Some(mut trace) = self.trace.take() else { return Ok(()) };
+        let result = match trace.failure.take() {
+            Some(error) => Err(error),
+            None => {
+                trace.file.flush().and_then(|()| std::fs::rename(&trace.temporary, &trace.path))
+            }
+        };
+        result.with_context(|| trace.path.display().to_string())
+    }
+}
+
+impl Observer for Watchers {
+    fn iteration(&mut self, record: &TraceRecord) {
+        self.records.push(record.clone());
+        if let Some(trace) = &mut self.trace
+            && trace.failure.is_none()
+        {
+            trace.failure = writeln!(trace.file, "{}", trace_json(record)).err();
+        }
+        let gap = record.gap().map(|gap| gap / record.best_objective.abs());
+        let message = || {
+            let gap = gap.map_or("unknown".into(), |gap| format!("{gap:.1e}"));
+            format!(
+                "objective {:.6}  gap {gap}  evaluations {}",
+                record.best_objective, record.evaluations
+            )
+        };
+        match &mut self.view {
+            View::Silent => {}
+            View::Bar(bar) => {
+                if let Some(gap) = gap.filter(|gap| *gap > 0.0) {
+                    let start = *self.start_gap.get_or_insert(gap.max(2.0 * self.tol));
+                    let done = (start / gap).ln() / (start / self.tol.max(1e-15)).ln();
+                    bar.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
+                }
+                bar.set_message(message());
+            }
+            View::Lines { name, last } => {
+                if last.elapsed() >= LINE_EVERY {
+                    *last = Instant::now();
+                    eprintln!("{name}: {}", message());
+                }
+            }
+        }
+    }
+}
+
+/// A trace line.
+fn trace_json(record: &TraceRecord) -> serde_json::Value {
+    json!({
+        "iteration": record.iteration,
+        "evaluations": record.evaluations,
+        "seconds": number(record.seconds),
+        "objective": number(record.objective),
+        "best_objective": number(record.best_objective),
+        "lower_bound": maybe(record.lower_bound),
+        "gap": maybe(record.gap()),
+        "step": record.step,
+        "step_length": maybe(record.step_length),
+        "planes": record.planes,
+        "master_seconds": number(record.master_seconds),
+    })
+}

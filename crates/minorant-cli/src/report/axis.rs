@@ -1,0 +1,185 @@
+//! Scales of charts: which values an axis covers, and where its ticks stand. Positions are
+//! fractions of the axis' length; pixels are `chart`'s business.
+
+/// A tick.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Tick {
+    /// Where it stands, from 0 to 1.
+    pub(super) at: f64,
+    /// What is written there; nothing at ticks in between.
+    pub(super) label: String,
+}
+
+/// A scale, linear or logarithmic.
+#[derive(Debug, Clone)]
+pub(super) struct Axis {
+    pub(super) is_log: bool,
+    low: f64,
+    high: f64,
+    pub(super) ticks: Vec<Tick>,
+}
+
+/// Values beyond this are not drawn: sums and differences of drawn values stay finite.
+pub(super) const LARGEST: f64 = 1e300;
+/// Ticks stand this close to the ends and still count as inside.
+const EDGE: f64 = 1e-9;
+
+impl Axis {
+    /// A linear axis from `low` to `high` with about `count` ticks at round numbers.
+    pub(super) fn linear(low: f64, high: f64, count: usize) -> Axis {
+        let magnitude = low.abs().max(high.abs());
+        // Equal values still need an interval, and one that doubles can divide.
+        let (low, high) = if high - low > 1e-12 * magnitude {
+            (low, high)
+        } else if magnitude > 0.0 {
+            (low - 0.05 * magnitude, high + 0.05 * magnitude)
+        } else {
+            (0.0, 1.0)
+        };
+        let step = round_step((high - low) / count as f64);
+        let mut axis = Axis { is_log: false, low, high, ticks: Vec::new() };
+        let first = (low / step - EDGE).ceil();
+        for k in 0..=(4 * count) {
+            let value = (first + k as f64) * step;
+            let at = axis.place(value);
+            if at > 1.0 + EDGE {
+                break;
+            }
+            axis.ticks.push(Tick { at, label: linear_label(value, step, magnitude) });
+        }
+        axis
+    }
+
+    /// A logarithmic axis; `low` must be above 0.
+    pub(super) fn log(low: f64, high: f64) -> Axis {
+        let (low, high) = if high > low * 1.0001 { (low, high) } else { (low / 2.0, low * 2.0) };
+        let mut axis = Axis { is_log: true, low, high, ticks: Vec::new() };
+        let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+        let decades = high.log10() - low.log10();
+        let every = (decades / 7.0).ceil().max(1.0) as i32;
+        for exponent in first..=last {
+            for multiple in [1, 2, 3, 4, 5, 6, 7, 8, 9] {
+                let at = axis.place(f64::from(multiple) * 10f64.powi(exponent));
+                let labelled = match multiple {
+                    1 => exponent % every == 0,
+                    2 | 5 => decades < 1.7,
+                    3 | 7 => decades < 0.7,
+                    _ => false,
+                };
+                if !(-EDGE..=1.0 + EDGE).contains(&at) || (multiple > 1 && decades > 4.0) {
+                    continue;
+                }
+                let label = if labelled { log_label(multiple, exponent) } else { String::new() };
+                axis.ticks.push(Tick { at, label });
+            }
+        }
+        axis
+    }
+
+    /// Where a value stands: 0 at the lower end, 1 at the upper one, and not far beyond either.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let at = if !self.is_log {
+            (value - self.low) / (self.high - self.low)
+        } else if value > 0.0 {
+            (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10())
+        } else {
+            -1.0
+        };
+        if at.is_nan() { -1.0 } else { at.clamp(-1.0, 2.0) }
+    }
+
+    /// Whether a value lies on the axis.
+    pub(super) fn shows(&self, value: f64) -> bool {
+        (-EDGE..=1.0 + EDGE).contains(&self.place(value))
+    }
+}
+
+/// The one of 1, 2, 2.5 and 5 times a power of ten that is nearest to `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    let distance = |multiple: f64| (step / (multiple * power)).ln().abs();
+    let multiples = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter();
+    multiples.min_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap_or(1.0) * power
+}
+
+fn linear_label(value: f64, step: f64, magnitude: f64) -> String {
+    // Where the step does not divide the value's digits, −0 and 1e-17 stand for 0.
+    let value = if value.abs() < 0.5 * step { 0.0 } else { value };
+    if magnitude >= 1e6 || magnitude < 1e-4 {
+        if value == 0.0 {
+            return "0".into();
+        }
+        // As many digits as the step needs, and one more than that for steps of 2.5.
+        let digits = ((value.abs() / step).log10() + 1.0).floor().clamp(0.0, 12.0);
+        let text = format!("{value:.*e}", digits as usize);
+        match text.split_once('e') {
+            Some((number, exponent)) if number.contains('.') => {
+                format!("{}e{exponent}", number.trim_end_matches('0').trim_end_matches('.'))
+            }
+            _ => text,
+        }
+    } else {
+        let mut decimals = (-step.log10()).ceil().clamp(0.0, 15.0) as usize;
+        // 2.5 times a power of ten has one decimal more.
+        let leading = step * 10f64.powi(decimals as i32);
+        if (leading - leading.round()).abs() > 1e-6 {
+            decimals += 1;
+        }
+        format!("{value:.decimals$}")
+    }
+}
+
+fn log_label(multiple: i32, exponent: i32) -> String {
+    match exponent {
+        0..=3 => (multiple * 10i32.pow(exponent as u32)).to_string(),
+        _ => format!("{multiple}e{exponent}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis) -> Vec<&str> {
+        axis.ticks
+            .iter()
+            .map(|tick| tick.label.as_str())
+            .filter(|label| !label.is_empty())
+            .collect()
+    }
+
+    #[test]
+    fn linear_ticks_are_round() {
+        assert_eq!(labels(&Axis::linear(0.0, 23.0, 5)), ["0", "5", "10", "15", "20"]);
+        assert_eq!(labels(&Axis::linear(0.31, 1.0, 4)), ["0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(labels(&Axis::linear(-1.0, 9.0, 4)), ["0.0", "2.5", "5.0", "7.5"]);
+        assert_eq!(labels(&Axis::linear(0.0, 3e7, 3)), ["0", "1e7", "2e7", "3e7"]);
+    }
+
+    #[test]
+    fn log_ticks_are_powers_of_ten() {
+        assert_eq!(labels(&Axis::log(1e-4, 1.0)), ["1e-4", "1e-3", "1e-2", "1e-1", "1"]);
+        assert_eq!(labels(&Axis::log(1.0, 12.0)), ["1", "2", "5", "10"]);
+        assert!(labels(&Axis::log(1e-16, 10.0)).len() <= 8);
+        assert!(labels(&Axis::log(1e-300, 1e300)).len() <= 10);
+    }
+
+    #[test]
+    fn odd_ranges_have_ticks_too() {
+        for (low, high) in [
+            (0.0, 0.0),
+            (1.0, 1.0),
+            (-3.0, -3.0),
+            (1.0, 1.0 + 1e-15),
+            (-1e300, 1e300),
+            (0.0, 1e-300),
+        ] {
+            let axis = Axis::linear(low, high, 5);
+            assert!((2..20).contains(&axis.ticks.len()), "{low} {high} {axis:?}");
+            assert!(axis.ticks.iter().all(|tick| tick.at.is_finite() && tick.label.len() < 20));
+        }
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0] {
+            assert!(Axis::log(0.1, 0.1).place(value).is_finite());
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Numbers as people read them. Claims are rounded to the side on which they stay true: a lower
+//! bound down, an objective up. Nothing here knows HTML.
+
+/// What stands where there is no number.
+pub(super) const NONE: &str = "–";
+
+/// The most digits that tell one double from another.
+const ALL_DIGITS: usize = 17;
+
+/// `value` with so many significant digits, or a dash where it is not finite.
+pub(super) fn significant(value: f64, digits: usize) -> String {
+    plain(value, digits).map_or_else(|| NONE.into(), |text| grouped(&text))
+}
+
+/// `value` as a power of ten with two digits, so that orders of magnitude line up.
+pub(super) fn scientific(value: f64) -> String {
+    match value {
+        v if !v.is_finite() => NONE.into(),
+        0.0 => "0".into(),
+        v => format!("{v:.1e}"),
+    }
+}
+
+/// A number not below `value`, and as near to it as the digits allow.
+pub(super) fn above(value: f64, digits: usize) -> String {
+    directed(value, digits, 1.0)
+}
+
+/// A number not above `value`, and as near to it as the digits allow.
+pub(super) fn below(value: f64, digits: usize) -> String {
+    directed(value, digits, -1.0)
+}
+
+/// A fraction in percent, rounded up.
+pub(super) fn percent_above(fraction: f64) -> String {
+    format!("{}\u{a0}%", above(100.0 * fraction, 2))
+}
+
+/// A fraction in percent, as somebody wrote it down.
+pub(super) fn percent(fraction: f64) -> String {
+    let percent = 100.0 * fraction;
+    // 100 · 0.001 is not the double nearest to 0.1: the fifteenth digit is as far as it is right.
+    let text = plain(percent, 15).unwrap_or_else(|| NONE.into());
+    let text = match text.split_once('e') {
+        Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits)),
+        None => trimmed(&text).into(),
+    };
+    format!("{text}\u{a0}%")
+}
+
+/// A count, in groups of three digits.
+pub(super) fn count(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// How many digits show a difference of `gap` between numbers as large as `value`.
+pub(super) fn digits_to_show(gap: f64, value: f64) -> usize {
+    let digits = (value.abs() / gap).log10().ceil() + 2.0;
+    if digits.is_finite() { (digits.max(6.0) as usize).min(ALL_DIGITS) } else { 6 }
+}
+
+fn plain(value: f64, digits: usize) -> Option<String> {
+    if !value.is_finite() {
+        return None;
+    }
+    if value == 0.0 {
+        return Some("0".into());
+    }
+    let scientific = format!("{value:.*e}", digits - 1);
+    let exponent = exponent(&scientific);
+    if !(-5..9).contains(&exponent) {
+        return Some(scientific);
+    }
+    let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
+    Some(format!("{value:.decimals$}"))
+}
+
+fn directed(value: f64, digits: usize, side: f64) -> String {
+    let Some(mut text) = plain(value, digits) else { return NONE.into() };
+    let shown: f64 = text.parse().unwrap_or(value);
+    if (shown - value) * side < 0.0 {
+        let unit = 10f64.powi(exponent(&format!("{value:.*e}", digits - 1)) + 1 - digits as i32);
+        text = plain(shown + side * unit, digits).unwrap_or(text);
+    }
+    grouped(&text)
+}
+
+fn exponent(scientific: &str) -> i32 {
+    scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0)
+}
+
+fn trimmed(decimal: &str) -> &str {
+    if decimal.contains('.') {
+        decimal.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        decimal
+    }
+}
+
+/// Narrow spaces between groups of three, in whole parts of five digits and more.
+fn grouped(text: &str) -> String {
+    let whole = text.find(['.', 'e']).unwrap_or(text.len());
+    let sign = usize::from(text.starts_with('-'));
+    if whole - sign < 5 {
+        return text.into();
+    }
+    let mut result = String::from(&text[..sign]);
+    for (at, digit) in text[sign..whole].char_indices() {
+        if at > 0 && (whole - sign - at) % 3 == 0 {
+            result.push('\u{202f}');
+        }
+        result.push(digit);
+    }
+    result + &text[whole..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(significant(0.356_507_2, 6), "0.356507");
+        assert_eq!(significant(-12_345.678, 7), "-12\u{202f}345.68");
+        assert_eq!(significant(1e-9, 3), "1.00e-9");
+        assert_eq!(significant(0.0, 3), "0");
+        assert_eq!(significant(f64::NAN, 3), NONE);
+        assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(count(1234), "1234");
+        assert_eq!(percent(1e-3), "0.1\u{a0}%");
+        assert_eq!(percent(1e-9), "1e-7\u{a0}%");
+        assert_eq!(percent(10.0), "1000\u{a0}%");
+    }
+
+    #[test]
+    fn claims_are_rounded_to_the_safe_side() {
+        assert_eq!(below(0.356_507_9, 6), "0.356507");
+        assert_eq!(above(0.356_507_1, 6), "0.356508");
+        assert_eq!(above(9.996, 3), "10.0");
+        assert_eq!(below(-1.234_56, 3), "-1.24");
+        assert_eq!(above(2e-7, 2), "2.0e-7");
+        assert_eq!(percent_above(7.29e-5), "0.0073\u{a0}%");
+        for value in [0.1 + 0.2, 1.0 / 3.0, 7.77e-12, -5.4321e15] {
+            for digits in 1..=17 {
+                let parse = |text: String| text.replace('\u{202f}', "").parse::<f64>().unwrap();
+                assert!(parse(below(value, digits)) <= value, "{value} {digits}");
+                assert!(parse(above(value, digits)) >= value, "{value} {digits}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_gap_stays_visible() {
+        assert_eq!(digits_to_show(2.6e-5, 0.3565), 7);
+        assert_eq!(digits_to_show(0.3, 0.3565), 6);
+        assert_eq!(digits_to_show(0.0, 0.3565), 6);
+        assert_eq!(digits_to_show(1e-30, 0.3565), 17);
+    }
+}

@@ -1,0 +1,219 @@
+//! The page around the charts: headings, the certificate, facts, tables, and how to read it all.
+
+use super::number::{NONE, count, scientific, significant};
+use super::words::{Strength, verdict};
+use super::{Report, ReportRun, Section, curves, escape};
+use std::fmt::Write;
+
+/// The whole page.
+pub(super) fn page(report: &Report<'_>) -> String {
+    let mut html = String::new();
+    let _ = write!(
+        html,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"Minorant {}\">\n\
+         <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
+        env!("CARGO_PKG_VERSION"),
+        escape(&report.title),
+        include_str!("style.css")
+    );
+    let _ = write!(
+        html,
+        "<header>\n<p class=\"kicker\">Minorant report</p>\n<h1>{}</h1>\n</header>\n",
+        escape(&report.title)
+    );
+    html += &certificate(report);
+    html += &facts(report);
+    if !report.runs.is_empty() {
+        html += "<section>\n<h2>How the runs went</h2>\n<div class=\"charts\">\n";
+        for chart in curves::charts(report) {
+            html += &chart.to_html();
+        }
+        html += "</div>\n</section>\n";
+        html += &runs(report);
+    }
+    for section in &report.extra {
+        html += &extra(section);
+    }
+    html += HOW_TO_READ;
+    let _ = write!(
+        html,
+        "</main>\n<footer>Written by Minorant {}.</footer>\n</body>\n</html>\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    html
+}
+
+const HOW_TO_READ: &str = "<section>\n<h2>How to read this page</h2>\n<p>The objective is what \
+training makes as small as it can: the regularizer plus the mean loss over the examples. The lower \
+bound is a number that no weights can go below, and it holds whatever the solver did; the gap is \
+the distance between the two, and the relative gap divides it by the objective. A run is certified \
+when its relative gap is proven to be within the tolerance. An evaluation is one pass over the \
+data, so that charts by evaluations are the same on every machine, while charts by seconds tell \
+about this one.</p>\n</section>\n";
+
+fn certificate(report: &Report<'_>) -> String {
+    let verdict = verdict(report);
+    let class = match verdict.strength {
+        Strength::Certified => "certified",
+        Strength::Bounded => "bounded",
+        Strength::Nothing => "nothing",
+    };
+    format!(
+        "<section class=\"verdict {class}\">\n<h2>{}</h2>\n<p>{}</p>\n</section>\n",
+        escape(&verdict.headline),
+        escape(&verdict.sentences.join(" "))
+    )
+}
+
+fn facts(report: &Report<'_>) -> String {
+    if report.facts.is_empty() {
+        return String::new();
+    }
+    let mut html = String::from("<section>\n<h2>The problem</h2>\n<dl class=\"facts\">\n");
+    for (name, value) in &report.facts {
+        let _ = writeln!(html, "<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value));
+    }
+    html + "</dl>\n</section>\n"
+}
+
+/// A column of the table of runs.
+struct Column<'r> {
+    name: &'static str,
+    cell: &'r dyn Fn(&ReportRun<'_>) -> String,
+    /// By what the best run is found, the least being best; `None` takes no part.
+    rank: Option<&'r dyn Fn(&ReportRun<'_>) -> Option<f64>>,
+    is_number: bool,
+}
+
+fn runs(report: &Report<'_>) -> String {
+    let optional =
+        |value: Option<f64>, digits| value.map_or(NONE.into(), |v| significant(v, digits));
+    // Stopping early is no merit: effort is compared among certified runs.
+    let among_certified = |run: &ReportRun<'_>, effort: f64| run.certified.then_some(effort);
+    let columns = [
+        Column { name: "Solver", cell: &|r| r.solver.clone(), rank: None, is_number: false },
+        Column { name: "Status", cell: &|r| r.status.into(), rank: None, is_number: false },
+        Column {
+            name: "Objective",
+            cell: &|r| significant(r.objective, 7),
+            rank: Some(&|r| Some(r.objective)),
+            is_number: true,
+        },
+        Column {
+            name: "Lower bound",
+            cell: &|r| optional(r.lower_bound, 7),
+            rank: Some(&|r| r.lower_bound.map(|bound| -bound)),
+            is_number: true,
+        },
+        Column {
+            name: "Relative gap",
+            cell: &|r| r.relative_gap.map_or(NONE.into(), scientific),
+            rank: Some(&|r| r.relative_gap),
+            is_number: true,
+        },
+        Column {
+            name: "Certified",
+            cell: &|r| if r.certified { "yes" } else { "no" }.into(),
+            rank: None,
+            is_number: false,
+        },
+        Column {
+            name: "Evaluations",
+            cell: &|r| count(r.evaluations),
+            rank: Some(&|r| among_certified(r, r.evaluations as f64)),
+            is_number: true,
+        },
+        Column { name: "Iterations", cell: &|r| count(r.iterations), rank: None, is_number: true },
+        Column {
+            name: "Seconds",
+            cell: &|r| significant(r.seconds, 3),
+            rank: Some(&|r| among_certified(r, r.seconds)),
+            is_number: true,
+        },
+    ];
+    let mut html = String::from("<section>\n<h2>The runs</h2>\n");
+    html += SCROLLING;
+    html += "<table>\n<thead>\n<tr>";
+    for column in &columns {
+        let class = if column.is_number { " class=\"number\"" } else { "" };
+        let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", column.name);
+    }
+    html += "</tr>\n</thead>\n<tbody>\n";
+    let best: Vec<Option<String>> = columns.iter().map(|c| best(report, c)).collect();
+    for run in &report.runs {
+        html += "<tr>";
+        for (at, (column, best)) in columns.iter().zip(&best).enumerate() {
+            let text = (column.cell)(run);
+            let ranked = column.rank.is_some_and(|rank| rank(run).is_some());
+            let is_best = ranked && best.as_ref() == Some(&text);
+            let mut class = String::from(if column.is_number { "number" } else { "word" });
+            if is_best {
+                class += " best";
+            }
+            let mark = if is_best { "<span class=\"unseen\"> (best)</span>" } else { "" };
+            let (open, close) = if at == 0 { ("th scope=\"row\"", "th") } else { ("td", "td") };
+            let _ = write!(html, "<{open} class=\"{class}\">{}{mark}</{close}>", escape(&text));
+        }
+        html += "</tr>\n";
+    }
+    html += "</tbody>\n</table>\n</div>\n";
+    if best.iter().any(Option::is_some) {
+        html += "<p class=\"note\">Bold and underlined: the best of its column. Evaluations and \
+                 seconds are compared among certified runs only.</p>\n";
+    }
+    html + "</section>\n"
+}
+
+/// Wide tables scroll by themselves, also by keyboard.
+const SCROLLING: &str =
+    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\">\n";
+
+/// What the best cell of a column says. Equal texts are equally good.
+fn best(report: &Report<'_>, column: &Column<'_>) -> Option<String> {
+    let rank = column.rank.filter(|_| report.runs.len() > 1)?;
+    let ranked = report.runs.iter().filter_map(|run| Some((rank(run)?, run)));
+    let finite = ranked.filter(|(rank, _)| rank.is_finite());
+    finite.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, run)| (column.cell)(run))
+}
+
+fn extra(section: &Section) -> String {
+    let mut html = format!("<section>\n<h2>{}</h2>\n", escape(&section.heading));
+    for paragraph in &section.paragraphs {
+        let _ = writeln!(html, "<p>{}</p>", escape(paragraph));
+    }
+    if let Some((head, rows)) = section.table.split_first() {
+        let is_number = |at: usize| {
+            let mut cells = rows.iter().filter_map(|row| row.get(at)).peekable();
+            cells.peek().is_some() && cells.all(|cell| looks_numeric(cell))
+        };
+        // The first column names the rows.
+        let class = |at: usize| if at > 0 && is_number(at) { "number" } else { "word" };
+        let classes: Vec<&str> = (0..head.len()).map(class).collect();
+        html += SCROLLING;
+        html += "<table>\n<thead>\n<tr>";
+        for (name, class) in head.iter().zip(&classes) {
+            let _ = write!(html, "<th scope=\"col\" class=\"{class}\">{}</th>", escape(name));
+        }
+        html += "</tr>\n</thead>\n<tbody>\n";
+        for row in rows {
+            html += "<tr>";
+            for (at, cell) in row.iter().enumerate() {
+                let class = classes.get(at).unwrap_or(&"word");
+                let (open, close) = if at == 0 { ("th scope=\"row\"", "th") } else { ("td", "td") };
+                let _ = write!(html, "<{open} class=\"{class}\">{}</{close}>", escape(cell));
+            }
+            html += "</tr>\n";
+        }
+        html += "</tbody>\n</table>\n</div>\n";
+    }
+    html + "</section>\n"
+}
+
+fn looks_numeric(cell: &str) -> bool {
+    let cell = cell.trim();
+    let number = cell.trim_end_matches(['%', '\u{a0}', ' ']).replace(['\u{202f}', ','], "");
+    cell.is_empty() || cell == NONE || number.parse::<f64>().is_ok()
+}

@@ -1,0 +1,39 @@
+//! `minorant audit`.
+
+use crate::args::{AuditArgs, read_numbers};
+use crate::output::{self, maybe};
+use minorant::data::LabelKind;
+use minorant::model::{FittedModel, TaskName};
+use serde_json::json;
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
+    let mut model = FittedModel::load(&args.model)?;
+    if let Some(path) = &args.proof {
+        model.load_proof(path)?;
+    }
+    let weights = args.weights.as_deref().map(read_numbers).transpose()?;
+    args.threads.install(|| -> anyhow::Result<ExitCode> {
+        let mut options = args.data.options();
+        if model.task == TaskName::Multilabel {
+            options.label_kind = Some(LabelKind::Multilabel);
+        }
+        let data = minorant::data::read(&args.data.files, &options)?;
+        let audit = minorant::audit::audit(&model, &data, weights.as_deref());
+        if args.json {
+            let object = json!({
+                "holds": audit.holds,
+                "objective": maybe(audit.objective),
+                "lower_bound": maybe(audit.lower_bound),
+                "why": audit.why,
+            });
+            output::print(&object.to_string())?;
+        } else if audit.holds {
+            output::print(&format!("the certificate holds: {}", audit.why))?;
+        }
+        if !audit.holds {
+            anyhow::bail!("the certificate does not hold: {}", audit.why);
+        }
+        Ok(ExitCode::SUCCESS)
+    })?
+}

@@ -1,0 +1,83 @@
+//! `minorant evaluate`.
+
+use super::predict::note_ignored;
+use crate::args::EvaluateArgs;
+use crate::output::{self, maybe, number, percent};
+use anyhow::ensure;
+use minorant::data::LabelRows;
+use minorant::model::{FittedModel, metrics::Evaluation};
+use serde_json::json;
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
+    let model = FittedModel::load(&args.model)?;
+    args.threads.install(|| -> anyhow::Result<ExitCode> {
+        let data = args.data.read_for(&model)?;
+        ensure!(data.labels.rows != LabelRows::None, "the data has no labels to compare with");
+        let scores = model.scores(&data.features);
+        note_ignored(scores.ignored);
+        let evaluation = model.evaluate(&data.labels, &scores);
+        if evaluation.unknown > 0 {
+            eprintln!(
+                "note: {} rows have a label that the model was not trained on; they count as wrong",
+                evaluation.unknown
+            );
+        }
+        let shown = if args.json { json(&model, &evaluation) } else { text(&model, &evaluation) };
+        output::print(&shown)?;
+        Ok(ExitCode::SUCCESS)
+    })?
+}
+
+fn json(model: &FittedModel, evaluation: &Evaluation) -> String {
+    let classes = model.classes.iter().zip(&evaluation.classes).map(|(label, counts)| {
+        json!({
+            "label": output::label(label),
+            "examples": counts.actual,
+            "precision": maybe(counts.precision()),
+            "recall": maybe(counts.recall()),
+            "f1": maybe(counts.f1()),
+        })
+    });
+    json!({
+        "examples": evaluation.examples,
+        "error": number(evaluation.error),
+        "subset_error": maybe(evaluation.subset_error),
+        "ranking_loss": maybe(evaluation.ranking_loss),
+        "unknown_labels": evaluation.unknown,
+        "classes": classes.collect::<Vec<_>>(),
+    })
+    .to_string()
+}
+
+fn text(model: &FittedModel, evaluation: &Evaluation) -> String {
+    let kind = if evaluation.subset_error.is_some() { "Hamming error" } else { "error" };
+    let mut lines =
+        vec![format!("{kind} {} on {} examples", percent(evaluation.error), evaluation.examples)];
+    if let Some(error) = evaluation.subset_error {
+        lines.push(format!("subset error {}", percent(error)));
+    }
+    if let Some(loss) = evaluation.ranking_loss {
+        lines.push(format!("ranking loss {loss:.4}"));
+    }
+    lines.push(String::new());
+    lines.push(class_table(model, evaluation));
+    lines.join("\n")
+}
+
+/// Precision, recall and F1 of each class.
+fn class_table(model: &FittedModel, evaluation: &Evaluation) -> String {
+    let cell = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.4}"));
+    let mut rows =
+        vec![["class", "examples", "precision", "recall", "F1"].map(String::from).to_vec()];
+    for (label, counts) in model.classes.iter().zip(&evaluation.classes) {
+        rows.push(vec![
+            label.to_string(),
+            counts.actual.to_string(),
+            cell(counts.precision()),
+            cell(counts.recall()),
+            cell(counts.f1()),
+        ]);
+    }
+    output::table(&rows)
+}

@@ -1,0 +1,138 @@
+//! `minorant inspect`: a model file or data files, whichever it is given.
+
+use crate::args::InspectArgs;
+use crate::output::{self, maybe, number};
+use minorant::data::{Dataset, LabelKind, LabelRows, ReadOptions};
+use minorant::linalg::Values;
+use minorant::model::FittedModel;
+use serde_json::json;
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
+    let shown = match &args.data.files[..] {
+        [path] if looks_like_a_model(path) => inspect_model(&FittedModel::load(path)?, args.json),
+        files => {
+            let options = ReadOptions { for_prediction: true, ..args.data.options() };
+            inspect_data(&minorant::data::read(files, &options)?, args.json)
+        }
+    };
+    output::print(&shown)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Safetensors begin with the length of a JSON header, eight bytes, and the header's brace.
+fn looks_like_a_model(path: &Path) -> bool {
+    let mut start = [0; 9];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start[8] == b'{' && start[4..8] == [0; 4]
+}
+
+fn inspect_model(model: &FittedModel, as_json: bool) -> String {
+    let certificate = model.certificate;
+    let nonzero = model.problems.iter().flat_map(|p| &p.weights).filter(|w| **w != 0.0).count();
+    let classes: Vec<_> = model.classes.iter().map(output::label).collect();
+    if as_json {
+        return json!({
+            "kind": "model",
+            "model": model.model.as_str(),
+            "task": model.task,
+            "loss": model.loss,
+            "classes": classes,
+            "features": model.features,
+            "examples": model.examples,
+            "bias": maybe(model.bias),
+            "lambda": number(model.lambda),
+            "solver": model.solver,
+            "status": model.status,
+            "objective": number(certificate.objective),
+            "lower_bound": maybe(certificate.lower_bound),
+            "relative_gap": maybe(certificate.relative_gap()),
+            "certified": certificate.certifies(model.tol),
+            "auditable": model.is_auditable(),
+            "nonzero_weights": nonzero,
+            "data_sha256": model.data_sha256,
+        })
+        .to_string();
+    }
+    let gap = certificate.relative_gap().map_or("unknown".into(), output::percent);
+    let bound = certificate.lower_bound.map_or("none".into(), |bound| format!("{bound:.9}"));
+    let names: Vec<String> = model.classes.iter().take(12).map(ToString::to_string).collect();
+    let more = if model.classes.len() > 12 { ", …" } else { "" };
+    [
+        format!(
+            "model         {} ({})",
+            model.model.as_str(),
+            json!(model.task).as_str().unwrap_or("")
+        ),
+        format!("classes       {}: {}{more}", model.classes.len(), names.join(", ")),
+        format!("features      {}", model.features),
+        format!("bias          {}", model.bias.map_or("none".into(), |bias| bias.to_string())),
+        format!("weights       {nonzero} not zero"),
+        format!(
+            "trained on    {} examples, lambda {:e}, {} ({})",
+            model.examples, model.lambda, model.solver, model.status
+        ),
+        format!("objective     {:.9}", certificate.objective),
+        format!("lower bound   {bound}"),
+        format!("gap           {gap}"),
+        format!(
+            "proof         {}",
+            if model.is_auditable() { "in the file" } else { "not in the file" }
+        ),
+        format!("data          sha256 {}", model.data_sha256),
+    ]
+    .join("\n")
+}
+
+fn inspect_data(data: &Dataset, as_json: bool) -> String {
+    let matrix = &data.features;
+    let nonzero = match matrix.values() {
+        Values::F32(values) => values.iter().filter(|x| **x != 0.0).count(),
+        Values::F64(values) => values.iter().filter(|x| **x != 0.0).count(),
+    };
+    let cells = matrix.rows() as f64 * matrix.cols() as f64;
+    let density = if cells > 0.0 { nonzero as f64 / cells } else { 0.0 };
+    let storage = if matrix.is_sparse() { "sparse" } else { "dense" };
+    let precision = if matrix.values().width() == 4 { "f32" } else { "f64" };
+    let kind = match (&data.labels.rows, data.labels.kind()) {
+        (LabelRows::None, _) | (_, None) => "none",
+        (_, Some(LabelKind::Binary)) => "binary",
+        (_, Some(LabelKind::Multiclass)) => "multiclass",
+        (_, Some(LabelKind::Multilabel)) => "multilabel",
+    };
+    let counts = data.labels.counts();
+    if as_json {
+        let classes = data.labels.classes.iter().zip(&counts);
+        let classes =
+            classes.map(|(label, count)| json!({"label": output::label(label), "examples": count}));
+        return json!({
+            "kind": "data",
+            "examples": matrix.rows(),
+            "features": matrix.cols(),
+            "nonzero": nonzero,
+            "density": number(density),
+            "storage": storage,
+            "precision": precision,
+            "labels": kind,
+            "classes": classes.collect::<Vec<_>>(),
+        })
+        .to_string();
+    }
+    let mut lines = vec![
+        format!("examples      {}", matrix.rows()),
+        format!("features      {}", matrix.cols()),
+        format!("non-zeros     {nonzero} ({} of all cells)", output::percent(density)),
+        format!("stored        {storage}, {precision}"),
+        format!("labels        {kind}, {} classes", data.labels.classes.len()),
+    ];
+    if kind != "none" {
+        let mut rows = vec![vec!["class".to_string(), "examples".to_string()]];
+        let classes = data.labels.classes.iter().zip(&counts);
+        rows.extend(classes.map(|(label, count)| vec![label.to_string(), count.to_string()]));
+        lines.push(String::new());
+        lines.push(output::table(&rows));
+    }
+    lines.join("\n")
+}

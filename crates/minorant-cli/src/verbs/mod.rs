@@ -1,0 +1,27 @@
+//! The verbs, one file each: read what was asked for, call the library, show the answer.
+
+pub(crate) mod audit;
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod evaluate;
+pub(crate) mod inspect;
+pub(crate) mod predict;
+pub(crate) mod train;
+
+use minorant::risk::Cancel;
+
+/// A token that Ctrl-C cancels; a second Ctrl-C ends the process at once.
+fn cancel_on_interrupt() -> Cancel {
+    let cancel = Cancel::new();
+    let token = cancel.clone();
+    // Where no handler can be installed, Ctrl-C ends the process as usual.
+    let _ = ctrlc::set_handler(move || {
+        if token.is_cancelled() {
+            std::process::exit(130);
+        }
+        eprintln!("stopping after this evaluation; press Ctrl-C again to give up the answer");
+        token.cancel();
+    });
+    cancel
+}

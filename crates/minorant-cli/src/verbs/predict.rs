@@ -1,0 +1,58 @@
+//! `minorant predict`.
+
+use crate::args::PredictArgs;
+use crate::output;
+use minorant::model::{FittedModel, Predictions};
+use serde_json::json;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
+    let model = FittedModel::load(&args.model)?;
+    args.threads.install(|| -> anyhow::Result<ExitCode> {
+        let data = args.data.read_for(&model)?;
+        let scores = model.scores(&data.features);
+        note_ignored(scores.ignored);
+        let predictions = model.classify(&scores);
+        if args.json {
+            let label = |z: &u32| output::label(&model.classes[*z as usize]);
+            let labels: Vec<serde_json::Value> = match &predictions {
+                Predictions::Single(rows) => rows.iter().map(label).collect(),
+                Predictions::Sets(rows) => {
+                    rows.iter().map(|set| set.iter().map(label).collect()).collect()
+                }
+            };
+            let mut object = json!({ "labels": labels });
+            if args.scores {
+                let rows = (0..scores.rows()).map(|i| json!(scores.row(i)));
+                object["scores"] = rows.collect();
+            }
+            output::print(&object.to_string())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut text = String::new();
+        for i in 0..scores.rows() {
+            let name = |z: u32| model.classes[z as usize].to_string();
+            match &predictions {
+                Predictions::Single(rows) => text.push_str(&name(rows[i])),
+                Predictions::Sets(rows) => {
+                    let names: Vec<String> = rows[i].iter().map(|&z| name(z)).collect();
+                    text.push_str(&names.join(","));
+                }
+            }
+            if args.scores {
+                scores.row(i).iter().try_for_each(|score| write!(text, "\t{score}"))?;
+            }
+            text.push('\n');
+        }
+        output::print(text.trim_end_matches('\n'))?;
+        Ok(ExitCode::SUCCESS)
+    })?
+}
+
+/// Tells of entries in columns that the model does not know.
+pub(super) fn note_ignored(ignored: usize) {
+    if ignored > 0 {
+        eprintln!("note: {ignored} non-zero entries in columns beyond the model's were ignored");
+    }
+}

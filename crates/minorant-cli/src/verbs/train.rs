@@ -1,0 +1,143 @@
+//! `minorant train`.
+
+use super::cancel_on_interrupt;
+use crate::args::TrainArgs;
+use crate::output;
+use crate::progress::Watchers;
+use crate::report::{Report, ReportRun};
+use minorant::checkpoint::FileCheckpoints;
+use minorant::model::{FittedModel, PROOF_BYTES};
+use minorant::trace::TraceRecord;
+use minorant::train::{TrainReport, train};
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
+    let problem = &args.problem;
+    let mut options = problem.options(args.solver)?;
+    if args.proof.is_some() {
+        options.method_options.proof_bytes = u64::MAX;
+    }
+    let cancel = cancel_on_interrupt();
+    problem.threads.install(|| -> anyhow::Result<ExitCode> {
+        let (data, load_seconds) = problem.read()?;
+        let mut watchers = Watchers::new("training", problem.tol, args.output.quiet)
+            .with_trace(args.trace.as_deref())?;
+        let mut checkpoints = FileCheckpoints::new(
+            args.checkpoint.as_deref(),
+            args.resume.as_deref(),
+            &data,
+            &options,
+        )?;
+        let trained = train(&data, &options, &cancel, &mut watchers, &mut checkpoints);
+        watchers.finish()?;
+        let (model, report) = trained?;
+        if let Some(error) = checkpoints.failure() {
+            eprintln!("warning: no checkpoint could be written: {error}");
+        }
+        let saved = save(args, &model)?;
+        if let Some(path) = &args.report {
+            let page = Report {
+                title: format!("{} on {}", model.model.as_str(), problem.data_name()),
+                facts: facts(&report, &problem.data_name()),
+                tol: problem.tol,
+                runs: vec![report_run(&report, problem.tol, &watchers.records)],
+                extra: Vec::new(),
+            };
+            minorant::write_atomically(path, page.to_html().as_bytes())?;
+        }
+        if args.output.json {
+            output::print(&output::train_json(&model, &report, load_seconds).to_string())?;
+        } else {
+            output::print(&summary(&model, &report, &problem.data_name()))?;
+            saved.iter().try_for_each(|line| output::print(line))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    })?
+}
+
+/// Writes model and proof; returns what to tell the user about it.
+fn save(args: &TrainArgs, model: &FittedModel) -> anyhow::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    if let Some(path) = &args.proof {
+        if model.save_proof(path)? {
+            lines.push(format!("proof         {}", path.display()));
+        } else {
+            eprintln!("note: not auditable: an aggregate plane has lost its origins");
+        }
+    }
+    if let Some(path) = &args.out {
+        let with_proof = model.save(path, if args.proof.is_some() { 0 } else { PROOF_BYTES })?;
+        lines.push(format!("model         {}", path.display()));
+        if !with_proof && args.proof.is_none() {
+            let why = if model.is_auditable() {
+                "its proof is over 64 MiB; --proof FILE saves it apart"
+            } else {
+                "an aggregate plane has lost its origins"
+            };
+            eprintln!("note: the model is saved without a proof: {why}");
+        }
+    }
+    Ok(lines)
+}
+
+/// What the problem was, for reports.
+pub(super) fn facts(report: &TrainReport, data: &str) -> Vec<(String, String)> {
+    let fact = |name: &str, value: String| (name.to_string(), value);
+    vec![
+        fact("Data", data.to_string()),
+        fact("Examples", report.examples.to_string()),
+        fact("Features", report.features.to_string()),
+        fact("Weights", report.dim.to_string()),
+        fact("λ", format!("{:e}", report.lambda)),
+    ]
+}
+
+/// A run for a report.
+pub(super) fn report_run<'a>(
+    report: &TrainReport,
+    tol: f64,
+    trace: &'a [TraceRecord],
+) -> ReportRun<'a> {
+    let certificate = report.certificate;
+    ReportRun {
+        solver: report.solver.into(),
+        status: report.status.as_str(),
+        objective: certificate.objective,
+        lower_bound: certificate.lower_bound,
+        relative_gap: certificate.relative_gap(),
+        certified: certificate.certifies(tol),
+        evaluations: report.evaluations,
+        iterations: report.iterations,
+        seconds: report.seconds,
+        trace,
+    }
+}
+
+/// The answer for people.
+fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
+    let certificate = report.certificate;
+    let bound = certificate.lower_bound.map_or("none".into(), |bound| format!("{bound:.9}"));
+    let gap = certificate.relative_gap().map_or("unknown".into(), output::percent);
+    [
+        format!(
+            "{} by {} on {data}: {} examples, {} features, {} weights, lambda {:e}",
+            model.model.as_str(),
+            report.solver,
+            report.examples,
+            report.features,
+            report.dim,
+            report.lambda
+        ),
+        format!("objective     {:.9}", certificate.objective),
+        format!("lower bound   {bound}"),
+        format!("gap           {gap}"),
+        format!(
+            "status        {}, {} evaluations in {:.2} s",
+            report.status.as_str(),
+            report.evaluations,
+            report.seconds
+        ),
+        output::certificate_in_words(report, model.tol),
+    ]
+    .join("\n")
+}

@@ -1,0 +1,61 @@
+//! Data sets that Minorant makes itself, for demonstrations and tests: seeded, the same on every
+//! machine.
+
+use minorant_data::{Dataset, Label, LabelRows, Labels};
+use minorant_linalg::{Matrix, Storage};
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+use rand_pcg::Pcg64Mcg;
+use std::fmt::Write;
+
+/// Two classes on either side of a plane through sparse features of very different scales, with a
+/// tenth of the labels flipped: a problem on which the objective's kinks matter. Data sets of the
+/// same `seed` share the plane; `part` draws other rows.
+pub fn noisy_plane(rows: usize, features: usize, seed: u64, part: u64) -> Dataset {
+    let mut plane_rng = Pcg64Mcg::seed_from_u64(seed);
+    let plane: Vec<f64> = (0..features).map(|_| StandardNormal.sample(&mut plane_rng)).collect();
+    let scales: Vec<f64> = (0..features).map(|j| 2f64.powi(-(j as i32 % 6))).collect();
+    let mut rng = Pcg64Mcg::seed_from_u64(seed ^ (part + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let (mut row_starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    let mut labels = Vec::with_capacity(rows);
+    for _ in 0..rows {
+        let mut side = 0.0;
+        for j in 0..features {
+            if rng.random::<f64>() < 0.3 {
+                let draw: f64 = StandardNormal.sample(&mut rng);
+                // Three decimals, so that the text files are short and exact.
+                let x = (draw * scales[j] * 1000.0).round() / 1000.0;
+                if x != 0.0 {
+                    side += plane[j] * x;
+                    columns.push(j as u32);
+                    values.push(x);
+                }
+            }
+        }
+        row_starts.push(columns.len() as u64);
+        let flip = rng.random::<f64>() < 0.1;
+        labels.push(u32::from((side > 0.0) != flip));
+    }
+    let values = Storage::Exact.store(values);
+    // The arrays are made to fit; an error here would be one of this function.
+    let matrix = Matrix::csr(features, row_starts, columns, values);
+    let features = matrix.unwrap_or_else(|error| unreachable!("generated matrix: {error}"));
+    let classes = vec![Label::Number(-1.0), Label::Number(1.0)];
+    Dataset { features, labels: Labels { classes, rows: LabelRows::Single(labels) } }
+}
+
+/// A data set as LIBSVM text.
+pub fn to_libsvm(data: &Dataset) -> String {
+    let mut text = String::new();
+    for i in 0..data.features.rows() {
+        let labels =
+            data.labels.row(i).iter().map(|&z| data.labels.classes[z as usize].to_string());
+        text.push_str(&labels.collect::<Vec<_>>().join(","));
+        for (j, x) in data.features.row(i).filter(|(_, x)| *x != 0.0) {
+            // Writing to a string cannot fail.
+            let _ = write!(text, " {}:{x}", j + 1);
+        }
+        text.push('\n');
+    }
+    text
+}
