@@ -15,13 +15,16 @@ const DENSE_SHARE: f64 = 0.3;
 /// The most columns a matrix can have.
 pub(crate) const MOST_COLUMNS: usize = i32::MAX as usize;
 
-/// What has been read so far.
+/// What has been read so far. Pieces are appended as they come, so that no more than one of them
+/// is in memory twice.
 #[derive(Debug)]
 pub(crate) struct Collector<'o> {
     pub(crate) options: &'o ReadOptions,
     pub(crate) table: LabelTable,
+    /// One, unless files differ in their layout.
     cells: Vec<Cells>,
-    rows: Vec<PieceRows>,
+    rows: Option<PieceRows>,
+    some_without_labels: bool,
     declared_classes: bool,
 }
 
@@ -31,7 +34,8 @@ impl<'o> Collector<'o> {
             options,
             table: LabelTable::default(),
             cells: Vec::new(),
-            rows: Vec::new(),
+            rows: None,
+            some_without_labels: false,
             declared_classes: false,
         }
     }
@@ -45,8 +49,15 @@ impl<'o> Collector<'o> {
                 *id = translation[*id as usize];
             }
         }
-        self.cells.push(piece.cells);
-        self.rows.push(labels.rows);
+        let apart = match self.cells.last_mut() {
+            Some(last) => last.append(piece.cells).err(),
+            None => Some(piece.cells),
+        };
+        self.cells.extend(apart);
+        match &mut self.rows {
+            Some(rows) => self.some_without_labels |= rows.append(labels.rows).is_err(),
+            None => self.rows = Some(labels.rows),
+        }
     }
 
     /// Registers classes that exist even if no row has them; the result is their numbers.
@@ -69,7 +80,11 @@ impl<'o> Collector<'o> {
         if !has_columns && options.features.is_none() && !options.for_prediction {
             return Err(ReadError::whole(name, "at least one feature", "none"));
         }
-        let labels = join_labels(name, options, self.rows, self.table, self.declared_classes)?;
+        if self.some_without_labels {
+            return Err(ReadError::whole(name, "labels for all rows", "rows without labels"));
+        }
+        let rows = self.rows.unwrap_or(PieceRows::None);
+        let labels = join_labels(name, options, rows, self.table, self.declared_classes)?;
         let features = join_cells(options, self.cells)
             .map_err(|why| ReadError::whole(name, "a feature matrix", why.to_string()))?;
         Ok(Dataset { features, labels })
@@ -79,49 +94,43 @@ impl<'o> Collector<'o> {
 fn join_labels(
     name: &str,
     options: &ReadOptions,
-    mut pieces: Vec<PieceRows>,
+    mut rows: PieceRows,
     table: LabelTable,
     declared: bool,
 ) -> Result<Labels, ReadError> {
-    let without = pieces.iter().filter(|piece| matches!(piece, PieceRows::None)).count();
-    if without == pieces.len() && options.for_prediction {
-        return Ok(Labels { classes: Vec::new(), rows: LabelRows::None });
-    }
-    if without > 0 {
+    if let PieceRows::None = rows {
+        if options.for_prediction {
+            return Ok(Labels { classes: Vec::new(), rows: LabelRows::None });
+        }
         return Err(ReadError::whole(name, "labels for all rows", "rows without labels"));
     }
-    let has_sets = pieces.iter().any(|piece| matches!(piece, PieceRows::Sets { .. }));
-    let multilabel = has_sets || options.label_kind == Some(LabelKind::Multilabel);
+    let has_sets = matches!(rows, PieceRows::Sets { .. });
     if has_sets && matches!(options.label_kind, Some(LabelKind::Binary | LabelKind::Multiclass)) {
         return Err(ReadError::whole(name, "one label per row", "sets of labels"));
     }
-    if multilabel {
-        pieces = pieces.into_iter().map(PieceRows::into_sets).collect();
+    if options.label_kind == Some(LabelKind::Multilabel) {
+        rows = rows.into_sets();
     }
-    let (classes, new_numbers) = ordered_classes(&mut pieces, table, declared && multilabel);
-    for piece in &mut pieces {
-        for id in piece.items_mut() {
-            *id = new_numbers[*id as usize];
-        }
+    let (classes, new_numbers) = ordered_classes(&mut rows, table, declared);
+    for id in rows.items_mut() {
+        *id = new_numbers[*id as usize];
     }
-    check_classes(name, options, &classes, &pieces, multilabel)?;
-    let rows = if multilabel { join_sets(pieces) } else { join_singles(pieces) };
-    Ok(Labels { classes, rows })
+    check_classes(name, options, &classes, &rows)?;
+    Ok(Labels { classes, rows: final_rows(rows) })
 }
 
 /// The classes in their final order, and the final numbers of all labels met. Labels that were
 /// only declared are classes of multilabel data, for every row says of each label whether it has
 /// it; elsewhere they are not.
 fn ordered_classes(
-    pieces: &mut [PieceRows],
+    rows: &mut PieceRows,
     table: LabelTable,
-    keep_unused: bool,
+    declared: bool,
 ) -> (Vec<Label>, Vec<u32>) {
+    let keep_unused = declared && matches!(rows, PieceRows::Sets { .. });
     let mut used = vec![keep_unused; table.len()];
-    for piece in pieces {
-        for &id in piece.items_mut().iter() {
-            used[id as usize] = true;
-        }
+    for &mut id in rows.items_mut() {
+        used[id as usize] = true;
     }
     let mut labels = table.into_labels();
     let mut new_numbers = vec![0; used.len()];
@@ -146,8 +155,7 @@ fn check_classes(
     name: &str,
     options: &ReadOptions,
     classes: &[Label],
-    pieces: &[PieceRows],
-    multilabel: bool,
+    rows: &PieceRows,
 ) -> Result<(), ReadError> {
     if options.label_kind == Some(LabelKind::Binary) && classes.len() > 2 {
         let shown: Vec<String> = classes.iter().take(3).map(shown_label).collect();
@@ -158,11 +166,8 @@ fn check_classes(
     if options.for_prediction {
         return Ok(());
     }
-    if multilabel {
-        let occurs = pieces
-            .iter()
-            .any(|piece| matches!(piece, PieceRows::Sets { items, .. } if !items.is_empty()));
-        if !occurs {
+    if let PieceRows::Sets { items, .. } = rows {
+        if items.is_empty() {
             let found = "empty label sets only";
             return Err(ReadError::whole(name, "at least one label", found));
         }
@@ -180,44 +185,34 @@ fn shown_label(label: &Label) -> String {
     }
 }
 
-fn join_singles(mut pieces: Vec<PieceRows>) -> LabelRows {
-    if pieces.len() == 1
-        && let Some(PieceRows::Single(ids)) = pieces.pop()
-    {
-        return LabelRows::Single(ids);
-    }
-    let total = pieces.iter_mut().map(|piece| piece.items_mut().len()).sum();
-    let mut all = Vec::with_capacity(total);
-    for piece in pieces {
-        if let PieceRows::Single(ids) = piece {
-            all.extend_from_slice(&ids);
+fn final_rows(rows: PieceRows) -> LabelRows {
+    match rows {
+        PieceRows::None => LabelRows::None,
+        PieceRows::Single(mut ids) => {
+            ids.shrink_to_fit();
+            LabelRows::Single(ids)
+        }
+        PieceRows::Sets { lengths, mut items } => {
+            items.shrink_to_fit();
+            let starts = starts_of(&lengths);
+            for range in starts.windows(2) {
+                items[range[0] as usize..range[1] as usize].sort_unstable();
+            }
+            LabelRows::Sets { starts, items }
         }
     }
-    LabelRows::Single(all)
 }
 
-fn join_sets(pieces: Vec<PieceRows>) -> LabelRows {
-    let sizes = pieces.iter().map(|piece| match piece {
-        PieceRows::Sets { lengths, items } => (lengths.len(), items.len()),
-        PieceRows::Single(_) | PieceRows::None => (0, 0),
-    });
-    let (rows, total) = sizes.fold((0, 0), |(r, t), (rows, items)| (r + rows, t + items));
-    let mut starts = Vec::with_capacity(rows + 1);
-    let mut all: Vec<u32> = Vec::with_capacity(total);
-    starts.push(0);
-    for piece in pieces {
-        if let PieceRows::Sets { lengths, mut items } = piece {
-            let mut from = 0;
-            for length in lengths {
-                let to = from + length as usize;
-                items[from..to].sort_unstable();
-                starts.push((all.len() + to) as u64);
-                from = to;
-            }
-            all.extend_from_slice(&items);
-        }
+/// Where each row begins, and the end.
+fn starts_of(lengths: &[u32]) -> Vec<u64> {
+    let mut starts = Vec::with_capacity(lengths.len() + 1);
+    let mut end = 0;
+    starts.push(end);
+    for &length in lengths {
+        end += u64::from(length);
+        starts.push(end);
     }
-    LabelRows::Sets { starts, items: all }
+    starts
 }
 
 fn join_cells(options: &ReadOptions, pieces: Vec<Cells>) -> Result<Matrix<'static>, MatrixError> {
@@ -226,43 +221,34 @@ fn join_cells(options: &ReadOptions, pieces: Vec<Cells>) -> Result<Matrix<'stati
     let same_width = pieces.iter().all(|piece| piece.cols() == cols);
     let all_dense = pieces.iter().all(|piece| matches!(piece, Cells::Dense { .. }));
     if all_dense && same_width && !is_thin(&pieces) {
-        let rows = pieces.iter().map(Cells::rows).sum();
-        let values = pieces.into_iter().map(|piece| match piece {
-            Cells::Dense { values, .. } | Cells::Sparse { values, .. } => values,
-        });
-        return Matrix::dense(rows, cols, GrowingValues::concatenate(values.collect()));
-    }
-    let rows: usize = pieces.iter().map(Cells::rows).sum();
-    let mut starts = Vec::with_capacity(rows + 1);
-    let mut all_columns = Vec::with_capacity(pieces.len());
-    let mut all_values = Vec::with_capacity(pieces.len());
-    starts.push(0);
-    let mut end = 0;
-    for piece in pieces {
-        if let Cells::Sparse { lengths, columns, values, .. } = piece.into_sparse(options.storage) {
-            for length in lengths {
-                end += u64::from(length);
-                starts.push(end);
+        let mut rows = 0;
+        let mut all = GrowingValues::new(options.storage);
+        for piece in pieces {
+            rows += piece.rows();
+            match piece {
+                Cells::Dense { values, .. } if all.len() == 0 => all = values,
+                Cells::Dense { values, .. } => all.append(values),
+                Cells::Sparse { .. } => {}
             }
-            all_columns.push(columns);
-            all_values.push(values);
+        }
+        return Matrix::dense(rows, cols, all.into_values());
+    }
+    let mut all: Option<Cells> = None;
+    for piece in pieces {
+        let sparse = piece.into_sparse(options.storage);
+        match &mut all {
+            // Both are sparse, so that nothing comes back.
+            Some(all) => drop(all.append(sparse)),
+            None => all = Some(sparse),
         }
     }
-    let columns = concatenated(all_columns);
-    Matrix::csr(cols, starts, columns, GrowingValues::concatenate(all_values))
-}
-
-fn concatenated(mut parts: Vec<Vec<u32>>) -> Vec<u32> {
-    if parts.len() == 1
-        && let Some(only) = parts.pop()
-    {
-        return only;
-    }
-    let mut all = Vec::with_capacity(parts.iter().map(Vec::len).sum());
-    for part in parts {
-        all.extend_from_slice(&part);
-    }
-    all
+    let Some(Cells::Sparse { lengths, mut columns, values, .. }) = all else {
+        return Matrix::csr(cols, vec![0], vec![], Vec::<f32>::new().into());
+    };
+    columns.shrink_to_fit();
+    let starts = starts_of(&lengths);
+    drop(lengths);
+    Matrix::csr(cols, starts, columns, values.into_values())
 }
 
 /// Whether all the pieces are text tables that consist mostly of zeros.

@@ -48,6 +48,30 @@ impl Cells {
         }
     }
 
+    /// Appends rows of the same layout; gives back those of another.
+    pub(crate) fn append(&mut self, other: Cells) -> Result<(), Cells> {
+        match (self, other) {
+            (
+                Cells::Dense { cols, rows, values, from_text },
+                Cells::Dense { cols: c, rows: r, values: v, from_text: t },
+            ) if *cols == c && *from_text == t => {
+                *rows += r;
+                values.append(v);
+            }
+            (
+                Cells::Sparse { cols, lengths, columns, values },
+                Cells::Sparse { cols: c, lengths: l, columns: cs, values: v },
+            ) => {
+                *cols = c.max(*cols);
+                lengths.extend_from_slice(&l);
+                columns.extend_from_slice(&cs);
+                values.append(v);
+            }
+            (_, other) => return Err(other),
+        }
+        Ok(())
+    }
+
     /// Gives back memory that was reserved in vain.
     pub(crate) fn shrink(&mut self) {
         match self {
@@ -121,6 +145,30 @@ impl PieceRows {
             PieceRows::Sets { items, .. } => items,
             PieceRows::None => &mut [],
         }
+    }
+
+    /// Appends rows; where either has sets, all become sets.
+    pub(crate) fn append(&mut self, other: PieceRows) -> Result<(), PieceRows> {
+        match (&mut *self, other) {
+            (PieceRows::Single(ids), PieceRows::Single(others)) => ids.extend_from_slice(&others),
+            (
+                PieceRows::Sets { lengths, items },
+                PieceRows::Sets { lengths: others, items: more },
+            ) => {
+                lengths.extend_from_slice(&others);
+                items.extend_from_slice(&more);
+            }
+            (PieceRows::None, PieceRows::None) => {}
+            (PieceRows::Single(_), sets @ PieceRows::Sets { .. }) => {
+                *self = std::mem::replace(self, PieceRows::None).into_sets();
+                return self.append(sets);
+            }
+            (PieceRows::Sets { .. }, single @ PieceRows::Single(_)) => {
+                return self.append(single.into_sets());
+            }
+            (_, other) => return Err(other),
+        }
+        Ok(())
     }
 
     /// A single label becomes a set of one.

@@ -75,6 +75,27 @@ impl GrowingValues {
         }
     }
 
+    /// Appends all of `other`, widening what has to be widened.
+    pub(crate) fn append(&mut self, other: GrowingValues) {
+        if let (GrowingValues::Narrow { values, .. }, GrowingValues::Wide(_)) = (&*self, &other) {
+            *self = GrowingValues::Wide(values.iter().map(|&value| f64::from(value)).collect());
+        }
+        match (self, other) {
+            (
+                GrowingValues::Narrow { values, .. },
+                GrowingValues::Narrow { values: others, .. },
+            ) => values.extend_from_slice(&others),
+            (GrowingValues::Wide(values), GrowingValues::Wide(others)) => {
+                values.extend_from_slice(&others);
+            }
+            (GrowingValues::Wide(values), GrowingValues::Narrow { values: others, .. }) => {
+                values.extend(others.into_iter().map(f64::from));
+            }
+            // Widened above.
+            (GrowingValues::Narrow { .. }, GrowingValues::Wide(_)) => {}
+        }
+    }
+
     /// Gives back memory that was reserved in vain.
     pub(crate) fn shrink(&mut self) {
         match self {
@@ -83,36 +104,13 @@ impl GrowingValues {
         }
     }
 
-    /// The values of all parts in order, in the storage that suits them all.
-    pub(crate) fn concatenate(mut parts: Vec<GrowingValues>) -> Values<'static> {
-        if parts.len() == 1
-            && let Some(only) = parts.pop()
-        {
-            return match only {
-                GrowingValues::Narrow { values, .. } => values.into(),
-                GrowingValues::Wide(values) => values.into(),
-            };
+    /// The values as a matrix stores them.
+    pub(crate) fn into_values(mut self) -> Values<'static> {
+        self.shrink();
+        match self {
+            GrowingValues::Narrow { values, .. } => values.into(),
+            GrowingValues::Wide(values) => values.into(),
         }
-        let total: usize = parts.iter().map(GrowingValues::len).sum();
-        if parts.iter().all(|part| matches!(part, GrowingValues::Narrow { .. })) {
-            let mut all: Vec<f32> = Vec::with_capacity(total);
-            for part in parts {
-                if let GrowingValues::Narrow { values, .. } = part {
-                    all.extend_from_slice(&values);
-                }
-            }
-            return all.into();
-        }
-        let mut all: Vec<f64> = Vec::with_capacity(total);
-        for part in parts {
-            match part {
-                GrowingValues::Narrow { values, .. } => {
-                    all.extend(values.into_iter().map(f64::from));
-                }
-                GrowingValues::Wide(values) => all.extend_from_slice(&values),
-            }
-        }
-        all.into()
     }
 }
 
@@ -141,8 +139,12 @@ mod tests {
 
     #[test]
     fn one_wide_part_makes_all_wide() {
-        let parts = vec![grown(Storage::Exact, &[0.5]), grown(Storage::Exact, &[0.1])];
-        let all = GrowingValues::concatenate(parts);
-        assert_eq!((all.len(), all.width(), all.get(0), all.get(1)), (2, 8, 0.5, 0.1));
+        for parts in [[&[0.5][..], &[0.1]], [&[0.1], &[0.5]]] {
+            let mut all = grown(Storage::Exact, parts[0]);
+            all.append(grown(Storage::Exact, parts[1]));
+            let all = all.into_values();
+            assert_eq!((all.len(), all.width()), (2, 8));
+            assert_eq!((all.get(0), all.get(1)), (parts[0][0], parts[1][0]));
+        }
     }
 }

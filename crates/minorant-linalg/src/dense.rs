@@ -121,7 +121,10 @@ pub fn scale(c: f64, x: &mut [f64]) {
 /// `(1 - t) * a + t * b`, written as `a + t (b - a)` so that `t = 0` gives `a` exactly.
 pub fn between(a: &[f64], b: &[f64], t: f64) -> Vec<f64> {
     assert_eq!(a.len(), b.len());
-    a.iter().zip(b).map(|(&a, &b)| (b - a).mul_add(t, a)).collect()
+    dispatch(
+        #[inline(always)]
+        || a.iter().zip(b).map(|(&a, &b)| a + t * (b - a)).collect(),
+    )
 }
 
 #[cfg(test)]

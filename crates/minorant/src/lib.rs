@@ -1,4 +1,29 @@
-//! Regularised risk minimisation with a proof.
+#![doc = include_str!("../../../README.md")]
+//!
+//! # The library
+//!
+//! Most users call [`train::train`] on a [`data::Dataset`]. Whoever brings a risk of their own
+//! implements [`risk::Risk`] (or just a [`risk::Loss`] for a linear model) and hands it to
+//! [`solver::run`]:
+//!
+//! ```
+//! use minorant::linalg::{Design, Matrix};
+//! use minorant::regularizer::L2;
+//! use minorant::risk::{Cancel, ExampleWeights, LinearRisk, hinge::Hinge};
+//! use minorant::solver::{Method, MethodOptions, Problem, StopRules, run};
+//!
+//! let rows = Matrix::dense(3, 2, vec![1.0, 0.5, -0.5, 1.0, -1.0, -1.0].into())?;
+//! let loss = Hinge::new(vec![1.0, 1.0, -1.0]);
+//! let risk = LinearRisk::new(Design::new(&rows, None), loss, ExampleWeights::mean(3));
+//! let regularizer = L2::new(0.1)?;
+//! let problem = Problem { risk: &risk, regularizer: &regularizer };
+//! let mut solver = Method::Auto.build(&risk, &MethodOptions::default())?;
+//! let mut trace = Vec::new();
+//! let outcome =
+//!     run(&mut *solver, problem, StopRules::default(), &Cancel::new(), &mut trace, &mut ())?;
+//! assert!(outcome.certificate.certifies(1e-3));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod archive;
 pub mod audit;

@@ -50,8 +50,9 @@ impl Axis {
         axis
     }
 
-    /// A logarithmic axis; `low` must be above 0.
+    /// A logarithmic axis; 0 and below have no place on it.
     pub(super) fn log(low: f64, high: f64) -> Axis {
+        let (low, high) = (low.max(1.0 / LARGEST), high.min(LARGEST));
         let (low, high) = if high > low * 1.0001 { (low, high) } else { (low / 2.0, low * 2.0) };
         let mut axis = Axis { is_log: true, low, high, ticks: Vec::new() };
         let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
@@ -105,7 +106,7 @@ fn round_step(step: f64) -> f64 {
 fn linear_label(value: f64, step: f64, magnitude: f64) -> String {
     // Where the step does not divide the value's digits, −0 and 1e-17 stand for 0.
     let value = if value.abs() < 0.5 * step { 0.0 } else { value };
-    if magnitude >= 1e6 || magnitude < 1e-4 {
+    if !(1e-4..1e6).contains(&magnitude) {
         if value == 0.0 {
             return "0".into();
         }
@@ -177,6 +178,10 @@ mod tests {
             let axis = Axis::linear(low, high, 5);
             assert!((2..20).contains(&axis.ticks.len()), "{low} {high} {axis:?}");
             assert!(axis.ticks.iter().all(|tick| tick.at.is_finite() && tick.label.len() < 20));
+        }
+        for (low, high) in [(0.0, 1.0), (0.0, 0.0), (5e-324, f64::MAX), (1e300, f64::INFINITY)] {
+            let axis = Axis::log(low, high);
+            assert!(axis.ticks.len() < 1000 && axis.ticks.iter().all(|tick| tick.at.is_finite()));
         }
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0] {
             assert!(Axis::log(0.1, 0.1).place(value).is_finite());

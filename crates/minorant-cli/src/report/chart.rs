@@ -175,8 +175,10 @@ impl Chart {
             let y = plot.y(self.y.place(*value));
             let _ = write!(
                 svg,
-                "<path class=\"rule\" d=\"M{left:.1} {y:.1}H{right}\"/>\n<text class=\"name end\" \
-                 x=\"{right}\" y=\"{:.1}\">{}</text>\n",
+                "<path class=\"rule\" d=\"M{left:.1} {y:.1}H{right}\"/>\n<text class=\"name\" \
+                 x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+                // Lines come down from the left: there is room below them.
+                left + 6.0,
                 y - 5.0,
                 escape(name)
             );

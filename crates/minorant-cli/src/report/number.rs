@@ -106,7 +106,7 @@ fn grouped(text: &str) -> String {
     }
     let mut result = String::from(&text[..sign]);
     for (at, digit) in text[sign..whole].char_indices() {
-        if at > 0 && (whole - sign - at) % 3 == 0 {
+        if at > 0 && (whole - sign - at).is_multiple_of(3) {
             result.push('\u{202f}');
         }
         result.push(digit);

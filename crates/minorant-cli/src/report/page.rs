@@ -79,12 +79,14 @@ fn facts(report: &Report<'_>) -> String {
     html + "</dl>\n</section>\n"
 }
 
+type Rank<'r> = dyn Fn(&ReportRun<'_>) -> Option<f64> + 'r;
+
 /// A column of the table of runs.
 struct Column<'r> {
     name: &'static str,
     cell: &'r dyn Fn(&ReportRun<'_>) -> String,
     /// By what the best run is found, the least being best; `None` takes no part.
-    rank: Option<&'r dyn Fn(&ReportRun<'_>) -> Option<f64>>,
+    rank: Option<&'r Rank<'r>>,
     is_number: bool,
 }
 

@@ -55,7 +55,7 @@ fn check_tags(html: &str) {
         assert!(!rest[..start].contains('>'), "a stray '>' in {:?}", &rest[..start]);
         let end = start + rest[start..].find('>').expect("the end of a tag");
         let tag = &rest[start + 1..end];
-        assert!(!tag.contains('<') && tag.matches('"').count() % 2 == 0, "{tag}");
+        assert!(!tag.contains('<') && tag.matches('"').count().is_multiple_of(2), "{tag}");
         rest = &rest[end + 1..];
         if let Some(name) = tag.strip_prefix('/') {
             assert_eq!(open.pop(), Some(name), "</{name}>");

@@ -226,20 +226,48 @@ impl<'t> Parser<'t> {
     }
 
     fn features(&mut self) -> Result<(), Refusal> {
+        let text = self.text;
+        // The place is kept in a local variable: this loop is where the time goes.
+        let mut at = self.at;
         let mut last: Option<u32> = None;
         loop {
-            self.skip_blanks();
-            if self.line_is_over()? {
-                break;
-            }
-            let start = self.at;
-            let Some(index) = self.index() else {
-                if self.text[start..].starts_with(b"qid:") && last.is_none() {
-                    self.at = start + self.token(start).len();
+            let start = at;
+            match text.get(at) {
+                Some(b' ' | b'\t' | b'\r') => {
+                    at += 1;
                     continue;
                 }
-                return Err(Refusal::new("index:value", quoted(self.token(start))));
-            };
+                Some(b'\n') => {
+                    at += 1;
+                    break;
+                }
+                Some(b'0'..=b'9') => {}
+                _ => {
+                    self.at = at;
+                    if self.line_is_over()? {
+                        at = self.at;
+                        break;
+                    }
+                    if last.is_none() && text[start..].starts_with(b"qid:") {
+                        at += self.token(start).len();
+                        continue;
+                    }
+                    return Err(self.not_a_pair(start));
+                }
+            }
+            let mut index: u64 = 0;
+            while let Some(digit @ b'0'..=b'9') = text.get(at) {
+                index = index.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+                at += 1;
+            }
+            if at - start > 18 {
+                // It may have wrapped around.
+                index = u64::MAX;
+            }
+            if text.get(at) != Some(&b':') {
+                return Err(self.not_a_pair(start));
+            }
+            at += 1;
             let column = self.column(index, start)?;
             if let Some(last) = last
                 && column <= last
@@ -247,7 +275,18 @@ impl<'t> Parser<'t> {
                 return Err(self.not_ascending(index, last));
             }
             last = Some(column);
-            let value = self.value(start)?;
+            let value = match text[at..] {
+                // Counts and indicators, mostly.
+                [digit @ b'0'..=b'9', b' ' | b'\n', ..] => {
+                    at += 1;
+                    f64::from(digit - b'0')
+                }
+                _ => {
+                    let (value, length) = self.value(at, start)?;
+                    at += length;
+                    value
+                }
+            };
             if value != 0.0 {
                 self.columns.push(column);
                 if !self.values.push(value) {
@@ -256,6 +295,7 @@ impl<'t> Parser<'t> {
                 }
             }
         }
+        self.at = at;
         if let Some(column) = last
             && self.highest.is_none_or(|(highest, _)| column > highest)
         {
@@ -264,20 +304,9 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The index before a colon, going past both; indices beyond u64 count as its largest.
-    #[inline]
-    fn index(&mut self) -> Option<u64> {
-        let start = self.at;
-        let mut index: u64 = 0;
-        while let Some(byte @ b'0'..=b'9') = self.peek() {
-            index = index.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
-            self.at += 1;
-        }
-        if self.at == start || self.peek() != Some(b':') {
-            return None;
-        }
-        self.at += 1;
-        Some(index)
+    #[cold]
+    fn not_a_pair(&self, start: usize) -> Refusal {
+        Refusal::new("index:value", quoted(self.token(start)))
     }
 
     #[inline]
@@ -299,20 +328,15 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// The value at `at`, and its length; `start` is where its index begins.
     #[inline]
-    fn value(&mut self, start: usize) -> Result<f64, Refusal> {
-        match parse_prefix(&self.text[self.at..]) {
-            Ok((value, length)) => {
-                self.at += length;
-                if let Some(b' ' | b'\n' | b'\t' | b'\r' | b'#') | None = self.peek() {
-                    return Ok(value);
-                }
-                Err(Refusal::new("a finite number after the colon", quoted(self.token(start))))
-            }
-            Err(_) => {
-                Err(Refusal::new("a finite number after the colon", quoted(self.token(start))))
-            }
+    fn value(&self, at: usize, start: usize) -> Result<(f64, usize), Refusal> {
+        if let Ok((value, length)) = parse_prefix(&self.text[at..])
+            && let Some(b' ' | b'\n' | b'\t' | b'\r' | b'#') | None = self.text.get(at + length)
+        {
+            return Ok((value, length));
         }
+        Err(Refusal::new("a finite number after the colon", quoted(self.token(start))))
     }
 
     #[cold]

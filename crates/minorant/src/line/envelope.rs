@@ -32,7 +32,7 @@ impl Envelope {
     pub fn segment(&mut self, lines: impl Iterator<Item = (f64, f64)>, start: f64, end: f64) {
         // y := b + L a, as (height at start, slope).
         self.lines.clear();
-        self.lines.extend(lines.map(|(offset, slope)| (slope.mul_add(start, offset), slope)));
+        self.lines.extend(lines.map(|(offset, slope)| (offset + slope * start, slope)));
         let higher = |a: &(f64, f64), b: &(f64, f64)| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1));
         self.segments.clear();
         let Some(&top) = self.lines.iter().min_by(|a, b| higher(a, b)) else { return };

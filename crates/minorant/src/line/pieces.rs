@@ -53,8 +53,8 @@ impl<'s> Pieces<'s> {
     /// Adds to the slope just after the interval's start.
     #[inline]
     pub fn start(&mut self, constant: f64, linear: f64) {
-        self.start[0] = constant.mul_add(self.weight, self.start[0]);
-        self.start[1] = linear.mul_add(self.weight, self.start[1]);
+        self.start[0] += constant * self.weight;
+        self.start[1] += linear * self.weight;
     }
 
     /// The slope changes at `at`, which lies after the interval's start; changes from the

@@ -21,7 +21,7 @@ const LONGEST: f64 = 1e30;
 pub fn minimise(line: &mut dyn Line, quadratic: Quadratic) -> f64 {
     let slopes = |line: &mut dyn Line, eta: f64| {
         let Slopes { left, right } = line.slopes(eta);
-        let smooth = quadratic.curvature.mul_add(eta, quadratic.slope);
+        let smooth = quadratic.slope + quadratic.curvature * eta;
         Slopes { left: left + smooth, right: right + smooth }
     };
     let at_zero = slopes(line, 0.0).right;

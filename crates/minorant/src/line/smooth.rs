@@ -34,7 +34,7 @@ impl<L: Loss> Line for SmoothLine<'_, L> {
                 let mut sum = 0.0;
                 self.data.for_each(rows.clone(), |i, weight, f, d| {
                     for ((a, f), d) in at.iter_mut().zip(f).zip(d) {
-                        *a = d.mul_add(eta, *f);
+                        *a = f + eta * d;
                     }
                     loss.tangent(i, &at, &mut c);
                     sum += weight * c.iter().zip(d).map(|(c, d)| c * d).sum::<f64>();

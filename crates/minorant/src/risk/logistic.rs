@@ -34,6 +34,6 @@ impl Loss for Logistic {
         // σ(−margin), without overflow on either side.
         let miss = if margin >= 0.0 { small } else { 1.0 } / (1.0 + small);
         c[0] = -self.signs[example] * miss;
-        Tangent { value, offset: miss.mul_add(margin, value) }
+        Tangent { value, offset: value + miss * margin }
     }
 }

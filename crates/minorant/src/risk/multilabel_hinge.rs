@@ -100,7 +100,7 @@ fn cut_at_zero(
     loop {
         let slope = top_a.slope + top_b.slope;
         let height = constant + (top_a.height + top_b.height);
-        let value = slope.mul_add(at - start, height);
+        let value = slope * (at - start) + height;
         let positive = value > 0.0 || (value == 0.0 && slope > 0.0);
         let now = if positive { slope } else { 0.0 };
         if first {

@@ -1,0 +1,87 @@
+//! What the tests of the command share: a folder of data files, and a way to call the command.
+#![allow(dead_code)]
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A folder that goes away with the test, holding files that the tests use.
+pub(crate) struct Bench {
+    dir: tempfile::TempDir,
+}
+
+/// What a call printed and how it ended.
+pub(crate) struct Called {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Called {
+    pub(crate) fn from(output: Output) -> Self {
+        Called {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The one JSON object on standard output.
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        serde_json::from_str(&self.stdout).unwrap_or_else(|why| panic!("{why}: {}", self.stdout))
+    }
+
+    /// One clear sentence on standard error, exit code 1, nothing on standard output.
+    pub(crate) fn refused(&self) -> &str {
+        assert_eq!((self.code, self.stdout.as_str()), (1, ""), "{}", self.stderr);
+        let lines: Vec<&str> = self.stderr.trim_end().lines().collect();
+        assert_eq!(lines.len(), 1, "one sentence: {}", self.stderr);
+        lines[0].strip_prefix("error: ").expect("an error")
+    }
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let bench = Bench { dir: tempfile::tempdir().unwrap() };
+        let data = |rows, part| {
+            minorant::generate::to_libsvm(&minorant::generate::noisy_plane(rows, 12, 3, part))
+        };
+        bench.write("train.svm", &data(400, 0));
+        bench.write("test.svm", &data(100, 1));
+        let mut multiclass = String::new();
+        let mut multilabel = String::new();
+        for (i, line) in data(300, 2).lines().enumerate() {
+            let (_, features) = line.split_once(' ').unwrap_or((line, "1:0.5"));
+            multiclass += &format!("{} {features}\n", i % 4 + 1);
+            let set = ["1", "2,3", "1,3", "2"][i % 4];
+            multilabel += &format!("{set} {features}\n");
+        }
+        bench.write("multiclass.svm", &multiclass);
+        bench.write("multilabel.svm", &multilabel);
+        bench
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &str) {
+        std::fs::write(self.path(name), content).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap_or_else(|why| panic!("{name}: {why}"))
+    }
+
+    pub(crate) fn command(&self, args: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_minorant"));
+        command.args(args.split_whitespace()).current_dir(self.dir.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Calls the command with arguments separated by blanks, in the folder.
+    pub(crate) fn call(&self, args: &str) -> Called {
+        Called::from(self.command(args).output().unwrap())
+    }
+}

@@ -1,0 +1,303 @@
+//! The command's contracts: JSON keys, exit codes, counts, files. What others rely on from outside.
+
+mod common;
+
+use common::Bench;
+use serde_json::Value;
+
+const TRAIN_KEYS: [&str; 20] = [
+    "certified",
+    "dim",
+    "evaluations",
+    "examples",
+    "features",
+    "gap",
+    "iterations",
+    "lambda",
+    "load_seconds",
+    "local_gap",
+    "lower_bound",
+    "model",
+    "objective",
+    "peak_rss_bytes",
+    "regularizer",
+    "relative_gap",
+    "risk",
+    "seconds",
+    "solver",
+    "status",
+];
+const SOLVERS: [&str; 4] = ["bmrm", "lm-bmrm", "ls-bmrm", "ls-p-bmrm"];
+
+fn keys(object: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+fn real(object: &Value, key: &str) -> f64 {
+    object[key].as_f64().unwrap_or_else(|| panic!("{key} in {object}"))
+}
+
+#[test]
+fn train_prints_the_keys_and_numbers_that_it_promises() {
+    let bench = Bench::new();
+    for solver in SOLVERS {
+        let run =
+            bench.call(&format!("train svm train.svm --lambda 1e-2 --solver {solver} --json"));
+        let json = run.json();
+        assert_eq!(keys(&json), TRAIN_KEYS);
+        assert_eq!((&json["model"], &json["solver"]), (&"svm".into(), &solver.into()));
+        assert_eq!(
+            (&json["examples"], &json["features"], &json["dim"]),
+            (&400.into(), &12.into(), &12.into())
+        );
+        let (objective, bound, gap) =
+            (real(&json, "objective"), real(&json, "lower_bound"), real(&json, "gap"));
+        assert!(bound <= objective && (objective - bound - gap).abs() < 1e-15);
+        assert!((real(&json, "relative_gap") - gap / objective).abs() < 1e-15);
+        assert!((real(&json, "regularizer") + real(&json, "risk") - objective).abs() < 1e-14);
+        assert_eq!(
+            (&json["certified"], &json["status"], &json["local_gap"]),
+            (&true.into(), &"converged".into(), &Value::Null)
+        );
+        assert!(real(&json, "relative_gap") <= 1e-3);
+    }
+}
+
+#[test]
+fn evaluations_never_exceed_their_limit() {
+    let bench = Bench::new();
+    for solver in SOLVERS {
+        for most in [1, 2, 3, 4, 7] {
+            let args = format!(
+                "train svm train.svm --lambda 1e-4 --tol 1e-9 --solver {solver} --max-evals {most} --json"
+            );
+            let json = bench.call(&args).json();
+            assert!(json["evaluations"].as_u64().unwrap() <= most, "{json}");
+            assert_eq!(json["status"], "max-evals");
+            assert_eq!(json["certified"], false);
+        }
+    }
+    let json = bench
+        .call("train svm multiclass.svm --multiclass ovr --tol 1e-9 --max-evals 9 --json")
+        .json();
+    assert!(json["evaluations"].as_u64().unwrap() <= 9, "{json}");
+}
+
+#[test]
+fn lambda_defaults_to_c_of_one_and_c_is_liblinears() {
+    let bench = Bench::new();
+    let default = bench.call("train svm train.svm --json").json();
+    assert_eq!(real(&default, "lambda"), 1.0 / 400.0);
+    let c = bench.call("train svm train.svm --c 0.5 --json").json();
+    assert_eq!(real(&c, "lambda"), 1.0 / 200.0);
+    bench.write("weights.txt", &"2\n".repeat(400));
+    let weighted = bench.call("train svm train.svm --weights weights.txt --json").json();
+    assert_eq!(real(&weighted, "lambda"), 1.0 / 800.0);
+}
+
+#[test]
+fn words_that_cannot_be_parsed_exit_with_2() {
+    let bench = Bench::new();
+    for args in [
+        "frobnicate",
+        "train",
+        "train svn train.svm",
+        "train svm train.svm --solver newton",
+        "train svm train.svm --lambda much",
+        "train svm train.svm --tolerance 1",
+        "train svm train.svm --lambda 1 --c 1",
+        "compare svm train.svm --solvers bmrm,newton",
+    ] {
+        let run = bench.call(args);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args}: {}", run.stderr);
+    }
+    let run = bench.call("train svm train.svm --solver newton");
+    assert!(run.stderr.contains("auto, bmrm, lm-bmrm, ls-bmrm, ls-p-bmrm"), "{}", run.stderr);
+}
+
+#[test]
+fn values_out_of_range_and_bad_files_exit_with_1_and_one_sentence() {
+    let bench = Bench::new();
+    bench.write("bad.svm", "1 1:1\n-1 2:1 2:3\n");
+    bench.write("short.txt", "1\n2\n");
+    bench.write("words.txt", "1\nmany\n");
+    bench.write("delta.txt", "0 1\n1 0\n");
+    for (args, part) in [
+        ("train svm train.svm --lambda 0", "lambda must be a positive number"),
+        ("train svm train.svm --lambda -1", "lambda must be a positive number"),
+        ("train svm train.svm --lambda nan", "lambda must be a positive number"),
+        ("train svm train.svm --c 0", "C must be a positive number"),
+        ("train svm train.svm --tol -1", "tolerance must be 0 or more"),
+        ("train svm train.svm --max-evals 0", "at least one evaluation"),
+        ("train svm train.svm --threads 0", "threads must be at least 1"),
+        ("train svm train.svm --memory 2 --solver lm-bmrm", "at least 3 planes"),
+        ("train svm train.svm --parts 0 --solver ls-p-bmrm", "parts must be at least 1"),
+        ("train svm train.svm --parts 4 --solver bmrm", "use ls-p-bmrm"),
+        ("train svm train.svm --bias-weight 1", "--bias 1"),
+        ("train svm train.svm --bias 1 --bias-weight 0", "regularization weight"),
+        ("train svm train.svm --class-weight 5=2", "label 5, which no row has"),
+        ("train svm train.svm --weights short.txt", "expected 400 example weights"),
+        ("train svm train.svm --weights words.txt", "words.txt:2: expected a number, found 'many'"),
+        (
+            "train svm train.svm --labels multiclass --multiclass ovr --label-loss delta.txt",
+            "label loss",
+        ),
+        ("train svm multiclass.svm --label-loss delta.txt", "4 x 4"),
+        ("train svm multiclass.svm --labels binary", "two"),
+        ("train svm multiclass.svm --loss squared-hinge", "--multiclass ovr"),
+        ("train logistic multilabel.svm", "train svm"),
+        ("train logistic train.svm --loss squared-hinge", "--loss goes with svm"),
+        ("train svm multiclass.svm --multiclass ovr --max-evals 3", "at least 4 evaluations"),
+        ("train svm bad.svm", "bad.svm:2:"),
+        ("train svm nowhere.svm", "nowhere.svm"),
+        ("predict train.svm test.svm", "train.svm: expected a Minorant model file"),
+        ("train svm train.svm --resume train.svm", "expected a Minorant checkpoint file"),
+        ("train svm train.svm --out no/such/folder/model", "no/such/folder/model"),
+    ] {
+        let run = bench.call(args);
+        let sentence = run.refused();
+        assert!(sentence.contains(part), "{args}: {sentence}");
+    }
+}
+
+#[test]
+fn a_model_predicts_evaluates_audits_and_inspects() {
+    let bench = Bench::new();
+    for (data, model) in [
+        ("train.svm", "svm"),
+        ("multiclass.svm", "svm"),
+        ("multilabel.svm", "svm"),
+        ("multiclass.svm", "logistic"),
+    ] {
+        bench.call(&format!("train {model} {data} --lambda 1e-2 --bias 1 --out m --json")).json();
+        let text = bench.call(&format!("predict m {data}"));
+        let json = bench.call(&format!("predict m {data} --json --scores")).json();
+        let labels = json["labels"].as_array().unwrap();
+        assert_eq!(text.stdout.lines().count(), labels.len());
+        for (line, label) in text.stdout.lines().zip(labels) {
+            let named = match label {
+                Value::Array(set) => set.iter().map(Value::to_string).collect::<Vec<_>>().join(","),
+                label => label.to_string(),
+            };
+            assert_eq!(line, named);
+        }
+        let scores = bench.call(&format!("predict m {data} --scores"));
+        let first: Vec<&str> = scores.stdout.lines().next().unwrap().split('\t').collect();
+        assert_eq!(first.len() - 1, json["scores"][0].as_array().unwrap().len());
+        let evaluation = bench.call(&format!("evaluate m {data} --json")).json();
+        let error = real(&evaluation, "error");
+        assert!((0.0..=1.0).contains(&error));
+        assert_eq!(evaluation["subset_error"].is_null(), data != "multilabel.svm");
+        let audit = bench.call(&format!("audit m {data} --json"));
+        let audit = audit.json();
+        assert_eq!(keys(&audit), ["holds", "lower_bound", "objective", "why"]);
+        assert_eq!(audit["holds"], true, "{audit}");
+        let inspected = bench.call("inspect m --json").json();
+        assert_eq!((&inspected["kind"], &inspected["auditable"]), (&"model".into(), &true.into()));
+    }
+    assert_eq!(bench.call("inspect train.svm --json").json()["examples"], 400);
+}
+
+#[test]
+fn an_audit_that_does_not_hold_exits_with_1_and_says_why() {
+    let bench = Bench::new();
+    bench.call("train svm train.svm --out m --json").json();
+    let run = bench.call("audit m test.svm --json");
+    assert_eq!(run.code, 1);
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(json["holds"], false);
+    assert!(run.stderr.contains("not what the model was trained on"));
+    let mut bytes = bench.read("m");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(bench.path("m"), bytes).unwrap();
+    assert!(bench.call("audit m train.svm").refused().contains("SHA-256"));
+}
+
+#[test]
+fn proofs_can_stand_in_a_file_of_their_own() {
+    let bench = Bench::new();
+    bench.call("train svm train.svm --out m --proof p --json").json();
+    assert!(bench.call("audit m train.svm").refused().contains("not auditable"));
+    assert_eq!(bench.call("audit m train.svm --proof p --json").json()["holds"], true);
+}
+
+#[test]
+fn columns_beyond_the_models_are_ignored_and_counted() {
+    let bench = Bench::new();
+    bench.call("train svm train.svm --out m --json").json();
+    bench.write("wide.svm", "1 1:1 99:5 100:2\n-1 1:-1\n");
+    let run = bench.call("predict m wide.svm");
+    assert_eq!((run.code, run.stdout.lines().count()), (0, 2));
+    assert!(run.stderr.contains("2 non-zero entries"), "{}", run.stderr);
+}
+
+#[test]
+fn traces_have_a_line_per_iteration() {
+    let bench = Bench::new();
+    let json = bench
+        .call("train svm train.svm --solver ls-bmrm --trace t.jsonl --report r.html --json")
+        .json();
+    let text = String::from_utf8(bench.read("t.jsonl")).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len() as u64, json["iterations"].as_u64().unwrap());
+    let expected = [
+        "best_objective",
+        "evaluations",
+        "gap",
+        "iteration",
+        "lower_bound",
+        "master_seconds",
+        "objective",
+        "planes",
+        "seconds",
+        "step",
+        "step_length",
+    ];
+    for (i, line) in lines.iter().enumerate() {
+        assert_eq!(keys(line), expected);
+        assert_eq!(line["iteration"], i);
+    }
+    let page = String::from_utf8(bench.read("r.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("ls-bmrm"));
+}
+
+#[test]
+fn comparisons_give_one_run_per_solver_and_a_page() {
+    let bench = Bench::new();
+    let json =
+        bench.call("compare svm train.svm --solvers bmrm,ls-p-bmrm --report r.html --json").json();
+    let runs = json["runs"].as_array().unwrap();
+    assert_eq!(
+        runs.iter().map(|run| run["solver"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["bmrm", "ls-p-bmrm"]
+    );
+    assert!(runs.iter().all(|run| keys(run) == TRAIN_KEYS));
+    assert!(!bench.read("r.html").is_empty());
+}
+
+#[test]
+fn the_same_file_byte_for_byte_with_any_number_of_threads() {
+    let bench = Bench::new();
+    for data in ["train.svm", "multiclass.svm", "multilabel.svm"] {
+        for solver in SOLVERS {
+            for threads in [1, 2, 3, 8] {
+                bench.call(&format!("train svm {data} --solver {solver} --threads {threads} --out m{threads} --json")).json();
+            }
+            let first = bench.read("m1");
+            assert!(
+                [2, 3, 8].iter().all(|t| bench.read(&format!("m{t}")) == first),
+                "{data} {solver}"
+            );
+        }
+    }
+}
+
+#[test]
+fn several_files_are_one_data_set() {
+    let bench = Bench::new();
+    let json = bench.call("train svm train.svm test.svm --json").json();
+    assert_eq!(json["examples"], 500);
+}

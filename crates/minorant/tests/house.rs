@@ -1,0 +1,128 @@
+//! The invariants of ARCHITECTURE.md that can be read off the source: which room may touch what,
+//! where `unsafe` may stand, how long a file may get.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() && entry.file_name().is_some_and(|name| name != "target") {
+                folders.push(entry);
+            } else if entry.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&entry).unwrap();
+                found.push((entry, text));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no sources in {}", folder.display());
+    found
+}
+
+/// Code without comments and without test modules.
+fn code(text: &str) -> String {
+    let code = text.split("#[cfg(test)]").next().unwrap_or(text);
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+fn forbid(folder: &str, words: &[&str]) {
+    let path = root().join(folder);
+    let files = if path.is_dir() {
+        sources(&path)
+    } else {
+        vec![(path.clone(), fs::read_to_string(&path).unwrap())]
+    };
+    for (file, text) in files {
+        let code = code(&text);
+        for word in words {
+            assert!(!code.contains(word), "{} must not mention {word}", file.display());
+        }
+    }
+}
+
+#[test]
+fn the_mathematics_does_no_input_or_output() {
+    let outside = [
+        "std::fs",
+        "std::io",
+        "std::net",
+        "serde",
+        "minorant_data",
+        "println!",
+        "crate::model",
+        "crate::train",
+    ];
+    for room in [
+        "risk",
+        "line",
+        "bundle",
+        "master",
+        "solver",
+        "certificate.rs",
+        "regularizer.rs",
+        "trace.rs",
+        "archive.rs",
+    ] {
+        forbid(&format!("crates/minorant/src/{room}"), &outside);
+    }
+}
+
+#[test]
+fn rooms_depend_downwards() {
+    forbid(
+        "crates/minorant/src/risk",
+        &["crate::bundle", "crate::master", "crate::solver", "crate::certificate"],
+    );
+    forbid(
+        "crates/minorant/src/line",
+        &["crate::bundle", "crate::master", "crate::solver", "crate::regularizer"],
+    );
+    forbid(
+        "crates/minorant/src/master",
+        &["crate::risk", "crate::bundle", "crate::solver", "crate::line"],
+    );
+    forbid("crates/minorant/src/bundle", &["crate::solver", "crate::line"]);
+    forbid("crates/minorant-data/src", &["minorant::", "serde"]);
+    let words = ["minorant_data", "minorant::", "hinge", "bundle", "loss"];
+    forbid("crates/minorant-linalg/src", &words);
+}
+
+#[test]
+fn the_audit_shares_nothing_with_training() {
+    let shared = [
+        "crate::risk",
+        "crate::line",
+        "crate::solver",
+        "crate::master",
+        "crate::certificate",
+        "Design",
+        "PackedWeights",
+        "DualPoint",
+    ];
+    forbid("crates/minorant/src/audit.rs", &shared);
+    forbid("crates/minorant/src/audit", &shared);
+}
+
+#[test]
+fn unsafe_code_stands_in_the_linear_algebra_alone() {
+    for (file, text) in sources(&root().join("crates")) {
+        let allowed = file.components().any(|part| part.as_os_str() == "minorant-linalg");
+        let this_file = file.ends_with("tests/house.rs");
+        assert!(allowed || this_file || !code(&text).contains("unsafe "), "{}", file.display());
+    }
+}
+
+#[test]
+fn every_file_opens_with_a_paragraph_and_stays_short() {
+    for (file, text) in sources(&root().join("crates")) {
+        let opens = text.starts_with("//!") || text.starts_with("#![doc");
+        assert!(opens, "{} must say what it is for", file.display());
+        assert!(text.lines().count() <= 600, "{} is too long", file.display());
+    }
+}
