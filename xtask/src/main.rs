@@ -1,1 +1,210 @@
-fn main() {}
+//! `cargo xtask`: runs everything that must hold before a change goes in, and the long campaigns.
+//! It only starts other commands and counts how they end; what is tested stands in the tests.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+const HELP: &str = "\
+Everything that is tested, in one command.
+
+  cargo xtask test                 formatting, lints, tests, documentation, the demo
+  cargo xtask campaign [NAME]      long runs: fuzz, certificates, faults, or all (the default)
+  cargo xtask help                 this text
+
+It stops at the first failure. A step whose tool is not installed (rustfmt, clippy) is skipped
+with a note. MINORANT_DATA names the folder with real data; tests that need it are skipped
+without.";
+
+/// Damaged files of each format that a fuzz campaign tries, unless MINORANT_FUZZ says otherwise.
+const FUZZ_RUNS: &str = "2000000";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let steps = match args[..] {
+        ["test"] => test_steps(),
+        ["campaign"] => campaign_steps("all"),
+        ["campaign", name] => campaign_steps(name),
+        ["help" | "--help" | "-h"] | [] => {
+            say(HELP);
+            return ExitCode::SUCCESS;
+        }
+        _ => None,
+    };
+    let Some(steps) = steps else {
+        say(&format!("xtask cannot do '{}'.\n\n{HELP}", args.join(" ")));
+        return ExitCode::from(2);
+    };
+    run(steps)
+}
+
+#[allow(clippy::print_stdout)]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+/// One step: a heading, the tool without which it is skipped, and what it does.
+struct Step {
+    heading: &'static str,
+    needs: Option<&'static str>,
+    work: Box<dyn Fn() -> Result<()>>,
+}
+
+impl Step {
+    fn new(heading: &'static str, work: impl Fn() -> Result<()> + 'static) -> Step {
+        Step { heading, needs: None, work: Box::new(work) }
+    }
+
+    /// The step is skipped where `cargo <tool>` is not installed.
+    fn needing(mut self, tool: &'static str) -> Step {
+        self.needs = Some(tool);
+        self
+    }
+}
+
+fn run(steps: Vec<Step>) -> ExitCode {
+    let (mut passed, mut skipped, all) = (0, 0, steps.len());
+    for (at, step) in steps.iter().enumerate() {
+        say(&format!("\n=== {}/{all} {}", at + 1, step.heading));
+        if let Some(tool) = step.needs.filter(|tool| !has_tool(tool)) {
+            say(&format!("--- skipped: cargo {tool} is not installed on this machine"));
+            skipped += 1;
+            continue;
+        }
+        let start = Instant::now();
+        if let Err(why) = (step.work)() {
+            say(&format!("--- failed: {}: {why:#}", step.heading));
+            say(&format!("\n{passed} passed, 1 failed{}", note(skipped, all - at - 1)));
+            return ExitCode::from(1);
+        }
+        say(&format!("--- passed in {:.0} s", start.elapsed().as_secs_f64()));
+        passed += 1;
+    }
+    say(&format!("\n{passed} passed, 0 failed{}", note(skipped, 0)));
+    ExitCode::SUCCESS
+}
+
+fn note(skipped: usize, not_run: usize) -> String {
+    let mut note = String::new();
+    if skipped > 0 {
+        note += &format!(", {skipped} skipped");
+    }
+    if not_run > 0 {
+        note += &format!(", {not_run} not run");
+    }
+    note
+}
+
+fn test_steps() -> Option<Vec<Step>> {
+    Some(vec![
+        Step::new("formatting", || cargo(&["fmt", "--all", "--check"], &[])).needing("fmt"),
+        Step::new("lints", || {
+            let lints =
+                ["clippy", "--workspace", "--all-targets", "--release", "--", "-D", "warnings"];
+            cargo(&lints, &[])
+        })
+        .needing("clippy"),
+        Step::new("tests", || cargo(&["test", "--workspace", "--release"], &[])),
+        Step::new("documentation", || {
+            cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])
+        }),
+        Step::new("demo", demo),
+    ])
+}
+
+fn campaign_steps(name: &str) -> Option<Vec<Step>> {
+    Some(match name {
+        "fuzz" => vec![fuzz()],
+        "certificates" => vec![certificates()],
+        "faults" => vec![faults()],
+        "all" => vec![fuzz(), certificates(), faults()],
+        _ => return None,
+    })
+}
+
+fn fuzz() -> Step {
+    Step::new("fuzz campaign", || {
+        let runs = std::env::var("MINORANT_FUZZ").unwrap_or_else(|_| FUZZ_RUNS.into());
+        cargo_test(&["fuzz"], ("MINORANT_FUZZ", &runs))
+    })
+}
+
+fn certificates() -> Step {
+    Step::new("certificate campaign", || {
+        cargo_test(&["master", "certificates"], ("MINORANT_CAMPAIGN", "1"))
+    })
+}
+
+fn faults() -> Step {
+    Step::new("fault campaign", || {
+        cargo_test(&["checkpoint", "faults"], ("MINORANT_CAMPAIGN", "1"))
+    })
+}
+
+/// Runs test targets by name. Always over the whole workspace, so that packages are built with
+/// the same features as everywhere else.
+fn cargo_test(targets: &[&str], variable: (&str, &str)) -> Result<()> {
+    let mut args = vec!["test", "--workspace", "--release"];
+    args.extend(targets.iter().flat_map(|target| ["--test", target]));
+    args.extend(["--", "--nocapture"]);
+    cargo(&args, &[variable])
+}
+
+/// The first command that a new user runs: it must end well and leave a report.
+fn demo() -> Result<()> {
+    let dir = std::env::temp_dir().join(format!("minorant-demo-{}", std::process::id()));
+    // Whatever an earlier process with this number left behind must not pass for a report.
+    remove(&dir)?;
+    let result = demo_in(&dir);
+    remove(&dir)?;
+    result
+}
+
+fn demo_in(dir: &Path) -> Result<()> {
+    let shown = dir.to_str().context("the temporary folder's name is not UTF-8")?;
+    cargo(&["run", "--release", "--", "demo", "--dir", shown], &[])?;
+    let report = dir.join("report.html");
+    let page = std::fs::read_to_string(&report).context("the demo wrote no report.html")?;
+    ensure!(page.trim_end().ends_with("</html>"), "the demo's report is not a whole page");
+    Ok(())
+}
+
+fn remove(dir: &Path) -> Result<()> {
+    if dir.exists() {
+        std::fs::remove_dir_all(dir).with_context(|| format!("removing {}", dir.display()))?;
+    }
+    Ok(())
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(1).map(Path::to_owned).unwrap_or_default()
+}
+
+/// The cargo that runs this program.
+fn cargo_command() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+fn has_tool(tool: &str) -> bool {
+    let mut command = cargo_command();
+    command.args([tool, "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn cargo(args: &[&str], variables: &[(&str, &str)]) -> Result<()> {
+    let mut shown: Vec<String> =
+        variables.iter().map(|(name, value)| format!("{name}='{value}'")).collect();
+    shown.push(format!("cargo {}", args.join(" ")));
+    say(&format!("$ {}", shown.join(" ")));
+    let mut command = cargo_command();
+    command.args(args).envs(variables.iter().copied());
+    let status = command.status().context("cargo could not be started")?;
+    if !status.success() {
+        bail!("cargo {} ended with {status}", args[0]);
+    }
+    Ok(())
+}

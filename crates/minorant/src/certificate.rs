@@ -16,7 +16,9 @@ pub struct Certificate {
 impl Certificate {
     /// Objective less lower bound.
     pub fn gap(&self) -> Option<f64> {
-        self.lower_bound.map(|bound| (self.objective - bound).max(0.0))
+        // A comparison, not `max`: a gap that is not a number must not turn into 0.
+        let gap = |bound| if self.objective <= bound { 0.0 } else { self.objective - bound };
+        self.lower_bound.map(gap)
     }
 
     /// The gap relative to the objective's magnitude; 0 where both are 0.

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
             }
             text.push('\n');
         }
-        output::print(text.trim_end_matches('\n'))?;
+        output::print(text.strip_suffix('\n').unwrap_or(&text))?;
         Ok(ExitCode::SUCCESS)
     })?
 }

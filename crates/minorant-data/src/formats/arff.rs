@@ -112,12 +112,15 @@ impl<'f> Rows<'f> {
     }
 
     fn row(&mut self, line: &[u8]) -> Result<(), Refusal> {
+        let sparse = line.strip_prefix(b"{");
+        if sparse.is_some() {
+            self.become_sparse();
+        }
         let labels_before = self.labels.items_mut().len();
         let entries_before = self.cells.entries();
-        if let Some(inner) = line.strip_prefix(b"{") {
-            self.sparse_row(inner)?;
-        } else {
-            self.dense_row(line)?;
+        match sparse {
+            Some(inner) => self.sparse_row(inner)?,
+            None => self.dense_row(line)?,
         }
         match &mut self.cells {
             PieceCells::Dense { rows, .. } => *rows += 1,
@@ -157,7 +160,6 @@ impl<'f> Rows<'f> {
             let expected = format!("0 as the first value of {} in", quoted(name.as_bytes()));
             return Err(Refusal::new(format!("{expected} a file with sparse rows"), "another"));
         }
-        self.become_sparse();
         let Some(inner) = inner.strip_suffix(b"}") else {
             return Err(Refusal::new("a row that ends with a brace", quoted(inner)));
         };

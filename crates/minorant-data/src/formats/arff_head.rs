@@ -9,7 +9,7 @@ use crate::error::{Refusal, quoted};
 use crate::label_table::LabelTable;
 use crate::number;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What an attribute is for.
 #[derive(Debug, Clone, Copy)]
@@ -71,8 +71,10 @@ impl Attributes {
         let mut attributes = Attributes { multilabel: names.is_some(), ..Attributes::default() };
         let Some(names) = names else { return Ok(attributes) };
         let ids = collector.declare(names.iter().map(|name| Label::parse(name)));
+        let mut seen = HashSet::new();
         for (name, id) in names.into_iter().zip(ids) {
-            if attributes.labels.contains_key(&name) {
+            // By number: `1` and `1.0` are one label.
+            if !seen.insert(id) {
                 let found = format!("{} twice", quoted(name.as_bytes()));
                 return Err(Refusal::new("each label once in the label file", found));
             }

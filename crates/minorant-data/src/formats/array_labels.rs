@@ -54,6 +54,7 @@ pub(crate) fn read_numbers(
         ids.push(table.insert_number(label));
         Ok(())
     })?;
+    ids.shrink_to_fit();
     Ok(PieceLabels { table: Some(table), rows: PieceRows::Single(ids) })
 }
 

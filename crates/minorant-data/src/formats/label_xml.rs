@@ -11,7 +11,11 @@ const LONGEST: u64 = 64 << 20;
 /// The names in the order of the file.
 pub(crate) fn read_names(source: &Source<'_>) -> Result<Vec<String>, ReadError> {
     let name = source.name();
-    let bytes = source.beginning(LONGEST)?;
+    let bytes = source.beginning(LONGEST + 1)?;
+    if bytes.len() as u64 > LONGEST {
+        let expected = format!("a label file of at most {LONGEST} bytes");
+        return Err(ReadError::whole(&name, expected, "a longer one"));
+    }
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Err(ReadError::whole(&name, "a label file in UTF-8", "other bytes"));
     };

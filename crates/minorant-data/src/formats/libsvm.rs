@@ -358,10 +358,9 @@ impl<'t> Parser<'t> {
 
 /// How often `byte` occurs.
 fn count(text: &[u8], byte: u8) -> usize {
-    // Sums of bytes in short runs stay in vector registers.
-    text.chunks(255)
-        .map(|run| usize::from(run.iter().map(|&b| u8::from(b == byte)).sum::<u8>()))
-        .sum()
+    // Runs that are too short for their sums to overflow a byte stay in vector registers.
+    let in_run = |run: &[u8]| run.iter().fold(0u8, |n, &b| n.wrapping_add(u8::from(b == byte)));
+    text.chunks(255).map(|run| usize::from(in_run(run))).sum()
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ pub(crate) fn read(
     let storage = collector.options.storage;
     if archive.has("indptr") {
         let shape = scipy::read_shape(&mut archive)?;
-        // Labels first: they prove that the number of rows is more than a claim.
+        // Labels first: they show that the number of rows is more than a claim.
         let labels = archive.labels(labels, shape.0, collector)?;
         let has_labels = !matches!(labels.rows, PieceRows::None);
         let cells = scipy::read_cells(&mut archive, shape, has_labels, collector.options)?;

@@ -12,8 +12,10 @@ use crate::text::check_claimed_columns;
 use crate::values::GrowingValues;
 use std::io::Read;
 
-/// Rows without entries and without labels cost a file nothing; more than this are not believed.
-const FREE_EMPTY_ROWS: u64 = 1 << 16;
+/// Rows without entries cost a file of compressed columns nothing, or the byte of a label; beyond
+/// these numbers they are not believed.
+const FREE_EMPTY_ROWS: u64 = 1 << 14;
+const LABELLED_ROWS_PER_ENTRY: u64 = 16;
 
 /// The numbers of rows and columns.
 pub(crate) fn read_shape(archive: &mut Archive<'_>) -> Result<(u64, u64), ReadError> {
@@ -53,9 +55,10 @@ pub(crate) fn read_cells(
         if !by_columns {
             return parts.into_cells(cols, options);
         }
-        if !has_labels && rows > FREE_EMPTY_ROWS + entries {
-            let expected = format!("at most {FREE_EMPTY_ROWS} rows without entries");
-            return Err(Trouble::new(expected, format!("{rows} rows with {entries} entries")));
+        let rows_per_entry = if has_labels { LABELLED_ROWS_PER_ENTRY } else { 1 };
+        if rows > FREE_EMPTY_ROWS + entries.saturating_mul(rows_per_entry) {
+            let expected = format!("fewer empty rows among {rows} (compressed rows have no limit)");
+            return Err(Trouble::new(expected, format!("only {entries} entries")));
         }
         parts.turned(rows as usize).into_cells(cols, options)
     })
@@ -78,17 +81,19 @@ impl Parts {
         for row in 0..rows {
             starts[row + 1] += starts[row];
         }
-        let mut next = starts.clone();
         let mut from = vec![0usize; self.indices.len()];
         let mut columns = vec![0u32; self.indices.len()];
         for (column, range) in self.starts.windows(2).enumerate() {
             for at in range[0] as usize..range[1] as usize {
-                let slot = &mut next[self.indices[at] as usize];
+                // A row's start moves along as the row fills, up to where the next row starts.
+                let slot = &mut starts[self.indices[at] as usize];
                 from[*slot as usize] = at;
                 columns[*slot as usize] = column as u32;
                 *slot += 1;
             }
         }
+        starts.rotate_right(1);
+        starts[0] = 0;
         let storage = minorant_linalg::Storage::Exact;
         let mut values = GrowingValues::with_capacity(storage, from.len());
         for at in from {

@@ -3,6 +3,9 @@
 
 use std::io::Write;
 
+/// A named case with its files.
+pub(crate) type Case = (&'static str, Vec<(&'static str, Vec<u8>)>);
+
 /// An NPY file with this type, order and shape.
 pub(crate) fn npy(descr: &str, by_columns: bool, shape: &[usize], data: &[u8]) -> Vec<u8> {
     let order = if by_columns { "True" } else { "False" };

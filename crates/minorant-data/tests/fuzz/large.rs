@@ -1,7 +1,7 @@
 //! Files made to cost memory: long, and of the shape that needs most memory for a byte. The pool
 //! of threads has one, the test's own, whose memory is counted.
 
-use crate::common::{idx, npy, zip};
+use crate::common::{Case, i32s, idx, npy, zip};
 use crate::counting::peak_of;
 use minorant_data::{LabelKind, ReadOptions, read_bytes_of_files};
 
@@ -27,7 +27,9 @@ fn numbered(line: impl Fn(usize) -> String) -> Vec<u8> {
 fn memory_follows_the_input() {
     let many_bytes = vec![1; LENGTH];
     let rows = LENGTH / 2;
-    let cases: Vec<(&str, Vec<(&str, Vec<u8>)>)> = vec![
+    let entries = LENGTH / 16;
+    let indices: Vec<i32> = (0..entries as i32).collect();
+    let cases: Vec<Case> = vec![
         ("bare labels", vec![("a", repeated("1\n2\n"))]),
         ("label sets", vec![("a", [b"1 1:1\n", &*repeated("1,2\n1\n")].concat())]),
         ("one long set", vec![("a", [b"0", &*numbered(|n| format!(",{n}")), b" 1:1\n"].concat())]),
@@ -106,6 +108,20 @@ fn memory_follows_the_input() {
                 zip(&[
                     ("X.npy", &npy("|u1", true, &[rows, 2], &many_bytes)),
                     ("y.npy", &npy("|b1", false, &[rows, 2], &many_bytes)),
+                ]),
+            )],
+        ),
+        (
+            "empty rows by columns",
+            vec![(
+                "x.npz",
+                zip(&[
+                    ("format.npy", &npy("|S3", false, &[], b"csc")),
+                    ("shape.npy", &npy("<i4", false, &[2], &i32s(&[LENGTH as i32, 1]))),
+                    ("indptr.npy", &npy("<i4", false, &[2], &i32s(&[0, entries as i32]))),
+                    ("indices.npy", &npy("<i4", false, &[entries], &i32s(&indices))),
+                    ("data.npy", &npy("|u1", false, &[entries], &many_bytes[..entries])),
+                    ("y.npy", &npy("|u1", false, &[LENGTH], &many_bytes)),
                 ]),
             )],
         ),

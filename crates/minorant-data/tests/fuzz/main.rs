@@ -10,7 +10,7 @@ mod large;
 mod mutate;
 
 use common::{bzip2, deflated_zip, f64s, gzip, i32s, idx, npy, zip, zstd};
-use minorant_data::{Format, LabelKind, ReadOptions, read_bytes_of_files};
+use minorant_data::{Format, LabelKind, LabelRows, ReadOptions, read_bytes_of_files};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use std::io::Read;
@@ -73,7 +73,14 @@ const PLAIN: Allowance = Allowance { extra: 0, expanded: <[u8]>::len };
 fn check(input: &Files, options: &ReadOptions, allowance: &Allowance, what: &str) {
     let borrowed: Vec<(&str, &[u8])> =
         input.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-    let work = || drop(read_bytes_of_files(&borrowed, options));
+    let work = || match read_bytes_of_files(&borrowed, options) {
+        Ok(data) => assert!(
+            data.labels.len() == data.features.rows() || data.labels.rows == LabelRows::None,
+            "rows and labels differ in number"
+        ),
+        // The parts that a reader makes always fit together.
+        Err(why) => assert!(!why.to_string().contains("a feature matrix"), "{why}"),
+    };
     let (result, peak) = counting::peak_of(|| catch_unwind(AssertUnwindSafe(work)));
     // Decompressing once more is slow, and needed for very few inputs only.
     let size: usize = input.iter().map(|(_, bytes)| bytes.len()).sum();
@@ -155,7 +162,7 @@ fn arff() {
     let sparse = b"@RELATION 'r s'\n@ATTRIBUTE x real\n@attribute b {0,1}\n@attribute y {0,1}\n\
         @attribute c {0, 1}\n@data\n{0 2,1 1}\n{}\n{2 1, 3 1}\n";
     let class = b"@relation r\n@attribute a integer\n@attribute k {red,'dark blue',3}\n@data\n\
-        1,red\n2,'dark blue'\n{0 4}\n";
+        0,red\n2,'dark blue'\n0,3\n{0 4}\n0,red\n{}\n";
     let seeds = [
         files(&[("a.arff", dense), ("a.xml", XML)]),
         files(&[("a.arff", sparse), ("a.xml", XML)]),

@@ -95,7 +95,7 @@ fn mutate_once(file: &mut Vec<u8>, other: &[u8], rng: &mut Pcg64Mcg) {
     match below(rng, 12) {
         0 | 1 if at < file.len() => file[at] ^= 1 << below(rng, 8),
         2 if at < file.len() => file[at] = rng.random_range(0..=255),
-        3 | 4 | 5 => {
+        3..=5 => {
             let token = TOKENS[below(rng, TOKENS.len())];
             file.splice(at..at, token.iter().copied());
         }

@@ -28,7 +28,7 @@ impl Bmrm {
     /// Evaluates the objective and adds the plane at `w`.
     fn visit(&mut self, run: &mut Run<'_>, w: Vec<f64>, kind: &'static str) -> Result<Step, Halt> {
         let (point, planes) = run.evaluate_with_planes(w, 1)?;
-        let objective = run.problem.objective(&point);
+        let objective = run.objective(&point)?;
         let regularizer = run.problem.regularizer;
         run.master(|| self.bundle.add(&point.w, planes, regularizer));
         let best = self.best.as_ref().map_or(f64::INFINITY, |best| run.problem.objective(best));

@@ -8,6 +8,7 @@ use crate::bundle::Proof;
 use crate::certificate::Certificate;
 use crate::risk::{Cancel, Plane, Point, RiskError};
 use crate::trace::{Observer, TraceRecord};
+use minorant_linalg::dense::norm2;
 use std::time::{Duration, Instant};
 
 /// What a method may use while it runs.
@@ -93,13 +94,39 @@ impl<'a> Run<'a> {
         parts: usize,
     ) -> Result<(Point, Vec<Plane>), Halt> {
         self.charge()?;
-        Ok(self.problem.risk.at_with_planes(w, parts, &self.cancel)?)
+        let (point, planes) = self.problem.risk.at_with_planes(w, parts, &self.cancel)?;
+        self.check_planes(&planes)?;
+        Ok((point, planes))
     }
 
     /// Planes at a point that was combined from points of the running evaluation, which they
     /// belong to.
     pub fn planes(&mut self, point: &Point, parts: usize) -> Result<Vec<Plane>, Halt> {
-        Ok(self.problem.risk.planes(point, parts, &self.cancel)?)
+        let planes = self.problem.risk.planes(point, parts, &self.cancel)?;
+        self.check_planes(&planes)?;
+        Ok(planes)
+    }
+
+    /// Refuses planes that the master could not compute with.
+    fn check_planes(&self, planes: &[Plane]) -> Result<(), RiskError> {
+        for plane in planes {
+            let square = norm2(&plane.normal) / self.problem.regularizer.lambda();
+            if !square.is_finite() || !plane.offset.is_finite() {
+                let why = "a plane's squared length over lambda overflows; scale the features down";
+                return Err(RiskError::NotFinite(why.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// J at an evaluated point; a run cannot go on where it overflows.
+    pub fn objective(&self, point: &Point) -> Result<f64, RiskError> {
+        let objective = self.problem.objective(point);
+        if objective.is_finite() {
+            return Ok(objective);
+        }
+        let why = "the objective overflows; lambda is too small for features of this size";
+        Err(RiskError::NotFinite(why.into()))
     }
 
     /// Tells the objective of the method's best point.
@@ -127,7 +154,7 @@ impl<'a> Run<'a> {
 
     /// Best objective less best bound, infinite while there is none.
     pub fn gap(&self) -> f64 {
-        (self.best_objective - self.bound).max(0.0)
+        if self.best_objective <= self.bound { 0.0 } else { self.best_objective - self.bound }
     }
 
     /// The gap that the run is asked to reach.
@@ -231,10 +258,10 @@ pub struct Outcome {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RunError {
     /// The risk could not be evaluated.
-    #[error("{0}")]
+    #[error(transparent)]
     Risk(#[from] RiskError),
     /// The checkpoint does not fit the problem.
-    #[error("{0}")]
+    #[error(transparent)]
     Resume(#[from] ArchiveError),
     /// The run was stopped before it had a first point.
     #[error("the run was stopped before its first evaluation ended")]
@@ -289,7 +316,7 @@ pub fn run(
     }
     let lower_bound = Some(run.bound).filter(|bound| bound.is_finite() && problem.risk.is_convex());
     Ok(Outcome {
-        certificate: Certificate { objective: problem.objective(&point), lower_bound },
+        certificate: Certificate { objective: run.objective(&point)?, lower_bound },
         point,
         proof: run.proof.take(),
         status,

@@ -43,7 +43,7 @@ impl Solver for LsBmrm {
         let center = run.problem.regularizer.center(self.dim);
         let (point, planes) = run.evaluate_with_planes(center, self.parts)?;
         run.reserve_final_pass();
-        let objective = run.problem.objective(&point);
+        let objective = run.objective(&point)?;
         run.offer_objective(objective);
         let regularizer = run.problem.regularizer;
         run.master(|| self.bundle.add(&point.w, planes, regularizer));
@@ -63,9 +63,9 @@ impl Solver for LsBmrm {
         // One evaluation: forward at the model's minimiser, backward at a point of the line.
         let trial = run.evaluate(minimum.w)?;
         let (next, length) = Self::search(run, lines, best, &trial);
+        let objective = run.objective(&next)?;
         let cut = lines.between(&next, &trial, MU);
         let planes = run.planes(&cut, self.parts)?;
-        let objective = run.problem.objective(&next);
         run.offer_objective(objective);
         run.master(|| self.bundle.add(&cut.w, planes, regularizer));
         self.best = Some(next);

@@ -47,7 +47,7 @@ pub(super) fn solve(
             max_evaluations: if interrupted {
                 Some(1)
             } else {
-                options.rules.max_evaluations.map(|most| most - used - waiting)
+                options.rules.max_evaluations.map(|most| most.saturating_sub(used + waiting).max(1))
             },
             max_seconds: options.rules.max_seconds.map(|most| most - spent),
             ..options.rules

@@ -161,12 +161,12 @@ pub enum TrainError {
     #[error("{0}")]
     Setting(String),
     /// The regularizer cannot be made.
-    #[error("{0}")]
+    #[error(transparent)]
     Regularizer(#[from] RegularizerError),
     /// The method cannot be had.
-    #[error("{0}")]
+    #[error(transparent)]
     Method(#[from] MethodError),
     /// The run failed.
-    #[error("{0}")]
+    #[error(transparent)]
     Run(#[from] RunError),
 }
