@@ -139,8 +139,15 @@ impl<'f> Rows<'f> {
         let separator = if comma { Separator::Byte(b',') } else { Separator::Blanks };
         let mut cells = Cells::weka(line, separator);
         let expected = self.attributes.roles.len();
-        while let Some(cell) = cells.next() {
-            let at = cells.given - 1;
+        loop {
+            let at = cells.given;
+            if let Some(&Role::Feature(column)) = self.attributes.roles.get(at)
+                && let Some(value) = cells.next_number()
+            {
+                self.feature(column, value, line).map_err(|why| why.at_cell(at))?;
+                continue;
+            }
+            let Some(cell) = cells.next() else { break };
             let cell = cell?;
             let Some(&role) = self.attributes.roles.get(at) else {
                 return Err(Refusal::new(format!("{expected} values"), "more"));

@@ -194,16 +194,26 @@ struct Rows<'f> {
 impl Rows<'_> {
     fn row(&mut self, line: &[u8]) -> Result<(), Refusal> {
         let mut cells = Cells::new(line, self.format.separator);
-        while let Some(cell) = cells.next() {
+        loop {
+            let at = cells.given;
+            if at < self.format.width
+                && Some(at) != self.format.label
+                && let Some(value) = cells.next_number()
+            {
+                self.value(value, line).map_err(|why| why.at_cell(at))?;
+                continue;
+            }
+            let Some(cell) = cells.next() else { break };
             let cell = cell?;
-            let at = cells.given - 1;
             if at >= self.format.width {
                 break;
             }
             if Some(at) == self.format.label {
                 self.label(&cell).map_err(|why| why.at_cell(at))?;
             } else {
-                self.value(&cell).map_err(|why| why.at_cell(at))?;
+                let value =
+                    number::parse(&cell).map_err(|why| bad_number(&cell, why).at_cell(at))?;
+                self.value(value, &cell).map_err(|why| why.at_cell(at))?;
             }
         }
         if cells.given != self.format.width {
@@ -219,12 +229,11 @@ impl Rows<'_> {
     }
 
     #[inline]
-    fn value(&mut self, cell: &[u8]) -> Result<(), Refusal> {
-        match number::parse(cell) {
-            Ok(value) if self.values.push(value) => Ok(()),
-            Ok(_) => Err(Refusal::new("values within the range of f32", quoted(cell))),
-            Err(why) => Err(bad_number(cell, why)),
+    fn value(&mut self, value: f64, found: &[u8]) -> Result<(), Refusal> {
+        if self.values.push(value) {
+            return Ok(());
         }
+        Err(Refusal::new("values within the range of f32", quoted(found)))
     }
 
     fn label(&mut self, cell: &[u8]) -> Result<(), Refusal> {

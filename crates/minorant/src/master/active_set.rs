@@ -11,6 +11,9 @@ const STALLED_ROUNDS: usize = 6;
 /// The stalled round in which pairs of planes are tried, and how many steps it may take.
 const ROUND_OF_PAIRS: usize = 3;
 const PAIRS_PER_PLANE: usize = 10;
+/// How many rounds may be spent on one pool, and which share of its violations is left in peace.
+const POOL_ROUNDS: usize = 30;
+const MILD_SHARE: f64 = 0.3;
 /// A bound on the rounds of a solve that is never met in practice: it must end whatever comes.
 const ROUNDS: usize = 100;
 const ROUNDS_PER_PLANE: usize = 20;
@@ -28,22 +31,22 @@ impl Master {
         let mut best_value = f64::NEG_INFINITY;
         self.support.prepare(problem, &mut self.weights);
         self.best_weights.clone_from(&self.weights);
-        for _ in 0..ROUNDS + ROUNDS_PER_PLANE * planes {
+        for rounds_left in (0..ROUNDS + ROUNDS_PER_PLANE * planes).rev() {
             self.price(problem);
             let (value, now, noise) = (self.pricing.value, self.pricing.gap, self.pricing.noise);
+            let least = LEAST_PROGRESS * value.abs().max(0.01 * noise / f64::EPSILON);
+            let progress = value > best_value + least || now < LEAST_GAP_RATIO * best_gap;
+            stalled = if progress { 0 } else { stalled + 1 };
             if now < best_gap {
                 best_gap = now;
                 self.best_weights.clone_from(&self.weights);
             }
-            if now <= gap {
-                break;
-            }
-            let least = LEAST_PROGRESS * value.abs().max(0.01 * noise / f64::EPSILON);
-            let progress = value > best_value + least || now < LEAST_GAP_RATIO * best_gap;
-            stalled = if progress { 0 } else { stalled + 1 };
             if value > best_value {
                 best_value = value;
                 self.anchor.clone_from(&self.weights);
+            }
+            if now <= gap || rounds_left == 0 {
+                break;
             }
             // At the level of rounding there is nothing to gain from stronger means.
             if stalled >= if best_gap <= noise { 1 } else { STALLED_ROUNDS } {
@@ -91,7 +94,29 @@ impl Master {
         self.pricing.collect(tolerance, stalled > 0);
         self.support.attach(&self.pricing.residual);
         steps += self.let_in(problem);
-        steps + self.approach(problem.part_of)
+        steps += self.approach(problem.part_of);
+        if stalled == 0 {
+            steps += self.exhaust_pool(problem, tolerance);
+        }
+        steps
+    }
+
+    /// Rounds on the pool of the last pricing only, which cost no pass over all inner products,
+    /// until what is left of its violations is mild. Their rounding is mended by the next pricing.
+    fn exhaust_pool(&mut self, problem: &Problem<'_>, tolerance: f64) -> usize {
+        let mut steps = 0;
+        let enough = tolerance.max(MILD_SHARE * self.pricing.worst());
+        for _ in 0..POOL_ROUNDS {
+            self.pricing.reprice(problem, &self.support, &self.weights);
+            if self.support.stale || self.pricing.worst() <= enough {
+                break;
+            }
+            self.pricing.collect(enough, false);
+            self.support.attach(&self.pricing.residual);
+            steps += self.let_in(problem);
+            steps += self.approach(problem.part_of);
+        }
+        steps
     }
 
     /// Lets the candidates into the support. One that depends on the members is exchanged for

@@ -114,11 +114,16 @@ impl Support {
         self.updates = 0;
     }
 
-    /// Takes the planes of positive weight as members without a factor, for pricing only.
+    /// Makes all planes of positive weight members, for pricing. If one is new to the support, the
+    /// factor is left behind.
     pub(super) fn adopt(&mut self, weights: &[f64]) {
+        let positive = |plane: &usize| weights[*plane] > 0.0;
+        if (0..weights.len()).filter(positive).all(|plane| self.contains(plane)) {
+            return;
+        }
         self.members.clear();
         self.position.fill(OUTSIDE);
-        for plane in (0..weights.len()).filter(|&plane| weights[plane] > 0.0) {
+        for plane in (0..weights.len()).filter(positive) {
             self.position[plane] = self.members.len();
             self.members.push(plane);
         }
