@@ -146,7 +146,7 @@ impl<'a> Matrix<'a> {
     /// A dense matrix from its values row by row.
     pub fn dense(rows: usize, cols: usize, values: Values<'a>) -> Result<Self, MatrixError> {
         check_columns(cols)?;
-        let expected = rows.checked_mul(cols).unwrap_or(usize::MAX);
+        let expected = rows.saturating_mul(cols);
         check_length("values", expected, values.len())?;
         if !values.all_finite() {
             return Err(MatrixError::NotFinite);

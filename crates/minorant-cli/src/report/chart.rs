@@ -126,6 +126,7 @@ impl Chart {
             let _ = writeln!(svg, "<path class=\"line {class}\" d=\"{}\"/>", path(&steps));
         }
         svg += "</g>\n";
+        self.named_rule(&plot, &mut svg);
         for line in &self.lines {
             self.end(&plot, line, &mut svg);
         }
@@ -169,17 +170,19 @@ impl Chart {
             HEIGHT - 6.0,
             self.x_name
         );
-        if let Some((value, name)) = &self.rule
-            && self.y.shows(*value)
-        {
-            let y = plot.y(self.y.place(*value));
+    }
+
+    /// The horizontal line, above the others so that its name stays readable.
+    fn named_rule(&self, plot: &Plot, svg: &mut String) {
+        let Some((value, name)) = &self.rule else { return };
+        if self.y.shows(*value) {
+            let (y, right) = (plot.y(self.y.place(*value)), WIDTH - RIGHT);
             let _ = write!(
                 svg,
-                "<path class=\"rule\" d=\"M{left:.1} {y:.1}H{right}\"/>\n<text class=\"name\" \
-                 x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
-                // Lines come down from the left: there is room below them.
-                left + 6.0,
-                y - 5.0,
+                "<path class=\"rule\" d=\"M{:.1} {y:.1}H{right}\"/>\n<text class=\"name end\" \
+                 x=\"{right}\" y=\"{:.1}\">{}</text>\n",
+                plot.left,
+                y + 15.0,
                 escape(name)
             );
         }

@@ -18,7 +18,7 @@ struct Moment {
 /// A gap of 0 has no place on a log scale; it is drawn here, at the rounding of doubles.
 const LEAST_GAP: f64 = 1e-16;
 /// Runs whose lengths differ by more share a chart on a log scale only.
-const UNLIKE_LENGTHS: f64 = 20.0;
+const UNLIKE_LENGTHS: f64 = 6.0;
 /// Objectives that fall by more than this factor are drawn on a log scale.
 const LONG_FALL: f64 = 100.0;
 

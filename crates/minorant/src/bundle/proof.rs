@@ -112,7 +112,8 @@ impl Proof {
 
     /// A proof of `count` points from their weights w and part weights, one point after another.
     pub(crate) fn from_arrays(count: usize, w: &[f64], part_weights: &[f64]) -> Option<Proof> {
-        if count == 0 || w.len() % count != 0 || part_weights.len() % count != 0 {
+        if count == 0 || !w.len().is_multiple_of(count) || !part_weights.len().is_multiple_of(count)
+        {
             return None;
         }
         let (dim, parts) = (w.len() / count, part_weights.len() / count);

@@ -1,5 +1,5 @@
 //! The fitted model: what predicts, what is saved, and what its certificate rests on. Training
-//! makes it, [`file`] stores it, [`crate::audit`] checks it; it knows no solver.
+//! makes it, [`mod@file`] stores it, [`crate::audit`] checks it; it knows no solver.
 
 pub mod file;
 pub mod metrics;

@@ -152,6 +152,11 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The best bound, if there is one and it holds for all weights.
+    fn proven_bound(&self) -> Option<f64> {
+        Some(self.bound).filter(|bound| bound.is_finite() && self.problem.risk.is_convex())
+    }
+
     /// Best objective less best bound, infinite while there is none.
     pub fn gap(&self) -> f64 {
         if self.best_objective <= self.bound { 0.0 } else { self.best_objective - self.bound }
@@ -314,7 +319,7 @@ pub fn run(
         run.evaluations += 1;
         point = problem.risk.at(point.w, &Cancel::new())?;
     }
-    let lower_bound = Some(run.bound).filter(|bound| bound.is_finite() && problem.risk.is_convex());
+    let lower_bound = run.proven_bound();
     Ok(Outcome {
         certificate: Certificate { objective: run.objective(&point)?, lower_bound },
         point,
@@ -334,7 +339,7 @@ fn record(run: &Run<'_>, iteration: u64, step: Step, planes: usize) -> TraceReco
         seconds: run.seconds(),
         objective: step.objective,
         best_objective: run.best_objective,
-        lower_bound: Some(run.bound).filter(|bound| bound.is_finite()),
+        lower_bound: run.proven_bound(),
         step: step.kind,
         step_length: step.length,
         planes,
