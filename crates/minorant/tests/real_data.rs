@@ -1,0 +1,118 @@
+//! Real data, where it is at hand: the optima lie where independent solvers found them, and the
+//! methods with line search need no more evaluations than they are known to. Without the data the
+//! tests say that they were skipped.
+
+use minorant::data::{Dataset, Label, LabelRows, Labels, ReadOptions, read};
+use minorant::linalg::{Matrix, Storage};
+use minorant::risk::Cancel;
+use minorant::solver::{Method, Status};
+use minorant::train::{Lambda, ModelName, TrainOptions, TrainReport, train};
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    std::env::var_os("MINORANT_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    )
+}
+
+fn load(files: &[&str]) -> Option<Dataset> {
+    let paths: Vec<PathBuf> = files.iter().map(|file| folder().join(file)).collect();
+    if !paths[0].exists() {
+        eprintln!("skipped: there is no {}", paths[0].display());
+        return None;
+    }
+    Some(read(&paths, &ReadOptions::default()).unwrap())
+}
+
+fn solve(data: &Dataset, lambda: f64, method: Method, tol: f64) -> TrainReport {
+    let mut options = TrainOptions::new(ModelName::Svm);
+    options.lambda = Some(Lambda::Lambda(lambda));
+    options.method = method;
+    options.rules.tol = tol;
+    let (_, report) = train(data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();
+    assert_eq!(report.status, Status::Converged);
+    assert!(report.certificate.certifies(tol));
+    report
+}
+
+/// Both methods certify 1e-4 within their evaluations.
+fn within(data: &Dataset, lambda: f64, parts_most: u64, single_most: u64) {
+    for (method, most) in [(Method::LsPBmrm, parts_most), (Method::LsBmrm, single_most)] {
+        let report = solve(data, lambda, method, 1e-4);
+        let name = method.name();
+        assert!(report.evaluations <= most, "{name} at {lambda}: {} > {most}", report.evaluations);
+    }
+}
+
+/// The optimum lies between these numbers, which are rounded to eleven digits.
+fn optimum(data: &Dataset, lambda: f64, low: f64, high: f64) {
+    let certificate = solve(data, lambda, Method::LsPBmrm, 1e-9).certificate;
+    let (low, high) = (low - 5e-12, high + 5e-12);
+    assert!(certificate.objective >= low, "{} < {low}", certificate.objective);
+    assert!(certificate.lower_bound.unwrap() <= high, "{certificate:?} above {high}");
+    assert!(certificate.objective <= high * (1.0 + 2e-9));
+}
+
+#[test]
+fn adult() {
+    let Some(data) = load(&["adult/a9a.gz"]) else { return };
+    within(&data, 1e-3, 26, 41);
+    within(&data, 1e-5, 60, 200);
+    optimum(&data, 1e-2, 0.38070336616, 0.38070336632);
+    optimum(&data, 1e-3, 0.35652433, 0.35652433056);
+    optimum(&data, 1e-5, 0.35092464682, 0.35092464697);
+    // Where a cap on iterations leaves coordinate descent far from the optimum.
+    assert!(solve(&data, 1e-6, Method::Auto, 1e-4).certificate.objective < 0.35084);
+}
+
+#[test]
+fn letter() {
+    let Some(data) = load(&["letter/letter.scale.gz"]) else { return };
+    within(&data, 1e-2, 59, 84);
+}
+
+#[test]
+fn scene() {
+    let Some(data) = load(&["multilabel/scene/scene-train.arff.gz"]) else { return };
+    within(&data, 1e-3, 88, 395);
+}
+
+#[test]
+fn yeast_where_no_weights_are_best() {
+    let Some(data) = load(&["multilabel/yeast/yeast-train.arff.gz"]) else { return };
+    for method in [Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm, Method::Auto] {
+        let report = solve(&data, 1e-2, method, 1e-3);
+        assert!((report.certificate.objective - 1.0).abs() <= 1e-6, "{}", method.name());
+    }
+}
+
+/// Even against odd digits, pixels divided by 255.
+fn even_odd() -> Option<Dataset> {
+    let images = ["mnist/train-images-idx3-ubyte.gz", "mnist/train-labels-idx1-ubyte.gz"];
+    let data = load(&images)?;
+    let (mut starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    for i in 0..data.features.rows() {
+        for (j, x) in data.features.row(i).filter(|(_, x)| *x != 0.0) {
+            columns.push(j as u32);
+            values.push(x / 255.0);
+        }
+        starts.push(columns.len() as u64);
+    }
+    let values = Storage::F64.store(values);
+    let features = Matrix::csr(data.features.cols(), starts, columns, values).unwrap();
+    let LabelRows::Single(digits) = data.labels.rows else { unreachable!("one digit a row") };
+    let rows = LabelRows::Single(digits.iter().map(|digit| 1 - digit % 2).collect());
+    let classes = vec![Label::Number(-1.0), Label::Number(1.0)];
+    Some(Dataset { features, labels: Labels { classes, rows } })
+}
+
+#[test]
+fn mnist_even_against_odd() {
+    let Some(data) = even_odd() else { return };
+    within(&data, 1e-3, 47, 82);
+    within(&data, 1e-4, 88, 193);
+    optimum(&data, 1e-2, 0.30824172232, 0.30824172293);
+    optimum(&data, 1e-3, 0.26752475587, 0.26752475645);
+    optimum(&data, 1e-4, 0.25380005129, 0.253800052);
+}
