@@ -238,26 +238,36 @@ impl<'a> Design<'a> {
         gradient: &mut PackedWeights<'_>,
     ) {
         let (outputs, stride) = (gradient.outputs, gradient.stride);
-        let data = gradient.data.to_mut();
-        for (c, i) in coefficients.chunks_exact(outputs).zip(rows.clone()) {
-            if c.iter().all(|&c| c == 0.0) {
-                continue;
-            }
-            let span = row_starts[i] as usize..row_starts[i + 1] as usize;
-            let (columns, values) = (&columns[span.clone()], &values[span]);
-            if outputs == 1 {
-                for (&j, x) in columns.iter().zip(values) {
-                    // SAFETY: as in `forward_sparse`: every column index is below the number of
-                    // features, and the gradient has an entry for each.
-                    let g = unsafe { data.get_unchecked_mut(j as usize) };
-                    *g = x.wide().mul_add(c[0], *g);
+        let data = &mut gradient.data.to_mut()[..];
+        dispatch(
+            #[inline(always)]
+            || {
+                let row = |i: usize| {
+                    let span = row_starts[i] as usize..row_starts[i + 1] as usize;
+                    (&columns[span.clone()], &values[span])
+                };
+                let each = coefficients.chunks_exact(outputs).zip(rows.clone());
+                let mut active = each.filter(|(c, _)| c.iter().any(|&c| c != 0.0)).peekable();
+                while let Some((c, i)) = active.next() {
+                    // The rows in between are skipped, which no hardware foresees.
+                    if let Some(&(_, next)) = active.peek() {
+                        prefetch(row(next).0);
+                        prefetch(row(next).1);
+                    }
+                    let (columns, values) = row(i);
+                    if outputs == 1 {
+                        // SAFETY: as in `forward_sparse`: every column index is below the number
+                        // of features, and the gradient has an entry for each.
+                        unsafe { sparse_axpy(c[0], columns, values, data) };
+                    } else {
+                        let entries = columns.iter().zip(values);
+                        let entries = entries.map(|(&j, x)| (j as usize, x.wide()));
+                        add_outer(entries, c, stride, data);
+                    }
+                    self.add_bias(c, stride, data);
                 }
-            } else {
-                let entries = columns.iter().zip(values).map(|(&j, x)| (j as usize, x.wide()));
-                add_outer(entries, c, stride, data);
-            }
-            self.add_bias(c, stride, data);
-        }
+            },
+        );
     }
 
     #[inline(always)]
@@ -270,25 +280,76 @@ impl<'a> Design<'a> {
     }
 }
 
+/// Asks for the cache lines of a stretch that will be read soon.
+#[inline(always)]
+fn prefetch<T>(stretch: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in stretch.chunks(64 / size_of::<T>()) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing that the program can see, at any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = stretch;
+}
+
+/// Eight column indices by four loads: loads are what the sparse kernels run out of.
+#[inline(always)]
+fn load_columns(columns: &[u32; LANES]) -> [usize; LANES] {
+    let pairs = columns.as_ptr().cast::<u64>();
+    let mut at = [0; LANES];
+    for k in 0..LANES / 2 {
+        // SAFETY: the pairs are the array's own eight entries, and any bits are a number.
+        let pair = unsafe { pairs.add(k).read_unaligned() }.to_le();
+        (at[2 * k], at[2 * k + 1]) = (pair as u32 as usize, (pair >> 32) as usize);
+    }
+    at
+}
+
 /// # Safety
-/// Every entry of `columns` must be below `weights.len()`, and `values` as long as `columns`.
+/// Every entry of `columns` must be below `weights.len()`.
 #[inline(always)]
 unsafe fn sparse_dot<T: Stored>(columns: &[u32], values: &[T], weights: &[f64]) -> f64 {
     // SAFETY: the caller's promise.
-    let weight = |j: u32| unsafe { *weights.get_unchecked(j as usize) };
+    let weight = |j: usize| unsafe { *weights.get_unchecked(j) };
     let mut acc = [0.0f64; LANES];
     let (js, j_rest) = columns.as_chunks::<LANES>();
     let (xs, x_rest) = values.as_chunks::<LANES>();
     for (js, xs) in js.iter().zip(xs) {
+        let js = load_columns(js);
         for l in 0..LANES {
             acc[l] = xs[l].wide().mul_add(weight(js[l]), acc[l]);
         }
     }
     let mut sum = ((acc[0] + acc[4]) + (acc[2] + acc[6])) + ((acc[1] + acc[5]) + (acc[3] + acc[7]));
     for (&j, x) in j_rest.iter().zip(x_rest) {
-        sum = x.wide().mul_add(weight(j), sum);
+        sum = x.wide().mul_add(weight(j as usize), sum);
     }
     sum
+}
+
+/// `y[j] += c x_j` for the entries of a row, one after the other: a column may come twice.
+///
+/// # Safety
+/// Every entry of `columns` must be below `y.len()`.
+#[inline(always)]
+unsafe fn sparse_axpy<T: Stored>(c: f64, columns: &[u32], values: &[T], y: &mut [f64]) {
+    let mut add = |j: usize, x: T| {
+        // SAFETY: the caller's promise.
+        let y = unsafe { y.get_unchecked_mut(j) };
+        *y = x.wide().mul_add(c, *y);
+    };
+    let (js, j_rest) = columns.as_chunks::<LANES>();
+    let (xs, x_rest) = values.as_chunks::<LANES>();
+    for (js, xs) in js.iter().zip(xs) {
+        let js = load_columns(js);
+        for l in 0..LANES {
+            add(js[l], xs[l]);
+        }
+    }
+    for (&j, x) in j_rest.iter().zip(x_rest) {
+        add(j as usize, *x);
+    }
 }
 
 /// K outputs of R dense rows at once: each weight loaded serves R rows.

@@ -41,7 +41,7 @@ impl<L: Loss> LineData<'_, L> {
                 let mut sum = 0.0;
                 self.for_each(rows.clone(), |i, weight, f, d| {
                     for ((a, f), d) in at.iter_mut().zip(f).zip(d) {
-                        *a = d.mul_add(eta, *f);
+                        *a = *f + d * eta;
                     }
                     sum += weight * self.loss.value(i, &at);
                 });
@@ -58,7 +58,7 @@ pub(crate) struct PiecewiseLine<'r, L> {
     data: LineData<'r, L>,
     rows: &'r [Range<usize>],
     shards: Vec<Shard>,
-    /// The interval that the shards' breakpoints cover, once it is known.
+    /// The interval that the shards' breakpoints cover, once they are known.
     window: Option<(f64, f64)>,
 }
 
@@ -102,6 +102,16 @@ impl<'r, L: Loss> PiecewiseLine<'r, L> {
         self.rows.par_iter().map(build).collect()
     }
 
+    /// The interval that the shards cover: all η > 0 until a search narrows it.
+    fn window(&mut self) -> (f64, f64) {
+        if let Some(window) = self.window {
+            return window;
+        }
+        let all = (0.0, f64::INFINITY);
+        self.shards = self.build(all.0, all.1, 1.0);
+        *self.window.insert(all)
+    }
+
     fn open(&self) -> usize {
         self.shards.iter().map(|s| s.open.len()).sum()
     }
@@ -110,7 +120,7 @@ impl<'r, L: Loss> PiecewiseLine<'r, L> {
     fn slope_after(&self, eta: f64, sense: f64) -> f64 {
         let at = sense * eta;
         let shards = self.build(at, at, sense);
-        shards.iter().map(|s| s.start[1].mul_add(at, s.start[0])).sum()
+        shards.iter().map(|s| s.start[0] + s.start[1] * at).sum()
     }
 
     fn for_each_shard(&mut self, work: impl Fn(&mut Shard) + Sync + Send) {
@@ -124,11 +134,11 @@ impl<'r, L: Loss> PiecewiseLine<'r, L> {
 
 impl Shard {
     fn slopes(&self, eta: f64) -> Slopes {
-        let slope = self.start[1].mul_add(eta, self.start[0]);
+        let slope = self.start[0] + self.start[1] * eta;
         let (mut left, mut right) = (slope, slope);
         for point in &self.open {
             if point.at <= eta {
-                let change = point.linear.mul_add(eta, point.constant);
+                let change = point.constant + point.linear * eta;
                 right += change;
                 if point.at < eta {
                     left += change;
@@ -165,28 +175,29 @@ impl<L: Loss> Line for PiecewiseLine<'_, L> {
     }
 
     fn slopes(&mut self, eta: f64) -> Slopes {
-        match self.window {
-            Some((lo, hi)) if lo < eta && eta < hi => {
-                let each: Vec<Slopes> = if self.open() >= PARALLEL {
-                    self.shards.par_iter().map(|s| s.slopes(eta)).collect()
-                } else {
-                    self.shards.iter().map(|s| s.slopes(eta)).collect()
-                };
-                each.iter().fold(Slopes { left: 0.0, right: 0.0 }, |sum, s| Slopes {
-                    left: sum.left + s.left,
-                    right: sum.right + s.right,
-                })
-            }
-            _ => Slopes { left: -self.slope_after(eta, -1.0), right: self.slope_after(eta, 1.0) },
+        let (lo, hi) = self.window();
+        if lo < eta && eta < hi {
+            let each: Vec<Slopes> = if self.open() >= PARALLEL {
+                self.shards.par_iter().map(|s| s.slopes(eta)).collect()
+            } else {
+                self.shards.iter().map(|s| s.slopes(eta)).collect()
+            };
+            return each.iter().fold(Slopes { left: 0.0, right: 0.0 }, |sum, s| Slopes {
+                left: sum.left + s.left,
+                right: sum.right + s.right,
+            });
         }
+        let right = if eta == lo {
+            self.shards.iter().map(|s| s.start[0] + s.start[1] * eta).sum()
+        } else {
+            self.slope_after(eta, 1.0)
+        };
+        Slopes { left: -self.slope_after(eta, -1.0), right }
     }
 
     fn pivot(&mut self, lo: f64, hi: f64) -> Option<Pivot> {
-        if self.window.is_none() {
-            self.shards = self.build(lo, hi, 1.0);
-        } else {
-            self.for_each_shard(|shard| shard.narrow(lo, hi));
-        }
+        self.window();
+        self.for_each_shard(|shard| shard.narrow(lo, hi));
         self.window = Some((lo, hi));
         let mut pivots: Vec<Pivot> = self.shards.iter().filter_map(Shard::pivot).collect();
         pivots.sort_unstable_by(|a, b| a.at.total_cmp(&b.at));

@@ -113,14 +113,6 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
             Err(RiskError::NotFinite(format!("its value is {value}")))
         }
     }
-
-    fn value_of(&self, outputs: &[f64]) -> f64 {
-        let k = self.loss.outputs();
-        let sums = map_chunks(&self.chunks, |_, rows| {
-            self.block_value(rows.clone(), &outputs[rows.start * k..rows.end * k])
-        });
-        sums.iter().sum()
-    }
 }
 
 /// Enough chunks for many threads, but no more gradient buffers than the data is worth. Depends
@@ -246,9 +238,17 @@ impl<L: Loss> Lines for LinearRisk<'_, L> {
     }
 
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point {
-        let outputs = between(&from.outputs, &to.outputs, t);
-        let value = self.value_of(&outputs);
-        Point { w: between(&from.w, &to.w, t), outputs, value }
+        let k = self.loss.outputs();
+        let mut outputs = vec![0.0; from.outputs.len()];
+        let sums = map_chunks_mut(&self.chunks, &mut outputs, k, |_, rows, outputs| {
+            let span = rows.start * k..rows.end * k;
+            let ends = from.outputs[span.clone()].iter().zip(&to.outputs[span]);
+            for (out, (from, to)) in outputs.iter_mut().zip(ends) {
+                *out = from + t * (to - from);
+            }
+            self.block_value(rows, outputs)
+        });
+        Point { w: between(&from.w, &to.w, t), outputs, value: sums.iter().sum() }
     }
 }
 
