@@ -83,6 +83,12 @@ impl<'a> Design<'a> {
         self.bias
     }
 
+    /// The Euclidean length of a row, the constant feature included.
+    pub fn row_length(&self, row: usize) -> f64 {
+        let entries: f64 = self.matrix.row(row).map(|(_, x)| x * x).sum();
+        (entries + self.bias.map_or(0.0, |bias| bias * bias)).sqrt()
+    }
+
     /// How many rows to take at a time so that a block stays in the second-level cache between
     /// its forward and its backward product.
     pub fn rows_per_block(&self) -> usize {

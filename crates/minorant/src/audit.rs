@@ -3,7 +3,8 @@
 //! again in their plainest form, and the bound is summed up from the proof's points.
 //!
 //! A proof gives points w_j and, for each part (a contiguous block of rows), weights α_j on a
-//! simplex. Each example's loss lies above its tangents at the w_j; with the weights the tangents
+//! simplex; for rows that lie on a kink at w_j it also names the piece of the loss, which is a
+//! minorant of the loss whichever it is. Each example's loss lies above its tangents at the w_j; with the weights the tangents
 //! add up to one minorant of the whole risk, whose minimum together with the regularizer is known
 //! in closed form. That minimum is the bound.
 
@@ -11,11 +12,12 @@ mod tangent;
 
 use crate::bundle::Proof;
 use crate::model::{FittedModel, TaskName};
+use crate::risk::Tie;
 use minorant_data::{Dataset, LabelRows};
 use minorant_linalg::parallel::split_evenly;
 use minorant_linalg::sum::Sum;
 use rayon::prelude::*;
-use tangent::{Truth, tangent};
+use tangent::{Truth, piece, tangent};
 
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,78 +32,95 @@ pub struct Audit {
     pub why: String,
 }
 
-/// How far a recomputed number may lie from the claimed one, relative to 1 + |objective|.
-const AGREEMENT: f64 = 1e-10;
+/// How far a recomputed number may lie from the claimed one, relative to the objective.
+const AGREEMENT: f64 = 1e-9;
+/// A recomputed bound counts only if its own rounding errors are below this share of the
+/// objective; a proof with larger ones could hide a false bound in them.
+const RESOLUTION: f64 = 1e-7;
 /// How far the weights of a part may add up to something else than 1.
 const SIMPLEX: f64 = 1e-12;
 
 /// Audits a model on the data that it claims to be trained on.
 pub fn audit(model: &FittedModel, data: &Dataset, example_weights: Option<&[f64]>) -> Audit {
-    let fails = |why: String| Audit { holds: false, objective: None, lower_bound: None, why };
-    if crate::fingerprint::of(data, example_weights) != model.data_sha256 {
-        return fails(
-            "the data (or its example weights) is not what the model was trained on".into(),
-        );
+    let mut audit = Audit { holds: false, objective: None, lower_bound: None, why: String::new() };
+    match check(model, data, example_weights, &mut audit) {
+        Ok(()) => {
+            audit.holds = true;
+            let bound = audit.lower_bound.unwrap_or(f64::NEG_INFINITY);
+            audit.why = format!(
+                "the proof was recomputed from the data: no weights reach an objective below {bound}"
+            );
+        }
+        Err(why) => audit.why = why,
     }
-    if !(model.lambda > 0.0 && model.lambda.is_finite()) {
-        return fails(format!("lambda is {}, not a positive number", model.lambda));
+    audit
+}
+
+fn check(
+    model: &FittedModel,
+    data: &Dataset,
+    example_weights: Option<&[f64]>,
+    audit: &mut Audit,
+) -> Result<(), String> {
+    let same_shape = data.features.rows() == model.examples
+        && data.features.cols() == model.features
+        && data.labels.classes == model.classes
+        && fits_task(model, data);
+    if !same_shape || crate::fingerprint::of(data, example_weights) != model.data_sha256 {
+        return Err("this is not the data that the model was trained on (files, labels, example \
+                    weights and the options for reading them must be the same)"
+            .into());
     }
-    let weights = match shares(model, data, example_weights) {
-        Ok(weights) => weights,
-        Err(why) => return fails(why),
-    };
-    let mut objective = Sum::new();
-    let mut bound = Sum::new();
+    let weights = shares(model, data, example_weights)?;
+    let (mut objective, mut bound) = (Sum::new(), Sum::new());
     for (k, problem) in model.problems.iter().enumerate() {
         let examples = Examples { model, data, weights: &weights, class: k };
         let found = examples.objective(&problem.weights);
-        if !agrees(found, problem.certificate.objective, found) {
-            return Audit {
-                objective: Some(found),
-                ..fails(format!(
-                    "the objective at the model's weights is {found}, not {} as the model says",
-                    problem.certificate.objective
-                ))
-            };
-        }
         objective.add(found);
-        let Some(claimed) = problem.certificate.lower_bound else {
-            return fails("the model claims no lower bound".into());
-        };
-        let Some(proof) = &problem.proof else {
-            return fails("not auditable: the model carries no proof of its bound".into());
-        };
-        let found_bound = match examples.bound(proof) {
-            Ok(bound) => bound,
-            Err(why) => return Audit { objective: Some(found), ..fails(why) },
-        };
+        audit.objective = Some(objective.value());
+        let claimed = problem.certificate.objective;
+        if !((found - claimed).abs() <= AGREEMENT * found.abs()) {
+            return Err(format!(
+                "the objective at the model's weights is {found}, not {claimed} as the model says"
+            ));
+        }
+        let claimed = problem.certificate.lower_bound.ok_or("the model claims no lower bound")?;
+        let proof = problem.proof.as_ref();
+        let proof = proof.ok_or("not auditable: the model carries no proof of its bound")?;
+        let (found_bound, rounding) = examples.bound(proof)?;
         bound.add(found_bound);
-        if !agrees(found_bound, claimed, found) || claimed > found {
-            return Audit {
-                objective: Some(found),
-                lower_bound: Some(found_bound),
-                ..fails(format!(
-                    "the proof gives a lower bound of {found_bound}, not {claimed} as the model says"
-                ))
-            };
+        audit.lower_bound = Some(bound.value());
+        if !(rounding <= RESOLUTION * found.abs()) {
+            return Err(
+                "the proof's numbers are too large to be checked in double precision".into()
+            );
+        }
+        if !((found_bound - claimed).abs() <= AGREEMENT * found.abs() + rounding) {
+            return Err(format!(
+                "the proof gives a lower bound of {found_bound}, not {claimed} as the model says"
+            ));
+        }
+        if claimed > found {
+            return Err(format!("the bound {claimed} lies above the objective {found}"));
         }
     }
     let (objective, bound) = (objective.value(), bound.value());
+    let near =
+        |claimed: f64, found: f64| (claimed - found).abs() <= 2.0 * RESOLUTION * objective.abs();
     let total = model.certificate;
-    let sums_agree = agrees(objective, total.objective, objective)
-        && total.lower_bound.is_some_and(|claimed| agrees(bound, claimed, objective));
-    let why = if sums_agree {
-        format!(
-            "the proof was recomputed from the data: no weights reach an objective below {bound}"
-        )
-    } else {
-        "the model's objective and bound are not the sums over its classes".into()
-    };
-    Audit { holds: sums_agree, objective: Some(objective), lower_bound: Some(bound), why }
+    if !near(total.objective, objective) || !total.lower_bound.is_some_and(|b| near(b, bound)) {
+        return Err("the model's objective and bound are not the sums over its classes".into());
+    }
+    Ok(())
 }
 
-fn agrees(found: f64, claimed: f64, objective: f64) -> bool {
-    (found - claimed).abs() <= AGREEMENT * (1.0 + objective.abs())
+/// Whether the labels are of the kind that the model's task has.
+fn fits_task(model: &FittedModel, data: &Dataset) -> bool {
+    match &data.labels.rows {
+        LabelRows::Single(_) => model.task != TaskName::Multilabel,
+        LabelRows::Sets { .. } => model.task == TaskName::Multilabel,
+        LabelRows::None => false,
+    }
 }
 
 /// sᵢ c(yᵢ) / Σ sᵢ for every row.
@@ -120,7 +139,7 @@ fn shares(
     let class_weight = |i: usize| -> f64 {
         let labels = data.labels.row(i).iter().map(|&z| &data.labels.classes[z as usize]);
         let find = |label| model.class_weights.iter().find(|(l, _)| l == label).map(|(_, c)| *c);
-        labels.filter_map(find).product()
+        labels.filter_map(find).product::<f64>()
     };
     Ok((0..rows).map(|i| weight(i) * class_weight(i) / total).collect())
 }
@@ -186,8 +205,8 @@ impl Examples<'_> {
         sum.value()
     }
 
-    /// The bound that a proof gives.
-    fn bound(&self, proof: &Proof) -> Result<f64, String> {
+    /// The bound that a proof gives, and how far rounding may have moved it.
+    fn bound(&self, proof: &Proof) -> Result<(f64, f64), String> {
         let parts = proof.points.first().map_or(0, |point| point.part_weights.len());
         let rows = self.data.features.rows();
         if parts == 0 || parts > rows {
@@ -212,23 +231,29 @@ impl Examples<'_> {
         // Every row's minorant is the α-combination of its tangents: coefficients on its outputs,
         // and an offset. Together they give Σ α a and Σ α b.
         let blocks = split_evenly(rows, parts);
-        let sums: Vec<(Vec<f64>, Sum)> = blocks
+        let sums: Vec<Minorant> = blocks
             .into_par_iter()
             .enumerate()
             .map(|(part, block)| self.block_minorant(proof, part, block))
-            .collect();
+            .collect::<Result<_, String>>()?;
         let mut offset = Sum::new();
         let mut normal = vec![Sum::new(); self.outputs() * self.model.rows_of_weights()];
-        for (part_normal, part_offset) in &sums {
-            offset.add(part_offset.value());
-            normal.iter_mut().zip(part_normal).for_each(|(sum, x)| sum.add(*x));
+        let (mut offset_size, mut normal_size, mut longest) = (0.0, 0.0, 0);
+        for part in &sums {
+            offset.add(part.offset.value());
+            normal.iter_mut().zip(&part.normal).for_each(|(sum, x)| sum.add(*x));
+            offset_size += part.offset_size;
+            normal_size += part.normal_size;
+            longest = longest.max(part.rows);
         }
-        let square: Sum = normal
-            .iter()
-            .enumerate()
-            .map(|(at, sum)| sum.value() * sum.value() / self.theta2(at))
-            .collect();
-        Ok(offset.value() - square.value() / (2.0 * self.model.lambda))
+        let squares = normal.iter().enumerate().map(|(at, sum)| (sum.value(), self.theta2(at)));
+        let square: Sum = squares.map(|(a, theta2)| a * a / theta2).collect();
+        let (square, lambda) = (square.value(), self.model.lambda);
+        let theta = self.model.bias_weight.map_or(1.0, |theta| theta.min(1.0));
+        let normal_error = f64::EPSILON * (longest as f64 + 8.0) * normal_size / theta;
+        let rounding = f64::EPSILON * (8.0 * offset_size + 4.0 * square / lambda)
+            + normal_error * (square.sqrt() + normal_error) / lambda;
+        Ok((offset.value() - square / (2.0 * lambda), rounding))
     }
 
     fn block_minorant(
@@ -236,26 +261,56 @@ impl Examples<'_> {
         proof: &Proof,
         part: usize,
         block: std::ops::Range<usize>,
-    ) -> (Vec<f64>, Sum) {
+    ) -> Result<Minorant, String> {
         let k = self.outputs();
-        let mut normal = vec![0.0; k * self.model.rows_of_weights()];
-        let mut offset = Sum::new();
-        for i in block {
+        let mut sum = Minorant {
+            normal: vec![0.0; k * self.model.rows_of_weights()],
+            rows: block.len(),
+            ..Minorant::default()
+        };
+        // Ties come in the order of the examples; each point has its own place in its list.
+        let first = |ties: &[Tie]| ties.partition_point(|tie| (tie.example as usize) < block.start);
+        let mut next: Vec<usize> = proof.points.iter().map(|point| first(&point.ties)).collect();
+        for i in block.clone() {
             let entries = self.entries(i);
+            let length = entries.iter().map(|(_, x)| x * x).sum::<f64>().sqrt();
             let mut coefficients = vec![0.0; k];
-            for point in proof.points.iter().filter(|point| point.part_weights[part] > 0.0) {
-                let f = self.outputs_at(&entries, &point.w);
-                let tangent = tangent(self.model, self.truth(i), &f);
-                let weight = point.part_weights[part] * self.weights[i];
+            for (point, next) in proof.points.iter().zip(&mut next) {
+                let tie = point.ties.get(*next).filter(|tie| tie.example as usize == i);
+                *next += usize::from(tie.is_some());
+                let alpha = point.part_weights[part];
+                if alpha == 0.0 {
+                    continue;
+                }
+                let tangent = match tie {
+                    Some(tie) => piece(self.model, self.truth(i), tie.piece, k)?,
+                    None => {
+                        let f = self.outputs_at(&entries, &point.w);
+                        tangent(self.model, self.truth(i), &f)
+                    }
+                };
+                let weight = alpha * self.weights[i];
                 coefficients.iter_mut().zip(&tangent.slope).for_each(|(c, s)| *c += weight * s);
-                offset.add(weight * tangent.offset);
+                sum.offset.add(weight * tangent.offset);
+                sum.offset_size += weight * (tangent.offset.abs() + tangent.size);
             }
+            sum.normal_size += length * coefficients.iter().map(|c| c.abs()).sum::<f64>();
             for &(j, x) in &entries {
-                for (a, c) in normal[j * k..].iter_mut().zip(&coefficients) {
+                for (a, c) in sum.normal[j * k..].iter_mut().zip(&coefficients) {
                     *a += x * c;
                 }
             }
         }
-        (normal, offset)
+        Ok(sum)
     }
+}
+
+/// The minorant of a block of rows, with the sizes of what was added up.
+#[derive(Debug, Default)]
+struct Minorant {
+    normal: Vec<f64>,
+    offset: Sum,
+    offset_size: f64,
+    normal_size: f64,
+    rows: usize,
 }

@@ -39,8 +39,24 @@ pub struct DualPoint {
     normal: Vec<f64>,
     offset: Sum,
     terms: usize,
-    magnitude: f64,
     length: f64,
+    normal_error: f64,
+    offset_error: f64,
+}
+
+/// One plane of a dual point: all of it but its normal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Term {
+    /// Its weight α ≥ 0.
+    pub weight: f64,
+    /// Its offset.
+    pub offset: f64,
+    /// The length of its normal.
+    pub length: f64,
+    /// How far rounding may have moved its normal.
+    pub normal_error: f64,
+    /// How far rounding may have moved its offset.
+    pub offset_error: f64,
 }
 
 impl DualPoint {
@@ -50,25 +66,20 @@ impl DualPoint {
             normal: vec![0.0; dim],
             offset: Sum::new(),
             terms: 0,
-            magnitude: 0.0,
             length: 0.0,
+            normal_error: 0.0,
+            offset_error: 0.0,
         }
     }
 
-    /// Adds `weight` times a plane whose normal has the length `length`; `add_normal` adds the
-    /// weighted normal.
-    pub fn add(
-        &mut self,
-        weight: f64,
-        offset: f64,
-        length: f64,
-        add_normal: impl FnOnce(&mut [f64]),
-    ) {
+    /// Adds a plane; `add_normal` adds its weighted normal.
+    pub fn add(&mut self, term: Term, add_normal: impl FnOnce(&mut [f64])) {
         add_normal(&mut self.normal);
-        self.offset.add_product(weight, offset);
+        self.offset.add_product(term.weight, term.offset);
         self.terms += 1;
-        self.magnitude += weight * offset.abs();
-        self.length += weight * length;
+        self.length += term.weight * term.length;
+        self.normal_error += term.weight * term.normal_error;
+        self.offset_error += term.weight * (term.offset_error + f64::EPSILON * term.offset.abs());
     }
 
     /// The sum Σ α ã of the normals.
@@ -76,15 +87,31 @@ impl DualPoint {
         &self.normal
     }
 
+    /// The sum Σ α b of the offsets.
+    pub fn offset(&self) -> f64 {
+        self.offset.value()
+    }
+
+    /// How far rounding may have moved the sum of the normals: the planes' own errors, and one
+    /// rounding a term of terms whose lengths add up to `length`.
+    pub fn normal_error(&self) -> f64 {
+        self.normal_error + f64::EPSILON * (2.0 + self.terms as f64) * self.length
+    }
+
+    /// How far rounding may have moved the sum of the offsets.
+    pub fn offset_error(&self) -> f64 {
+        self.offset_error
+    }
+
     /// The bound Σ α b − ‖Σ α ã‖² / (2λ), less what rounding could have added to it. It holds if
     /// the weights are on their simplexes.
     pub fn bound(&self, lambda: f64) -> f64 {
         let square = compensated_dot(&self.normal, &self.normal);
         let bound = self.offset.value() - square / (2.0 * lambda);
-        // An entry of the sum carries one rounding a term, of terms whose lengths add up to
-        // `length`; the planes themselves carry the roundings of their sums over rows.
-        let roundings = 16.0 + self.terms as f64;
-        let spread = self.length * square.sqrt() / lambda;
-        bound - f64::EPSILON * (roundings * spread + 16.0 * (self.magnitude + square / lambda))
+        // ‖v + e‖² ≤ ‖v‖² + 2 ‖v‖ ‖e‖ + ‖e‖².
+        let error = self.normal_error();
+        let of_square = error * (square.sqrt() + 0.5 * error) / lambda;
+        let of_sum = 4.0 * f64::EPSILON * (self.offset.value().abs() + square / lambda);
+        bound - (self.offset_error + of_square + of_sum)
     }
 }

@@ -30,7 +30,8 @@ impl Header {
             (
                 (options.model, options.loss, options.multiclass, options.label_kind),
                 (&options.label_loss, options.lambda, options.bias, options.bias_weight),
-                (&options.class_weights, options.method, options.method_options),
+                (&options.class_weights, options.method),
+                (options.method_options.memory, options.method_options.parts),
             )
         );
         Header { data_sha256, settings }
@@ -103,6 +104,10 @@ impl Checkpoints for FileCheckpoints {
         self.resumed.take()
     }
 
+    fn are_wanted(&self) -> bool {
+        self.path.is_some()
+    }
+
     fn is_due(&mut self) -> bool {
         let rested = |last: Instant| last.elapsed() >= SHARE * self.cost;
         self.path.is_some() && self.last.is_none_or(rested)
@@ -116,7 +121,7 @@ impl Checkpoints for FileCheckpoints {
             container.put_reals(&name, &[values.len()], values);
         }
         for (name, values) in archive.integers {
-            container.arrays.insert(name, Array::Integers { values });
+            container.put_integers(&name, values);
         }
         if let Err(error) = container.write(path, KIND) {
             self.failure.get_or_insert(error);

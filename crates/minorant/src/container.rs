@@ -79,6 +79,17 @@ impl Container {
         }
     }
 
+    pub(crate) fn put_integers(&mut self, name: &str, values: Vec<u64>) {
+        self.arrays.insert(name.into(), Array::Integers { values });
+    }
+
+    pub(crate) fn take_integers(&mut self, name: &str) -> Option<Vec<u64>> {
+        match self.arrays.remove(name)? {
+            Array::Integers { values } => Some(values),
+            Array::Reals { .. } => None,
+        }
+    }
+
     /// The bytes of the file.
     pub(crate) fn to_bytes(&self, kind: &str) -> Vec<u8> {
         let zeros = "0".repeat(DIGITS);

@@ -4,7 +4,8 @@
 
 use crate::line::Quadratic;
 use crate::risk::Plane;
-use minorant_linalg::sum::Sum;
+use minorant_linalg::dense::norm2;
+use minorant_linalg::sum::{Sum, compensated_dot};
 
 /// λ/2 ‖θ ∘ (w − w_reg)‖².
 #[derive(Debug, Clone, PartialEq)]
@@ -115,12 +116,16 @@ impl L2 {
     /// A plane in the coordinates u: normal a ⊘ θ, offset b + a · w_reg.
     pub fn plane_in_metric(&self, mut plane: Plane) -> Plane {
         if let Some(center) = &self.center {
-            plane.offset += minorant_linalg::sum::compensated_dot(&plane.normal, center);
+            plane.offset += compensated_dot(&plane.normal, center);
+            let size = norm2(center).sqrt();
+            let rounding = f64::EPSILON * norm2(&plane.normal).sqrt();
+            plane.offset_error += (plane.normal_error + rounding) * size;
         }
         if let Some(weights) = &self.weights {
             for (a, theta) in plane.normal.iter_mut().zip(weights) {
                 *a /= theta;
             }
+            plane.normal_error /= weights.iter().copied().fold(f64::INFINITY, f64::min);
         }
         plane
     }

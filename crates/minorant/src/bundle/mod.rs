@@ -8,7 +8,7 @@ mod state;
 
 pub use proof::{Proof, ProofPoint};
 
-use crate::certificate::DualPoint;
+use crate::certificate::{DualPoint, Term};
 use crate::master::{Gram, Master};
 use crate::regularizer::L2;
 use crate::risk::Plane;
@@ -41,10 +41,25 @@ pub struct ModelMinimum {
 struct Held {
     normal: Normal,
     length: f64,
+    normal_error: f64,
     offset: f64,
+    offset_error: f64,
     part: usize,
     idle: u32,
     origin: Origin,
+}
+
+impl Held {
+    /// The plane as a term of a dual point.
+    fn term(&self, weight: f64) -> Term {
+        Term {
+            weight,
+            offset: self.offset,
+            length: self.length,
+            normal_error: self.normal_error,
+            offset_error: self.offset_error,
+        }
+    }
 }
 
 /// Planes, their Gram matrix and the master over them.
@@ -93,7 +108,8 @@ impl Bundle {
     pub fn add(&mut self, w: &[f64], planes: Vec<Plane>, regularizer: &L2) {
         assert_eq!(planes.len(), self.parts);
         self.make_room();
-        let visit = Visit { id: self.visits, w: w.into() };
+        let ties = planes.iter().flat_map(|plane| plane.ties.iter().copied()).collect();
+        let visit = Visit { id: self.visits, w: w.into(), ties };
         self.visits += 1;
         let new: Vec<Plane> = planes.into_iter().map(|p| regularizer.plane_in_metric(p)).collect();
         // Old planes are read once each: all products with one before the next.
@@ -109,9 +125,16 @@ impl Bundle {
         }
         for (part, plane) in new.into_iter().enumerate() {
             let length = minorant_linalg::dense::norm2(&plane.normal).sqrt();
-            let (normal, offset) = (Normal::store(plane.normal), plane.offset);
-            let origin = Origin::Visit(visit.clone());
-            self.planes.push(Held { normal, length, offset, part, idle: 0, origin });
+            self.planes.push(Held {
+                normal: Normal::store(plane.normal),
+                length,
+                normal_error: plane.normal_error,
+                offset: plane.offset,
+                offset_error: plane.offset_error,
+                part,
+                idle: 0,
+                origin: Origin::Visit(visit.clone()),
+            });
         }
     }
 
@@ -125,8 +148,7 @@ impl Bundle {
         for (plane, &weight) in self.planes.iter_mut().zip(self.master.weights()) {
             if weight > 0.0 {
                 plane.idle = 0;
-                let add = |sum: &mut [f64]| plane.normal.add_to(weight, sum);
-                dual.add(weight, plane.offset, plane.length, add);
+                dual.add(plane.term(weight), |sum| plane.normal.add_to(weight, sum));
             } else {
                 plane.idle += 1;
             }
@@ -186,14 +208,13 @@ impl Bundle {
         let members: Vec<usize> =
             (0..self.len()).filter(|&j| self.planes[j].part == part && weights[j] > 0.0).collect();
         let mut products = vec![0.0; self.len()];
-        let mut normal = vec![0.0; self.dim];
-        let mut offset = minorant_linalg::sum::Sum::new();
+        let mut sum = DualPoint::new(self.dim);
         for &j in &members {
             minorant_linalg::dense::axpy(weights[j], self.gram.row(j), &mut products);
-            self.planes[j].normal.add_to(weights[j], &mut normal);
-            offset.add_product(weights[j], self.planes[j].offset);
+            let plane = &self.planes[j];
+            sum.add(plane.term(weights[j]), |normal| plane.normal.add_to(weights[j], normal));
         }
-        products.push(minorant_linalg::dense::norm2(&normal));
+        products.push(minorant_linalg::dense::norm2(sum.normal()));
         let origins = members.iter().map(|&j| (&self.planes[j].origin, weights[j]));
         let origin = Origin::combine(origins, self.limits.remembered);
         members.iter().for_each(|&j| weights[j] = 0.0);
@@ -201,9 +222,16 @@ impl Bundle {
         self.gram.push(&products);
         self.master.push(part);
         self.master.set_weights(&weights);
-        let length = products[self.len()].sqrt();
-        let (normal, offset) = (Normal::store(normal), offset.value());
-        self.planes.push(Held { normal, length, offset, part, idle: 0, origin });
+        self.planes.push(Held {
+            normal: Normal::store(sum.normal().to_vec()),
+            length: products[self.len()].sqrt(),
+            normal_error: sum.normal_error(),
+            offset: sum.offset(),
+            offset_error: sum.offset_error(),
+            part,
+            idle: 0,
+            origin,
+        });
     }
 
     fn retain(&mut self, keep: &[bool]) {

@@ -2,6 +2,7 @@
 //! each part, which anybody who has the data can check without trusting the bundle.
 
 use crate::archive::{Archive, ArchiveError};
+use crate::risk::Tie;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 pub(super) struct Visit {
     pub(super) id: u64,
     pub(super) w: Arc<[f64]>,
+    pub(super) ties: Arc<[Tie]>,
 }
 
 /// Where a plane came from.
@@ -64,6 +66,8 @@ pub struct ProofPoint {
     pub w: Arc<[f64]>,
     /// α_j for each part.
     pub part_weights: Vec<f64>,
+    /// The pieces chosen for examples at kinks, in the order of the examples.
+    pub ties: Arc<[Tie]>,
 }
 
 /// The dual point behind a bound; for each part the weights sum to 1.
@@ -82,20 +86,62 @@ impl Proof {
         let mut points: BTreeMap<u64, ProofPoint> = BTreeMap::new();
         for (origin, part, weight) in planes.filter(|(_, _, weight)| *weight > 0.0) {
             for (visit, share) in origin.shares()? {
-                let new = || ProofPoint { w: visit.w.clone(), part_weights: vec![0.0; parts] };
+                let new = || ProofPoint {
+                    w: visit.w.clone(),
+                    part_weights: vec![0.0; parts],
+                    ties: visit.ties.clone(),
+                };
                 points.entry(visit.id).or_insert_with(new).part_weights[part] += weight * share;
             }
         }
         Some(Proof { points: points.into_values().collect() })
     }
 
+    /// The proof as arrays: points, part weights, and ties as (point, example, piece).
+    pub(crate) fn arrays(&self) -> (Vec<f64>, Vec<f64>, Vec<u64>) {
+        let w = self.points.iter().flat_map(|point| point.w.iter().copied()).collect();
+        let weights = self.points.iter().flat_map(|point| point.part_weights.iter().copied());
+        let ties = self.points.iter().enumerate().flat_map(|(at, point)| {
+            point.ties.iter().flat_map(move |tie| {
+                let [example, piece] = tie.pack();
+                [at as u64, example, piece]
+            })
+        });
+        (w, weights.collect(), ties.collect())
+    }
+
+    /// A proof of `count` points from its arrays; nothing if they do not fit together.
+    pub(crate) fn from_arrays(
+        count: usize,
+        w: &[f64],
+        part_weights: &[f64],
+        ties: &[u64],
+    ) -> Option<Proof> {
+        let divides = |length: usize| count > 0 && length > 0 && length.is_multiple_of(count);
+        if !divides(w.len()) || !divides(part_weights.len()) || !ties.len().is_multiple_of(3) {
+            return None;
+        }
+        let mut of_point = vec![Vec::new(); count];
+        for tie in ties.as_chunks::<3>().0 {
+            let list = of_point.get_mut(usize::try_from(tie[0]).ok()?)?;
+            list.push(Tie::unpack([tie[1], tie[2]])?);
+        }
+        let points = w.chunks(w.len() / count).zip(part_weights.chunks(part_weights.len() / count));
+        let points = points.zip(of_point).map(|((w, weights), ties)| ProofPoint {
+            w: w.into(),
+            part_weights: weights.into(),
+            ties: ties.into(),
+        });
+        Some(Proof { points: points.collect() })
+    }
+
     /// Writes the proof under a name.
     pub(crate) fn save(&self, name: &str, archive: &mut Archive) {
+        let (w, weights, ties) = self.arrays();
         archive.put_integers(&format!("{name}.proof.points"), [self.points.len() as u64]);
-        let w = self.points.iter().flat_map(|point| point.w.iter().copied());
-        archive.put_reals(&format!("{name}.proof.w"), w.collect());
-        let weights = self.points.iter().flat_map(|point| point.part_weights.iter().copied());
-        archive.put_reals(&format!("{name}.proof.weights"), weights.collect());
+        archive.put_reals(&format!("{name}.proof.w"), w);
+        archive.put_reals(&format!("{name}.proof.weights"), weights);
+        archive.put_integers(&format!("{name}.proof.ties"), ties);
     }
 
     /// The proof that was written under a name, if there was one.
@@ -105,24 +151,9 @@ impl Proof {
         };
         let w = archive.take_reals(&format!("{name}.proof.w"))?;
         let weights = archive.take_reals(&format!("{name}.proof.weights"))?;
-        Proof::from_arrays(count as usize, &w, &weights)
+        let ties = archive.take_integers(&format!("{name}.proof.ties"))?;
+        Proof::from_arrays(count as usize, &w, &weights, &ties)
             .map(Some)
             .ok_or_else(|| ArchiveError(format!("{name}.proof")))
-    }
-
-    /// A proof of `count` points from their weights w and part weights, one point after another.
-    pub(crate) fn from_arrays(count: usize, w: &[f64], part_weights: &[f64]) -> Option<Proof> {
-        if count == 0 || !w.len().is_multiple_of(count) || !part_weights.len().is_multiple_of(count)
-        {
-            return None;
-        }
-        let (dim, parts) = (w.len() / count, part_weights.len() / count);
-        if dim == 0 || parts == 0 {
-            return None;
-        }
-        let points = w.chunks(dim).zip(part_weights.chunks(parts));
-        let points =
-            points.map(|(w, weights)| ProofPoint { w: w.into(), part_weights: weights.into() });
-        Some(Proof { points: points.collect() })
     }
 }

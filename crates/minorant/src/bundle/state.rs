@@ -5,6 +5,7 @@ use super::proof::{Origin, Visit};
 use super::{Bundle, Held, Limits};
 use crate::archive::{Archive, ArchiveError};
 use crate::master::{Gram, Master, MasterState};
+use crate::risk::Tie;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ const LOST: u64 = u64::MAX;
 impl Bundle {
     /// Writes everything that later iterations depend on.
     pub fn save(&self, archive: &mut Archive) {
-        let mut visits: BTreeMap<u64, &Arc<[f64]>> = BTreeMap::new();
+        let mut visits: BTreeMap<u64, &Visit> = BTreeMap::new();
         let (mut counts, mut ids, mut shares) = (Vec::new(), Vec::new(), Vec::new());
         for plane in &self.planes {
             let Some(list) = plane.origin.shares() else {
@@ -23,21 +24,28 @@ impl Bundle {
             let is_visit = matches!(plane.origin, Origin::Visit(_));
             counts.push(if is_visit { 0 } else { list.len() as u64 });
             for (visit, share) in list {
-                visits.insert(visit.id, &visit.w);
+                visits.insert(visit.id, visit);
                 ids.push(visit.id);
                 shares.push(share);
             }
         }
         archive.put_integers("visits.count", [self.visits]);
         archive.put_integers("visits.ids", visits.keys().copied());
-        archive.put_reals("visits.w", visits.values().flat_map(|w| w.iter().copied()).collect());
+        archive.put_reals(
+            "visits.w",
+            visits.values().flat_map(|visit| visit.w.iter().copied()).collect(),
+        );
+        archive.put_integers("visits.tie_counts", visits.values().map(|v| v.ties.len() as u64));
+        let ties = visits.values().flat_map(|visit| visit.ties.iter().flat_map(|tie| tie.pack()));
+        archive.put_integers("visits.ties", ties);
         archive.put_integers("origins.counts", counts);
         archive.put_integers("origins.ids", ids);
         archive.put_reals("origins.shares", shares);
         let normals = self.planes.iter().flat_map(|plane| plane.normal.expand(self.dim));
         archive.put_reals("planes.normals", normals.collect());
         archive.put_reals("planes.offsets", self.planes.iter().map(|p| p.offset).collect());
-        archive.put_reals("planes.lengths", self.planes.iter().map(|p| p.length).collect());
+        let sizes = self.planes.iter().flat_map(|p| [p.length, p.normal_error, p.offset_error]);
+        archive.put_reals("planes.sizes", sizes.collect());
         archive.put_integers("planes.parts", self.planes.iter().map(|p| p.part as u64));
         archive.put_integers("planes.idle", self.planes.iter().map(|p| u64::from(p.idle)));
         let products = (0..self.len()).flat_map(|j| self.gram.row(j)[..=j].iter().copied());
@@ -64,14 +72,25 @@ impl Bundle {
         if points.len() != ids.len() * dim {
             return Err(bad("visits.w"));
         }
-        let visits: BTreeMap<u64, Arc<[f64]>> =
-            ids.into_iter().zip(points.chunks(dim.max(1)).map(Arc::from)).collect();
+        let tie_counts = archive.take_integers("visits.tie_counts")?;
+        let ties = archive.take_integers("visits.ties")?;
+        let mut ties = ties.as_chunks::<2>().0.iter().map(|tie| Tie::unpack(*tie));
+        if tie_counts.len() != ids.len() {
+            return Err(bad("visits.tie_counts"));
+        }
+        let mut visits: BTreeMap<u64, Visit> = BTreeMap::new();
+        for ((&id, w), &count) in ids.iter().zip(points.chunks(dim.max(1))).zip(&tie_counts) {
+            let list: Option<Vec<Tie>> = ties.by_ref().take(count as usize).collect();
+            let list = list.filter(|list| list.len() as u64 == count);
+            let ties = list.ok_or_else(|| bad("visits.ties"))?.into();
+            visits.insert(id, Visit { id, w: Arc::from(w), ties });
+        }
         let counts = archive.take_integers("origins.counts")?;
         let shares = archive.take_reals("origins.shares")?;
         let mut shares = archive.take_integers("origins.ids")?.into_iter().zip(shares);
         let mut take = || {
             let (id, share) = shares.next()?;
-            Some((Visit { id, w: visits.get(&id)?.clone() }, share))
+            Some((visits.get(&id)?.clone(), share))
         };
         let mut origins = Vec::new();
         for count in counts {
@@ -86,20 +105,23 @@ impl Bundle {
         }
         let normals = archive.take_reals("planes.normals")?;
         let offsets = archive.take_reals("planes.offsets")?;
-        let lengths = archive.take_reals("planes.lengths")?;
+        let sizes = archive.take_reals("planes.sizes")?;
         let of_part = archive.take_integers("planes.parts")?;
         let idle = archive.take_integers("planes.idle")?;
         let count = origins.len();
         let fits = normals.len() == count * dim
-            && [offsets.len(), lengths.len(), of_part.len(), idle.len()] == [count; 4]
+            && [offsets.len(), of_part.len(), idle.len()] == [count; 3]
+            && sizes.len() == 3 * count
             && of_part.iter().all(|&part| part < parts as u64);
         if !fits {
             return Err(bad("planes"));
         }
         let planes = origins.into_iter().enumerate().map(|(j, origin)| Held {
             normal: Normal::store(normals[j * dim..(j + 1) * dim].to_vec()),
-            length: lengths[j],
+            length: sizes[3 * j],
+            normal_error: sizes[3 * j + 1],
             offset: offsets[j],
+            offset_error: sizes[3 * j + 2],
             part: of_part[j] as usize,
             idle: idle[j] as u32,
             origin,

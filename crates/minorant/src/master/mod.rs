@@ -85,7 +85,8 @@ impl Master {
         let lost = (0..keep.len()).any(|j| !keep[j] && self.weights[j] > 0.0);
         if lost {
             self.support.stale = true;
-        } else {
+        } else if !self.support.stale {
+            // A stale factor is computed afresh anyway, and need not fit its members.
             self.support.release(keep, &self.part_of);
         }
         let mut renamed = Vec::with_capacity(keep.len());

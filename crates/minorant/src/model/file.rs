@@ -1,7 +1,7 @@
 //! Models and proofs as files.
 
 use super::{FittedModel, SubProblem, TaskName, TrainedLoss};
-use crate::bundle::Proof;
+use crate::bundle::{Proof, ProofPoint};
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::train::ModelName;
@@ -94,7 +94,9 @@ impl FittedModel {
     /// Bytes of the proofs.
     fn proof_size(&self) -> u64 {
         let points = self.problems.iter().filter_map(|p| p.proof.as_ref()).flat_map(|p| &p.points);
-        points.map(|point| 8 * (point.w.len() + point.part_weights.len()) as u64).sum()
+        let numbers =
+            |point: &ProofPoint| point.w.len() + point.part_weights.len() + 3 * point.ties.len();
+        points.map(|point| 8 * numbers(point) as u64).sum()
     }
 
     fn put_proofs(&self, container: &mut Container) {
@@ -102,10 +104,10 @@ impl FittedModel {
             let Some(proof) = &problem.proof else { continue };
             let count = proof.points.len();
             let parts = proof.points.first().map_or(0, |point| point.part_weights.len());
-            let w = proof.points.iter().flat_map(|point| point.w.iter().copied()).collect();
-            let alpha = proof.points.iter().flat_map(|point| point.part_weights.iter().copied());
+            let (w, alpha, ties) = proof.arrays();
             container.put_reals(&format!("proof.{k}.points"), &[count, problem.weights.len()], w);
-            container.put_reals(&format!("proof.{k}.alpha"), &[count, parts], alpha.collect());
+            container.put_reals(&format!("proof.{k}.alpha"), &[count, parts], alpha);
+            container.put_integers(&format!("proof.{k}.ties"), ties);
         }
     }
 
@@ -186,10 +188,19 @@ impl FittedModel {
             data_sha256: header.data_sha256,
             problems: Vec::new(),
         };
-        let expected_problems =
-            if fitted.task == TaskName::OneVsRest { fitted.classes.len() } else { 1 };
-        if fitted.classes.len() < 2 || header.problems.len() != expected_problems {
-            return Err(error("a problem for each class", &header.problems.len().to_string()));
+        let classes = fitted.classes.len();
+        let positive = |x: f64| x > 0.0 && x.is_finite();
+        let numbers_fit = positive(fitted.lambda)
+            && fitted.bias.is_none_or(f64::is_finite)
+            && fitted.bias_weight.is_none_or(|theta| fitted.bias.is_some() && positive(theta))
+            && fitted.label_loss.as_ref().is_none_or(|delta| delta.len() == classes * classes);
+        if !numbers_fit {
+            return Err(error("lambda, bias and label loss that a model can have", "others"));
+        }
+        let expected_problems = if fitted.task == TaskName::OneVsRest { classes } else { 1 };
+        if classes < 2 || header.problems.len() != expected_problems {
+            let found = format!("{classes} classes and {} problems", header.problems.len());
+            return Err(error("two or more classes and their problems", &found));
         }
         let shape = [fitted.rows_of_weights(), fitted.outputs_per_problem()];
         for (k, problem) in header.problems.iter().enumerate() {
@@ -240,7 +251,8 @@ impl FittedModel {
             if shape != [count, problem.weights.len()] || alpha_shape.first() != Some(&count) {
                 return None;
             }
-            problem.proof = Some(Proof::from_arrays(count, &w, &alpha)?);
+            let ties = container.take_integers(&format!("proof.{k}.ties"))?;
+            problem.proof = Some(Proof::from_arrays(count, &w, &alpha, &ties)?);
         }
         Some(())
     }

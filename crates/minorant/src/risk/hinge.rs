@@ -1,6 +1,7 @@
 //! The binary hinge loss max(0, 1 − z f) (Eq. 31 of Yu et al.), z = ±1.
 
-use super::loss::{KINK, Loss, Tangent};
+use super::Piece;
+use super::loss::{KINK, Loss, TIE, Tangent};
 use crate::line::Pieces;
 
 /// The hinge loss of a binary label.
@@ -60,6 +61,14 @@ impl Loss for Hinge {
         } else {
             pieces.change(at, rise, 0.0);
         }
+    }
+
+    fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece> {
+        let loss = 1.0 - self.signs[example] * f[0];
+        if loss.abs() > TIE * (1.0 + f[0].abs()) {
+            return None;
+        }
+        Some(if loss > 0.0 { Piece::Slope { up: 0, down: 0 } } else { Piece::Flat })
     }
 
     fn at_kink(&self, example: usize, f: &[f64]) -> bool {

@@ -3,12 +3,15 @@
 //! combine along a line, lines, steepest subgradients, single examples. Whatever the number of
 //! threads, the chunks and the order in which they are added up are the same.
 
+use super::chunk::{self, BlockSums, ChunkPlane};
 use super::{
     Cancel, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError, Subdifferential,
+    Tie,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::between;
-use minorant_linalg::parallel::{add_in_order, map_chunks, map_chunks_mut, split_evenly};
+use minorant_linalg::parallel::{map_chunks, map_chunks_mut, split_evenly};
+use minorant_linalg::sum::Sum;
 use minorant_linalg::{Design, PackedWeights};
 use std::ops::Range;
 
@@ -19,19 +22,17 @@ pub struct LinearRisk<'a, L> {
     loss: L,
     weights: ExampleWeights,
     chunks: Vec<Range<usize>>,
-}
-
-/// What one chunk contributes to a plane.
-struct ChunkPlane {
-    normal: Vec<f64>,
-    offset: f64,
+    /// ‖x_i‖, for the bounds on rounding errors.
+    lengths: Vec<f64>,
 }
 
 impl<'a, L: Loss> LinearRisk<'a, L> {
     /// The risk of `loss` over the rows of `design`.
     pub fn new(design: Design<'a>, loss: L, weights: ExampleWeights) -> Self {
         let chunks = split_evenly(design.rows(), chunk_count(&design));
-        LinearRisk { design, loss, weights, chunks }
+        let lengths =
+            map_chunks(&chunks, |_, rows| rows.map(|i| design.row_length(i)).collect::<Vec<f64>>());
+        LinearRisk { design, loss, weights, chunks, lengths: lengths.concat() }
     }
 
     /// The design that the risk reads.
@@ -71,42 +72,47 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
         rows.zip(each).map(|(i, f)| self.weights.of(i) * self.loss.value(i, f)).sum()
     }
 
-    /// Weighted tangents of the rows of a block: coefficients out; loss and offset added up.
+    /// Weighted tangents of the rows of a block: coefficients out, the rest added to `plane`.
     fn block_tangents(
         &self,
         rows: Range<usize>,
         outputs: &[f64],
         coefficients: &mut [f64],
-        sums: &mut [f64; 2],
+        plane: &mut ChunkPlane,
     ) {
         let k = self.loss.outputs();
+        let mut sums = BlockSums::default();
         let each = outputs.chunks_exact(k).zip(coefficients.chunks_exact_mut(k));
-        for (i, (f, c)) in rows.zip(each) {
+        for (i, (f, c)) in rows.clone().zip(each) {
             let tangent = self.loss.tangent(i, f, c);
             let weight = self.weights.of(i);
+            let mut size = 0.0;
             for c in c {
                 *c *= weight;
+                size += c.abs();
             }
-            sums[0] += weight * tangent.value;
-            sums[1] += weight * tangent.offset;
+            sums.value += weight * tangent.value;
+            sums.offset += weight * tangent.offset;
+            sums.offset_size += weight * tangent.offset.abs();
+            sums.normal_size += size * self.lengths[i];
+            if let Some(piece) = self.loss.near_tie(i, f) {
+                plane.ties.push(Tie { example: i as u32, piece });
+            }
         }
+        plane.add(rows.len(), sums);
     }
 
-    /// Adds the chunks of each part up in order.
-    fn reduce(&self, chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
-        let mut planes = Vec::with_capacity(chunks.len() / each);
-        let mut chunks = chunks.into_iter().peekable();
-        while chunks.peek().is_some() {
-            let part: Vec<ChunkPlane> = chunks.by_ref().take(each).collect();
-            let offset = part.iter().map(|chunk| chunk.offset).sum();
-            let normal = add_in_order(part.into_iter().map(|chunk| chunk.normal).collect());
-            planes.push(Plane { normal, offset });
+    /// The planes of parts of `each` chunks, touching at weights `w`.
+    fn planes_at(&self, w: &[f64], chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
+        let mut planes = chunk::planes(chunks, each);
+        // At the origin all outputs are exactly zero, however they are computed.
+        if w.iter().all(|w| *w == 0.0) {
+            planes.iter_mut().for_each(|plane| plane.ties.clear());
         }
         planes
     }
 
-    fn finish(&self, w: Vec<f64>, outputs: Vec<f64>, sums: &[f64]) -> Result<Point, RiskError> {
-        let value: f64 = sums.iter().sum();
+    fn finish(&self, w: Vec<f64>, outputs: Vec<f64>, value: f64) -> Result<Point, RiskError> {
         if value.is_finite() {
             Ok(Point { w, outputs, value })
         } else {
@@ -138,17 +144,18 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         let mut outputs = vec![0.0; self.design.rows() * k];
         let sums = map_chunks_mut(&self.chunks, &mut outputs, k, |_, rows, outputs| {
             cancel.check()?;
-            let mut sum = 0.0;
+            let mut sum = Sum::new();
             for block in self.blocks(rows.clone()) {
                 let out =
                     &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
                 self.design.forward(block.clone(), &packed, out);
-                sum += self.block_value(block, out);
+                sum.add(self.block_value(block, out));
             }
-            Ok(sum)
+            Ok(sum.value())
         });
-        let sums = sums.into_iter().collect::<Result<Vec<f64>, RiskError>>()?;
-        self.finish(w, outputs, &sums)
+        let sum = sums.into_iter().collect::<Result<Sum, RiskError>>()?;
+        drop(packed);
+        self.finish(w, outputs, sum.value())
     }
 
     fn planes(
@@ -163,17 +170,18 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
             cancel.check()?;
             let mut gradient = PackedWeights::zeros(self.design.features(), k);
             let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
-            let mut sums = [0.0; 2];
+            let mut plane = ChunkPlane::default();
             for block in self.blocks(rows) {
                 let outputs = &point.outputs[block.start * k..block.end * k];
                 let coefficients = &mut coefficients[..block.len() * k];
-                self.block_tangents(block.clone(), outputs, coefficients, &mut sums);
+                self.block_tangents(block.clone(), outputs, coefficients, &mut plane);
                 self.design.backward(block, coefficients, &mut gradient);
             }
-            Ok(ChunkPlane { normal: gradient.unpack(), offset: sums[1] })
+            plane.normal = gradient.unpack();
+            Ok(plane)
         });
         let chunk_planes = chunk_planes.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
-        Ok(self.reduce(chunk_planes, each))
+        Ok(self.planes_at(&point.w, chunk_planes, each))
     }
 
     fn at_with_planes(
@@ -190,22 +198,23 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
             cancel.check()?;
             let mut gradient = PackedWeights::zeros(self.design.features(), k);
             let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
-            let mut sums = [0.0; 2];
+            let mut plane = ChunkPlane::default();
             for block in self.blocks(rows.clone()) {
                 let out =
                     &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
                 let coefficients = &mut coefficients[..block.len() * k];
                 self.design.forward(block.clone(), &packed, out);
-                self.block_tangents(block.clone(), out, coefficients, &mut sums);
+                self.block_tangents(block.clone(), out, coefficients, &mut plane);
                 self.design.backward(block, coefficients, &mut gradient);
             }
-            Ok((sums[0], ChunkPlane { normal: gradient.unpack(), offset: sums[1] }))
+            plane.normal = gradient.unpack();
+            Ok(plane)
         });
-        let results = results.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
-        let (sums, chunk_planes): (Vec<f64>, Vec<ChunkPlane>) = results.into_iter().unzip();
+        let chunk_planes = results.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
         drop(packed);
-        let point = self.finish(w, outputs, &sums)?;
-        Ok((point, self.reduce(chunk_planes, each)))
+        let point = self.finish(w, outputs, chunk::total_value(&chunk_planes))?;
+        let planes = self.planes_at(&point.w, chunk_planes, each);
+        Ok((point, planes))
     }
 
     fn max_parts(&self) -> usize {
@@ -248,7 +257,11 @@ impl<L: Loss> Lines for LinearRisk<'_, L> {
             }
             self.block_value(rows, outputs)
         });
-        Point { w: between(&from.w, &to.w, t), outputs, value: sums.iter().sum() }
+        Point {
+            w: between(&from.w, &to.w, t),
+            outputs,
+            value: sums.into_iter().collect::<Sum>().value(),
+        }
     }
 }
 
@@ -265,7 +278,7 @@ impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
             cancel.check()?;
             let mut gradient = PackedWeights::zeros(self.design.features(), k);
             let (mut c, mut d) = (vec![0.0; k], vec![0.0; k]);
-            let mut offset = 0.0;
+            let mut plane = ChunkPlane::default();
             for i in rows {
                 let f = &point.outputs[i * k..(i + 1) * k];
                 let tangent = if self.loss.at_kink(i, f) {
@@ -276,14 +289,22 @@ impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
                 };
                 let weight = self.weights.of(i);
                 c.iter_mut().for_each(|c| *c *= weight);
-                offset += weight * tangent.offset;
+                let size: f64 = c.iter().map(|c| c.abs()).sum();
+                let sums = BlockSums {
+                    value: weight * tangent.value,
+                    offset: weight * tangent.offset,
+                    offset_size: weight * tangent.offset.abs(),
+                    normal_size: size * self.lengths[i],
+                };
+                plane.add(1, sums);
                 self.design.backward(i..i + 1, &c, &mut gradient);
             }
-            Ok(ChunkPlane { normal: gradient.unpack(), offset })
+            plane.normal = gradient.unpack();
+            Ok(plane)
         });
         let chunk_planes = chunk_planes.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
         let each = chunk_planes.len();
-        Ok(self.reduce(chunk_planes, each).remove(0))
+        Ok(chunk::planes(chunk_planes, each).remove(0))
     }
 }
 

@@ -2,6 +2,7 @@
 //! f = (w₁·x, …, w_K·x). Passes over the data, threads, parts and line searches are written once,
 //! in `linear.rs`; a new loss is one file that implements [`Loss`].
 
+use super::Piece;
 use crate::line::Pieces;
 
 /// The weight of each example in the risk, already divided by the sum of the example weights.
@@ -67,6 +68,12 @@ pub trait Loss: Sync {
     /// The restriction to `f + η d` between `pieces.from()` and `pieces.to()`.
     fn pieces(&self, _example: usize, _f: &[f64], _d: &[f64], _pieces: &mut Pieces<'_>) {}
 
+    /// The piece that the tangent at `f` belongs to, if `f` is so near to a kink that rounding
+    /// could choose another.
+    fn near_tie(&self, _example: usize, _f: &[f64]) -> Option<Piece> {
+        None
+    }
+
     /// Whether `f` lies at a kink, within rounding.
     fn at_kink(&self, _example: usize, _f: &[f64]) -> bool {
         false
@@ -77,6 +84,10 @@ pub trait Loss: Sync {
         self.tangent(example, f, c)
     }
 }
+
+/// Outputs nearer than this to a kink, relative to their size, may fall on its other side when
+/// they are computed in another way.
+pub(crate) const TIE: f64 = 1e-9;
 
 /// How near to a kink counts as on it, relative to the numbers compared.
 pub(crate) const KINK: f64 = 1e-12;

@@ -2,6 +2,7 @@
 //! gives planes there, and offers more where it can (parts, lines, subdifferential, examples).
 //! Solvers know risks only through these traits; data and losses stay behind them.
 
+mod chunk;
 pub mod hinge;
 mod linear;
 pub mod logistic;
@@ -66,13 +67,66 @@ pub struct Point {
     pub value: f64,
 }
 
-/// A plane below a convex risk: `risk(v) ≥ normal · v + offset` for every `v`.
-#[derive(Debug, Clone)]
+/// A plane below a convex risk: `risk(v) ≥ normal · v + offset` for every `v`, up to the rounding
+/// errors that are stated with it.
+#[derive(Debug, Clone, Default)]
 pub struct Plane {
     /// The normal, a subgradient where the plane touches.
     pub normal: Vec<f64>,
     /// The offset, computed without cancellation where the loss allows it.
     pub offset: f64,
+    /// How far (in length) rounding may have moved the normal.
+    pub normal_error: f64,
+    /// How far rounding may have moved the offset.
+    pub offset_error: f64,
+    /// Examples so near to a kink that another order of summation could choose another piece.
+    pub ties: Vec<Tie>,
+}
+
+/// An example that lies on a kink of its loss, within rounding, and the piece that was chosen for
+/// the plane there. Every piece of a maximum lies below it, so any choice gives a valid plane; but
+/// only the same choice gives the same plane again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tie {
+    /// The example.
+    pub example: u32,
+    /// The piece.
+    pub piece: Piece,
+}
+
+/// A piece of a loss that is a maximum: 0, or a margin plus the output `up` less the output `down`
+/// (a binary hinge has only one such, whatever the two say).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece {
+    /// The loss is 0.
+    Flat,
+    /// The loss rises with one output and falls with another.
+    Slope {
+        /// The output that it rises with.
+        up: u32,
+        /// The output that it falls with.
+        down: u32,
+    },
+}
+
+impl Tie {
+    /// The tie as two numbers.
+    pub fn pack(self) -> [u64; 2] {
+        let piece = match self.piece {
+            Piece::Flat => u64::MAX,
+            Piece::Slope { up, down } => u64::from(up) << 32 | u64::from(down),
+        };
+        [u64::from(self.example), piece]
+    }
+
+    /// The tie that two numbers are; nothing if they are none.
+    pub fn unpack([example, piece]: [u64; 2]) -> Option<Tie> {
+        let piece = match piece {
+            u64::MAX => Piece::Flat,
+            slope => Piece::Slope { up: (slope >> 32) as u32, down: slope as u32 },
+        };
+        Some(Tie { example: u32::try_from(example).ok()?, piece })
+    }
 }
 
 /// The data term of the objective.

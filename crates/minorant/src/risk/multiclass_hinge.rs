@@ -1,7 +1,8 @@
 //! The joint multiclass hinge loss max_z [Δ(z, z_i) + f_z − f_{z_i}] (Eq. 42 of Yu et al.);
 //! with Δ = 1 off the diagonal it is Crammer and Singer's.
 
-use super::loss::{Loss, Tangent, steepest_maximum};
+use super::Piece;
+use super::loss::{Loss, TIE, Tangent, steepest_maximum};
 use crate::line::Pieces;
 
 /// The multiclass hinge loss of a class label.
@@ -42,6 +43,13 @@ impl MulticlassHinge {
         worst
     }
 
+    fn piece(&self, label: usize, worst: usize) -> Piece {
+        if worst == label {
+            return Piece::Flat;
+        }
+        Piece::Slope { up: worst as u32, down: label as u32 }
+    }
+
     fn tangent_of(&self, label: usize, worst: usize, f: &[f64], c: &mut [f64]) -> Tangent {
         c.fill(0.0);
         let offset = self.margins(label)[worst];
@@ -80,6 +88,15 @@ impl Loss for MulticlassHinge {
         let margins = self.margins(label);
         let line = |z: usize| (margins[z] + (f[z] - f[label]), d[z] - d[label]);
         pieces.maximum((0..self.classes).map(line));
+    }
+
+    fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece> {
+        let label = self.labels[example] as usize;
+        let (margins, worst) = (self.margins(label), self.worst(label, f));
+        let top = margins[worst] + f[worst];
+        let near = top - TIE * (1.0 + top.abs() + f[label].abs());
+        let rivals = (0..self.classes).filter(|&z| margins[z] + f[z] >= near).count();
+        (rivals > 1).then(|| self.piece(label, worst))
     }
 
     fn at_kink(&self, example: usize, f: &[f64]) -> bool {

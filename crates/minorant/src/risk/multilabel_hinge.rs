@@ -3,7 +3,8 @@
 //! margin the two maxima come apart, and the line has at most |Z| pieces. An example with no label
 //! or with all of them has loss 0.
 
-use super::loss::{KINK, Loss, Tangent};
+use super::Piece;
+use super::loss::{KINK, Loss, TIE, Tangent};
 use crate::line::{Envelope, Pieces};
 
 /// The multilabel hinge loss of label sets.
@@ -163,6 +164,25 @@ impl Loss for MultilabelHinge {
             lacks.clone().map(line)
         });
         pieces.maximum(pairs.chain(std::iter::once((0.0, 0.0))));
+    }
+
+    fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece> {
+        let (z, other) = self.worst_pair(example, f, None)?;
+        let top = self.margin(z, other) + (f[other] - f[z]);
+        let near = TIE * (1.0 + f[other].abs() + f[z].abs());
+        let (has, lacks) = self.sets(example);
+        let rivals = if self.margins.is_none() {
+            has.filter(|&h| f[h] <= f[z] + near).count()
+                * lacks.filter(|&l| f[l] >= f[other] - near).count()
+        } else {
+            let pairs = has.flat_map(|h| lacks.clone().map(move |l| (h, l)));
+            pairs.filter(|&(h, l)| self.margin(h, l) + (f[l] - f[h]) >= top - near).count()
+        };
+        if top < -near || (top > near && rivals < 2) {
+            return None;
+        }
+        let slope = Piece::Slope { up: other as u32, down: z as u32 };
+        Some(if top > 0.0 { slope } else { Piece::Flat })
     }
 
     fn at_kink(&self, example: usize, f: &[f64]) -> bool {

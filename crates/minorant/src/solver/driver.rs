@@ -226,6 +226,11 @@ pub trait Checkpoints {
         None
     }
 
+    /// Whether checkpoints are wanted at all.
+    fn are_wanted(&self) -> bool {
+        false
+    }
+
     /// Whether a checkpoint is wanted now.
     fn is_due(&mut self) -> bool {
         false
@@ -268,6 +273,16 @@ pub enum RunError {
     /// The checkpoint does not fit the problem.
     #[error(transparent)]
     Resume(#[from] ArchiveError),
+    /// The checkpoint has used more evaluations than are allowed.
+    #[error(
+        "the checkpoint needs {needed} evaluations for an answer, but at most {most} are allowed"
+    )]
+    Spent {
+        /// Evaluations that its answer takes.
+        needed: u64,
+        /// Evaluations that are allowed.
+        most: u64,
+    },
     /// The run was stopped before it had a first point.
     #[error("the run was stopped before its first evaluation ended")]
     NoPoint,
@@ -289,7 +304,12 @@ pub fn run(
         iteration = run.load(&mut archive)? + 1;
         solver.load(&mut archive)?;
         started = true;
+        let needed = run.evaluations + u64::from(solver.best_is_combined());
+        if let Some(most) = rules.max_evaluations.filter(|most| *most < needed) {
+            return Err(RunError::Spent { needed, most });
+        }
     }
+    let mut stored = None;
     let status = loop {
         let result = if started { solver.step(&mut run) } else { solver.start(&mut run) };
         started = true;
@@ -297,10 +317,8 @@ pub fn run(
             Ok(step) => {
                 observer.iteration(&record(&run, iteration, step, solver.planes()));
                 if checkpoints.is_due() {
-                    let mut archive = Archive::default();
-                    run.save(iteration, &mut archive);
-                    solver.save(&mut archive);
-                    checkpoints.store(archive);
+                    checkpoints.store(archive_of(&run, iteration, solver));
+                    stored = Some(iteration);
                 }
                 iteration += 1;
                 run.idle_iterations += 1;
@@ -313,6 +331,11 @@ pub fn run(
         }
     };
     let mut point = solver.best().cloned().ok_or(RunError::NoPoint)?;
+    // Where a limit or the user ended the run, a later one goes on from here.
+    if status != Status::Converged && checkpoints.are_wanted() && stored != iteration.checked_sub(1)
+    {
+        checkpoints.store(archive_of(&run, iteration.saturating_sub(1), solver));
+    }
     if solver.best_is_combined() {
         // The answer's objective is that of the weights saved, to the last bit; an interrupted
         // run does this last pass too.
@@ -330,6 +353,13 @@ pub fn run(
         seconds: run.seconds(),
         master_seconds: run.master_time.as_secs_f64(),
     })
+}
+
+fn archive_of(run: &Run<'_>, iteration: u64, solver: &dyn Solver) -> Archive {
+    let mut archive = Archive::default();
+    run.save(iteration, &mut archive);
+    solver.save(&mut archive);
+    archive
 }
 
 fn record(run: &Run<'_>, iteration: u64, step: Step, planes: usize) -> TraceRecord {

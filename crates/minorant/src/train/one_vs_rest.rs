@@ -2,7 +2,7 @@
 //! share nothing, so they are solved one after the other. Bounds add up; the budget of evaluations
 //! and seconds is one for all.
 
-use super::options::{TrainError, TrainOptions};
+use super::options::{ModelName, TrainError, TrainOptions};
 use super::task::Task;
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::Proof;
@@ -31,6 +31,9 @@ pub(super) fn solve(
         )));
     }
     let mut state = Sequence::resume(checkpoints).map_err(RunError::from)?;
+    // At w = 0 a binary loss does not depend on the sign: all classes start alike.
+    let loss_at_zero = if options.model == ModelName::Logistic { 2f64.ln() } else { 1.0 };
+    let start = loss_at_zero * (0..design.rows()).map(|i| weights.of(i)).sum::<f64>();
     let mut method = options.method;
     let mut interrupted = false;
     while state.finished.len() < classes {
@@ -53,7 +56,7 @@ pub(super) fn solve(
             ..options.rules
         };
         let token = if interrupted { Cancel::new() } else { cancel.clone() };
-        let mut shifted = Shifted::new(observer, &state.finished, classes);
+        let mut shifted = Shifted::new(observer, &state.finished, classes, start);
         let outcome = solver::run(&mut *solver, problem, rules, &token, &mut shifted, &mut state)?;
         interrupted |= matches!(outcome.status, Status::Interrupted | Status::MaxSeconds);
         state.finished.push(outcome);
@@ -62,17 +65,20 @@ pub(super) fn solve(
 }
 
 /// Makes the records of one class those of the whole sequence. Classes that wait count with the
-/// objective of their start point (the same for all: losses at w = 0 do not depend on the sign)
-/// and the bound 0.
+/// objective of their start point and with the bound 0, which no class goes below.
 struct Shifted<'o> {
     observer: &'o mut dyn Observer,
     before: TraceRecord,
     waiting: f64,
-    start: f64,
 }
 
 impl<'o> Shifted<'o> {
-    fn new(observer: &'o mut dyn Observer, finished: &[Outcome], classes: usize) -> Self {
+    fn new(
+        observer: &'o mut dyn Observer,
+        finished: &[Outcome],
+        classes: usize,
+        start: f64,
+    ) -> Self {
         let sum = |of: &dyn Fn(&Outcome) -> f64| finished.iter().map(of).sum::<f64>();
         let objective = sum(&|o| o.certificate.objective);
         let before = TraceRecord {
@@ -87,23 +93,21 @@ impl<'o> Shifted<'o> {
             planes: 0,
             master_seconds: sum(&|o| o.master_seconds),
         };
-        Shifted { observer, before, waiting: (classes - finished.len() - 1) as f64, start: 0.0 }
+        Shifted { observer, before, waiting: start * (classes - finished.len() - 1) as f64 }
     }
 }
 
 impl Observer for Shifted<'_> {
     fn iteration(&mut self, record: &TraceRecord) {
-        if record.step == "start" {
-            self.start = record.objective;
-        }
-        let others = self.before.objective + self.waiting * self.start;
+        let others = self.before.objective + self.waiting;
+        let bound = record.lower_bound.unwrap_or(0.0).max(0.0);
         self.observer.iteration(&TraceRecord {
             iteration: self.before.iteration + record.iteration,
             evaluations: self.before.evaluations + record.evaluations,
             seconds: self.before.seconds + record.seconds,
             objective: others + record.objective,
             best_objective: others + record.best_objective,
-            lower_bound: self.before.lower_bound.zip(record.lower_bound).map(|(a, b)| a + b),
+            lower_bound: self.before.lower_bound.map(|before| before + bound),
             master_seconds: self.before.master_seconds + record.master_seconds,
             ..record.clone()
         });
@@ -133,6 +137,10 @@ impl<'c> Sequence<'c> {
 impl Checkpoints for Sequence<'_> {
     fn resume(&mut self) -> Option<Archive> {
         self.running.take()
+    }
+
+    fn are_wanted(&self) -> bool {
+        self.inner.are_wanted()
     }
 
     fn is_due(&mut self) -> bool {

@@ -33,6 +33,9 @@ impl Task {
     /// The task that these labels are, if the options allow it.
     pub(crate) fn new(labels: &Labels, options: &TrainOptions) -> Result<Task, TrainError> {
         let classes = labels.classes.len();
+        if classes < 2 && labels.rows != LabelRows::None {
+            return refuse("expected labels of two or more classes, found one class only");
+        }
         let task = match &labels.rows {
             LabelRows::None => return refuse("the data has no labels to train on"),
             LabelRows::Sets { starts, items } => {
@@ -51,9 +54,6 @@ impl Task {
                     Some(_) => false,
                     None => classes == 2 && options.label_loss.is_none(),
                 };
-                if classes < 2 {
-                    return refuse("expected labels of two or more classes, found one class only");
-                }
                 if binary && classes > 2 {
                     return refuse(format!("expected two classes, found {classes}"));
                 }
@@ -78,6 +78,9 @@ impl Task {
             }
             Task::Multilabel { .. } if squared => {
                 return refuse("the squared hinge is for two classes, not for multilabel data");
+            }
+            Task::Multilabel { .. } if options.multiclass == Multiclass::OneVsRest => {
+                return refuse("one-vs-rest takes one label a row, not multilabel data");
             }
             Task::Multilabel { .. } if options.model == ModelName::Logistic => {
                 return refuse("logistic takes one label a row; for multilabel data train svm");
@@ -206,7 +209,10 @@ pub(crate) fn weights_of(
         return refuse("expected some example weight above 0, found none");
     }
     let mut of_class = vec![1.0; labels.classes.len()];
-    for (label, weight) in &options.class_weights {
+    for (at, (label, weight)) in options.class_weights.iter().enumerate() {
+        if options.class_weights[..at].iter().any(|(other, _)| other == label) {
+            return refuse(format!("two class weights are given for label {label}"));
+        }
         let Some(class) = labels.classes.iter().position(|class| class == label) else {
             return refuse(format!("a class weight is given for label {label}, which no row has"));
         };

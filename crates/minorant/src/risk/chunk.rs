@@ -1,0 +1,79 @@
+//! What a chunk of rows contributes to planes and values, and how chunks become planes: sums in
+//! chunk order, with what rounding may have done to them.
+
+use super::{Plane, Tie};
+use minorant_linalg::parallel::add_in_order;
+use minorant_linalg::sum::Sum;
+
+/// Sums over the rows of a block: plain within the block, compensated over blocks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BlockSums {
+    /// Σ weight · loss.
+    pub(super) value: f64,
+    /// Σ weight · offset of the tangent.
+    pub(super) offset: f64,
+    /// Σ weight · |offset|.
+    pub(super) offset_size: f64,
+    /// Σ |coefficients| · ‖x‖: what the normal's entries are summed from.
+    pub(super) normal_size: f64,
+}
+
+/// The share of one chunk in a plane.
+#[derive(Debug, Default)]
+pub(super) struct ChunkPlane {
+    pub(super) normal: Vec<f64>,
+    pub(super) ties: Vec<Tie>,
+    rows: usize,
+    block_rows: usize,
+    value: Sum,
+    offset: Sum,
+    offset_size: f64,
+    normal_size: f64,
+}
+
+impl ChunkPlane {
+    /// Adds the sums of a block of `rows` rows.
+    pub(super) fn add(&mut self, rows: usize, block: BlockSums) {
+        self.rows += rows;
+        self.block_rows = self.block_rows.max(rows);
+        self.value.add(block.value);
+        self.offset.add(block.offset);
+        self.offset_size += block.offset_size;
+        self.normal_size += block.normal_size;
+    }
+}
+
+/// The value of the risk from the chunks' shares.
+pub(super) fn total_value(chunks: &[ChunkPlane]) -> f64 {
+    let sum: Sum = chunks.iter().map(|chunk| chunk.value.value()).collect();
+    sum.value()
+}
+
+/// Adds the chunks of each part up in order: one plane for every `each` chunks.
+pub(super) fn planes(chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
+    let mut planes = Vec::with_capacity(chunks.len() / each);
+    let mut chunks = chunks.into_iter().peekable();
+    while chunks.peek().is_some() {
+        planes.push(plane(chunks.by_ref().take(each).collect()));
+    }
+    planes
+}
+
+fn plane(chunks: Vec<ChunkPlane>) -> Plane {
+    let offset: Sum = chunks.iter().map(|chunk| chunk.offset.value()).collect();
+    let most = |of: &dyn Fn(&ChunkPlane) -> usize| chunks.iter().map(of).max().unwrap_or(0) as f64;
+    // An entry of the normal is one sum over the rows of a chunk, then over the chunks; each
+    // addition and each product rounds once. An offset is summed plainly within blocks only.
+    let normal_roundings = most(&|chunk| chunk.rows) + chunks.len() as f64 + 4.0;
+    let offset_roundings = most(&|chunk| chunk.block_rows) + 4.0;
+    let normal_size: f64 = chunks.iter().map(|chunk| chunk.normal_size).sum();
+    let offset_size: f64 = chunks.iter().map(|chunk| chunk.offset_size).sum();
+    let ties = chunks.iter().flat_map(|chunk| chunk.ties.iter().copied()).collect();
+    Plane {
+        normal: add_in_order(chunks.into_iter().map(|chunk| chunk.normal).collect()),
+        offset: offset.value(),
+        normal_error: f64::EPSILON * normal_roundings * normal_size,
+        offset_error: f64::EPSILON * offset_roundings * offset_size,
+        ties,
+    }
+}
