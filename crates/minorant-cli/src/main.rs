@@ -3,6 +3,7 @@
 //! nothing itself.
 
 mod args;
+mod number;
 mod output;
 mod progress;
 mod report;
@@ -29,8 +30,19 @@ fn main() -> ExitCode {
         // Whoever read our output has gone away; there is nobody to tell.
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::tell(&format!("error: {}", sentence(&error)));
             ExitCode::from(1)
         }
     }
+}
+
+/// The error and its causes, but for those whose words it already has.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text += &format!(": {cause}");
+        }
+    }
+    text
 }

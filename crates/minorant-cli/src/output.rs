@@ -1,7 +1,9 @@
-//! What goes to standard output: JSON objects with the contract's keys, and tables for people.
+//! What goes to standard output: JSON objects with the contract's keys, and tables for people; and
+//! how notes get to standard error.
 
 use minorant::data::Label;
 use minorant::model::FittedModel;
+use minorant::solver::Status;
 use minorant::train::TrainReport;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -33,6 +35,21 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     out.write_all(text.as_bytes())?;
     out.write_all(b"\n")?;
     Ok(out.flush()?)
+}
+
+/// Prints a line on standard error; where nobody listens there is nobody to tell.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Tells what to do about a run that rounding brought to a halt above the tolerance.
+pub(crate) fn hint_if_stalled(report: &TrainReport, tol: f64) {
+    if report.status == Status::Stalled && !report.certificate.certifies(tol) {
+        tell(&format!(
+            "hint: {}: rounding allows no more progress; scale the features or raise lambda",
+            report.solver
+        ));
+    }
 }
 
 /// Whether an error says that nobody reads our output any more.
@@ -82,8 +99,9 @@ pub(crate) fn certificate_in_words(report: &TrainReport, tol: f64) -> String {
         (Some(bound), Some(gap)) => {
             let verdict = if gap <= tol { "certified" } else { "not yet within the tolerance" };
             format!(
-                "{verdict}: no weights reach an objective below {bound:.9}; these reach {:.9}, at most {} above the best",
-                certificate.objective,
+                "{verdict}: no weights reach an objective below {}; these reach {}, at most {} above the best",
+                crate::number::bound(bound),
+                crate::number::objective(certificate.objective),
                 percent(gap)
             )
         }

@@ -1,14 +1,13 @@
-//! Progress while a run goes on: a bar on a terminal, a plain line now and then elsewhere, records
-//! to a trace file, records kept for a report. All of it on standard error or in files.
+//! Progress while a run goes on: a bar on a terminal, a plain line now and then elsewhere, both on
+//! standard error; and the records of the run, for the trace file and reports.
 
-use crate::output::{maybe, number};
-use anyhow::Context;
+use crate::number::objective;
+use crate::output::{maybe, number, tell};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use minorant::trace::{Observer, TraceRecord};
 use serde_json::json;
-use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Everybody who watches a run of the command.
@@ -16,7 +15,6 @@ pub(crate) struct Watchers {
     view: View,
     tol: f64,
     start_gap: Option<f64>,
-    trace: Option<TraceFile>,
     /// All records so far.
     pub(crate) records: Vec<TraceRecord>,
 }
@@ -25,13 +23,6 @@ enum View {
     Silent,
     Bar(ProgressBar),
     Lines { name: String, last: Instant },
-}
-
-struct TraceFile {
-    path: PathBuf,
-    temporary: PathBuf,
-    file: BufWriter<File>,
-    failure: Option<std::io::Error>,
 }
 
 /// Steps of the bar: the way from the first gap to the tolerance, on a logarithmic scale.
@@ -52,52 +43,34 @@ impl Watchers {
         } else {
             View::Lines { name: name.into(), last: Instant::now() }
         };
-        Watchers { view, tol, start_gap: None, trace: None, records: Vec::new() }
+        Watchers { view, tol, start_gap: None, records: Vec::new() }
     }
 
-    /// Writes every record to a file too.
-    pub(crate) fn with_trace(mut self, path: Option<&Path>) -> anyhow::Result<Self> {
-        if let Some(path) = path {
-            let mut temporary = path.as_os_str().to_owned();
-            temporary.push(".part");
-            let temporary = PathBuf::from(temporary);
-            let file = File::create(&temporary).with_context(|| path.display().to_string())?;
-            let file = BufWriter::new(file);
-            self.trace = Some(TraceFile { path: path.into(), temporary, file, failure: None });
-        }
-        Ok(self)
-    }
-
-    /// Clears the bar and gives the trace file its name.
-    pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
+    /// Clears the bar.
+    pub(crate) fn finish(&mut self) {
         if let View::Bar(bar) = &self.view {
             bar.finish_and_clear();
         }
-        let Some(mut trace) = self.trace.take() else { return Ok(()) };
-        let result = match trace.failure.take() {
-            Some(error) => Err(error),
-            None => {
-                trace.file.flush().and_then(|()| std::fs::rename(&trace.temporary, &trace.path))
-            }
-        };
-        result.with_context(|| trace.path.display().to_string())
+    }
+
+    /// Writes all records to a file, one JSON object a line. It appears when the run is over, so
+    /// that a failed one leaves nothing behind.
+    pub(crate) fn write_trace(&self, path: &Path) -> anyhow::Result<()> {
+        let lines = self.records.iter().map(|record| format!("{}\n", trace_json(record)));
+        Ok(minorant::write_atomically(path, lines.collect::<String>().as_bytes())?)
     }
 }
 
 impl Observer for Watchers {
     fn iteration(&mut self, record: &TraceRecord) {
         self.records.push(record.clone());
-        if let Some(trace) = &mut self.trace
-            && trace.failure.is_none()
-        {
-            trace.failure = writeln!(trace.file, "{}", trace_json(record)).err();
-        }
         let gap = record.gap().map(|gap| gap / record.best_objective.abs());
         let message = || {
             let gap = gap.map_or("unknown".into(), |gap| format!("{gap:.1e}"));
             format!(
-                "objective {:.6}  gap {gap}  evaluations {}",
-                record.best_objective, record.evaluations
+                "objective {}  gap {gap}  evaluations {}",
+                objective(record.best_objective),
+                record.evaluations
             )
         };
         match &mut self.view {
@@ -113,7 +86,7 @@ impl Observer for Watchers {
             View::Lines { name, last } => {
                 if last.elapsed() >= LINE_EVERY {
                     *last = Instant::now();
-                    eprintln!("{name}: {}", message());
+                    tell(&format!("{name}: {}", message()));
                 }
             }
         }

@@ -132,11 +132,15 @@ fn values_out_of_range_and_bad_files_exit_with_1_and_one_sentence() {
         ("train svm train.svm --tol -1", "tolerance must be 0 or more"),
         ("train svm train.svm --max-evals 0", "at least one evaluation"),
         ("train svm train.svm --threads 0", "threads must be at least 1"),
+        ("train svm train.svm --threads 5000", "at most 1024 threads can work, not 5000"),
         ("train svm train.svm --memory 2 --solver lm-bmrm", "at least 3 planes"),
         ("train svm train.svm --parts 0 --solver ls-p-bmrm", "parts must be at least 1"),
         ("train svm train.svm --parts 4 --solver bmrm", "use ls-p-bmrm"),
         ("train svm train.svm --bias-weight 1", "--bias 1"),
-        ("train svm train.svm --bias 1 --bias-weight 0", "regularization weight"),
+        (
+            "train svm train.svm --bias 1 --bias-weight 0",
+            "--bias-weight must be a positive number, not 0",
+        ),
         ("train svm train.svm --class-weight 5=2", "label 5, which no row has"),
         ("train svm train.svm --weights short.txt", "expected 400 example weights"),
         ("train svm train.svm --weights words.txt", "words.txt:2: expected a number, found 'many'"),
@@ -149,12 +153,20 @@ fn values_out_of_range_and_bad_files_exit_with_1_and_one_sentence() {
         ("train svm multiclass.svm --loss squared-hinge", "--multiclass ovr"),
         ("train logistic multilabel.svm", "train svm"),
         ("train logistic train.svm --loss squared-hinge", "--loss goes with svm"),
+        ("train logistic train.svm --loss hinge", "--loss goes with svm"),
         ("train svm multiclass.svm --multiclass ovr --max-evals 3", "at least 4 evaluations"),
         ("train svm bad.svm", "bad.svm:2:"),
         ("train svm nowhere.svm", "nowhere.svm"),
         ("predict train.svm test.svm", "train.svm: expected a Minorant model file"),
         ("train svm train.svm --resume train.svm", "expected a Minorant checkpoint file"),
-        ("train svm train.svm --out no/such/folder/model", "no/such/folder/model"),
+        (
+            "train svm train.svm --out no/such/folder/model",
+            "no/such/folder/model: the folder no/such/folder does not exist",
+        ),
+        ("train svm train.svm --trace train.svm/t", "train.svm/t: train.svm is not a folder"),
+        ("train svm train.svm --checkpoint no/c", "no/c: the folder no does not exist"),
+        ("train svm train.svm --proof .", ".: is a directory"),
+        ("compare svm train.svm --solvers bmrm --report .", ".: is a directory"),
     ] {
         let run = bench.call(args);
         let sentence = run.refused();
@@ -235,6 +247,36 @@ fn columns_beyond_the_models_are_ignored_and_counted() {
 }
 
 #[test]
+fn indices_however_high_are_ignored_at_prediction() {
+    let bench = Bench::new();
+    bench.call("train svm train.svm --out m --json").json();
+    bench.write("high.svm", "1 1:1 99:5 2000000000:1 9000000000:2\n-1 1:-1\n");
+    let run = bench.call("predict m high.svm");
+    assert_eq!((run.code, run.stdout.lines().count()), (0, 2));
+    assert!(run.stderr.contains("3 non-zero entries"), "{}", run.stderr);
+}
+
+#[test]
+fn tables_without_labels_keep_their_last_feature() {
+    let bench = Bench::new();
+    bench.write("train.csv", "1,2,0\n2,1,1\n0,3,0\n3,0,1\n");
+    bench.call("train svm train.csv --out m --json").json();
+    bench.write("bare.csv", "1,2\n2,1\n");
+    bench.write("whole.csv", "1,2,0\n2,1,1\n");
+    bench.write("named.csv", "a,b\n1,2\n2,1\n");
+    bench.write("short.csv", "a,label\n1,0\n");
+    let expected = bench.call("predict m whole.csv --scores").stdout;
+    assert_eq!(expected.lines().count(), 2);
+    for file in ["bare.csv", "named.csv"] {
+        let run = bench.call(&format!("predict m {file} --scores"));
+        assert_eq!((run.code, &run.stdout, run.stderr.as_str()), (0, &expected, ""), "{file}");
+    }
+    assert!(bench.call("evaluate m bare.csv").refused().contains("no labels"));
+    let run = bench.call("predict m short.csv");
+    assert!(run.refused().contains("short.csv: expected the model's 2 feature columns"));
+}
+
+#[test]
 fn traces_have_a_line_per_iteration() {
     let bench = Bench::new();
     let json = bench
@@ -293,6 +335,67 @@ fn the_same_file_byte_for_byte_with_any_number_of_threads() {
             );
         }
     }
+}
+
+#[test]
+fn output_paths_are_checked_before_the_data_is_read() {
+    let bench = Bench::new();
+    for flag in ["--out", "--proof", "--trace", "--report", "--checkpoint"] {
+        let run = bench.call(&format!("train svm nowhere.svm {flag} no/file"));
+        assert_eq!(run.refused(), "no/file: the folder no does not exist", "{flag}");
+    }
+}
+
+#[test]
+fn a_cause_is_told_once() {
+    let bench = Bench::new();
+    for args in
+        ["train svm nowhere", "predict nowhere train.svm", "train svm train.svm --weights nowhere"]
+    {
+        let run = bench.call(args);
+        assert_eq!(run.refused(), "nowhere: No such file or directory (os error 2)", "{args}");
+    }
+}
+
+#[test]
+fn help_says_what_it_is_for_and_both_models_know_their_penalty() {
+    let bench = Bench::new();
+    let help = bench.call("--help").stdout;
+    let opening = "Trains models whose objective has kinks, and proves how good the answer is";
+    assert!(help.starts_with(opening), "{help}");
+    for model in ["svm", "logistic"] {
+        bench.call(&format!("train {model} train.svm --penalty l2 --json")).json();
+        assert_eq!(bench.call(&format!("train {model} train.svm --penalty l3")).code, 2);
+    }
+}
+
+#[test]
+fn tiny_objectives_keep_their_digits() {
+    let bench = Bench::new();
+    bench.write("apart.svm", "1 1:1\n-1 1:-1\n");
+    let run = bench.call("train svm apart.svm --lambda 1e-12 --tol 1e-6 --out m");
+    for text in [run.stdout, bench.call("inspect m").stdout] {
+        assert!(text.contains("objective     5.0000000") && text.contains("e-13"), "{text}");
+        assert!(text.contains("lambda 1e-12") && !text.contains("0.000000000"), "{text}");
+    }
+    let table = bench.call("compare svm apart.svm --lambda 1e-12 --solvers ls-bmrm").stdout;
+    assert!(table.contains("5.00000"), "{table}");
+}
+
+#[test]
+fn a_run_that_rounding_stops_hints_at_a_remedy() {
+    let bench = Bench::new();
+    let run = bench.call("train svm train.svm --tol 0 --abs-tol 0 --quiet --json");
+    assert_eq!(run.json()["status"], "stalled");
+    assert!(run.stderr.contains("scale the features or raise lambda"), "{}", run.stderr);
+}
+
+#[test]
+fn one_class_is_called_that() {
+    let bench = Bench::new();
+    bench.write("one.svm", "1 1:1\n1 2:1\n");
+    assert!(bench.call("inspect one.svm").stdout.contains("labels        one class\n"));
+    assert_eq!(bench.call("inspect one.svm --json").json()["labels"], "one class");
 }
 
 #[test]

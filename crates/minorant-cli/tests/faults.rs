@@ -94,7 +94,90 @@ fn a_file_that_stands_in_the_way_is_kept_when_the_run_fails() {
     bench.write("m", "precious");
     bench.call("train svm big.svm --lambda -1 --out m").refused();
     assert_eq!(bench.read("m"), b"precious");
+    assert_no_leftovers(&bench);
+}
+
+fn assert_no_leftovers(bench: &Bench) {
     let names: Vec<_> =
         std::fs::read_dir(bench.path(".")).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().starts_with(".tmp")), "{names:?}");
+}
+
+#[test]
+fn an_interrupted_run_has_a_trace_and_a_failed_one_has_none() {
+    let bench = bench();
+    let mut child = spawn(&bench, &format!("{LONG} --checkpoint c --trace t.jsonl"));
+    wait_for_file(&bench, "c", &mut child);
+    signal(&child, "-INT");
+    let json = Called::from(child.wait_with_output().unwrap()).json();
+    let lines = String::from_utf8(bench.read("t.jsonl")).unwrap().lines().count();
+    assert_eq!(json["iterations"], lines);
+    bench.write("bad.svm", "1 1:1\n-1 2:x\n");
+    bench.call("train svm bad.svm --trace failed.jsonl").refused();
+    assert!(!bench.path("failed.jsonl").exists());
+    assert_no_leftovers(&bench);
+}
+
+#[test]
+fn links_are_followed_and_modes_are_the_users() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("models")).unwrap();
+    for name in ["there", "dangling"] {
+        std::os::unix::fs::symlink(format!("models/{name}"), bench.path(name)).unwrap();
+    }
+    bench.write("models/there", "old");
+    for name in ["there", "dangling"] {
+        bench.call(&format!("train svm train.svm --out {name} --json")).json();
+        assert!(bench.path(name).is_symlink());
+        assert!(!bench.path(&format!("models/{name}")).is_symlink());
+        assert_eq!(bench.call(&format!("audit {name} train.svm --json")).json()["holds"], true);
+    }
+    for (mask, mode) in [("022", 0o644), ("077", 0o600), ("002", 0o664)] {
+        let line = format!(
+            "umask {mask}; exec {} train svm train.svm --out m --trace t --json",
+            env!("CARGO_BIN_EXE_minorant")
+        );
+        let mut shell = std::process::Command::new("sh");
+        let output = shell.args(["-c", &line]).current_dir(bench.path(".")).output().unwrap();
+        Called::from(output).json();
+        for name in ["m", "t"] {
+            let found = std::fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
+            assert_eq!(found, mode, "{name} with {mask}");
+        }
+    }
+}
+
+#[test]
+fn pipes_and_devices_are_written_to() {
+    use std::os::unix::fs::FileTypeExt;
+    let bench = Bench::new();
+    let made = std::process::Command::new("mkfifo").arg(bench.path("pipe")).status().unwrap();
+    assert!(made.success());
+    let pipe = bench.path("pipe");
+    let reader = std::thread::spawn(move || std::fs::read(pipe).unwrap());
+    bench.call("train svm train.svm --trace pipe --out /dev/null --json").json();
+    assert!(reader.join().unwrap().starts_with(b"{"));
+    assert!(std::fs::metadata(bench.path("pipe")).unwrap().file_type().is_fifo());
+    assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    let run = bench.call("train svm train.svm --trace /dev/stdout --json");
+    let whole = run.stdout.lines().count();
+    let file = std::fs::File::create(bench.path("both")).unwrap();
+    let args = "train svm train.svm --trace /dev/stdout --json";
+    assert!(bench.command(args).stdout(file).status().unwrap().success());
+    let lines = String::from_utf8(bench.read("both")).unwrap();
+    assert!(whole > 1 && lines.lines().count() == whole);
+    assert!(lines.lines().all(|line| line.starts_with('{') && line.ends_with('}')), "{lines}");
+}
+
+#[test]
+fn notes_that_nobody_can_read_are_no_failure() {
+    let bench = Bench::new();
+    bench.call("train svm train.svm --out m --json").json();
+    bench.write("wide.svm", "1 1:1 99:5\n");
+    for (args, code) in [("predict m wide.svm", 0), ("train svm nowhere.svm", 1)] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = bench.command(args).stderr(full).stdout(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args}");
+    }
 }

@@ -2,7 +2,7 @@
 //! of classes. Refuses what only the whole can show, such as a single class.
 
 use crate::dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
-use crate::error::ReadError;
+use crate::error::{ReadError, Refusal};
 use crate::label_table::LabelTable;
 use crate::piece::{Cells, Piece, PieceRows};
 use crate::read::ReadOptions;
@@ -26,6 +26,8 @@ pub(crate) struct Collector<'o> {
     rows: Option<PieceRows>,
     some_without_labels: bool,
     declared_classes: bool,
+    /// Entries in columns that the model does not know.
+    ignored: usize,
 }
 
 impl<'o> Collector<'o> {
@@ -37,11 +39,23 @@ impl<'o> Collector<'o> {
             rows: None,
             some_without_labels: false,
             declared_classes: false,
+            ignored: 0,
         }
     }
 
-    /// Takes a piece that follows those before it.
-    pub(crate) fn push(&mut self, piece: Piece) {
+    /// Takes a piece that follows those before it. Refuses dense tables that lack columns of the
+    /// model: nothing says that the missing ones are the last, or zero.
+    pub(crate) fn push(&mut self, mut piece: Piece) -> Result<(), Refusal> {
+        if let Some(known) = self.options.model_columns() {
+            let cols = piece.cells.cols().max(self.options.features.unwrap_or(0));
+            if matches!(piece.cells, Cells::Dense { .. }) && cols < known {
+                let expected = format!(
+                    "the model's {known} feature columns (--features {known} takes missing ones as 0)"
+                );
+                return Err(Refusal::new(expected, cols.to_string()));
+            }
+            self.ignored += piece.cells.drop_columns_from(known);
+        }
         let mut labels = piece.labels;
         if let Some(table) = labels.table {
             let translation = self.table.absorb(table);
@@ -58,6 +72,7 @@ impl<'o> Collector<'o> {
             Some(rows) => self.some_without_labels |= rows.append(labels.rows).is_err(),
             None => self.rows = Some(labels.rows),
         }
+        Ok(())
     }
 
     /// Registers classes that exist even if no row has them; the result is their numbers.
@@ -70,8 +85,8 @@ impl<'o> Collector<'o> {
         self.cells.iter().map(Cells::rows).sum()
     }
 
-    /// The whole; `name` stands for the files in refusals.
-    pub(crate) fn finish(self, name: &str) -> Result<Dataset, ReadError> {
+    /// The whole, and how many entries were dropped; `name` stands for the files in refusals.
+    pub(crate) fn finish(self, name: &str) -> Result<(Dataset, usize), ReadError> {
         let options = self.options;
         if self.total_rows() == 0 {
             return Err(ReadError::whole(name, "at least one example", "none"));
@@ -87,7 +102,7 @@ impl<'o> Collector<'o> {
         let labels = join_labels(name, options, rows, self.table, self.declared_classes)?;
         let features = join_cells(options, self.cells)
             .map_err(|why| ReadError::whole(name, "a feature matrix", why.to_string()))?;
-        Ok(Dataset { features, labels })
+        Ok((Dataset { features, labels }, self.ignored))
     }
 }
 

@@ -21,4 +21,4 @@ mod values;
 pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
 pub use detect::Format;
 pub use error::{Place, ReadError};
-pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files};
+pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files, read_for_model};

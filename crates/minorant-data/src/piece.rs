@@ -14,7 +14,8 @@ pub(crate) struct Piece {
     /// Lines of text that the piece was read from.
     pub(crate) lines: u64,
     /// The highest column that the text names, whatever its value, with its line: sparse rows may
-    /// claim any number of columns, and `text` checks the claim once the whole file is known.
+    /// claim any number of columns, and `text` checks the claim once the whole file is known. With
+    /// a model, columns that no matrix could have all count as the last u32.
     pub(crate) highest: Option<(u32, u64)>,
 }
 
@@ -82,6 +83,32 @@ impl Cells {
                 values.shrink();
             }
         }
+    }
+
+    /// Drops the entries of sparse rows from column `known` on; the result is their number.
+    pub(crate) fn drop_columns_from(&mut self, known: usize) -> usize {
+        let Cells::Sparse { cols, lengths, columns, values } = self else { return 0 };
+        if *cols <= known {
+            return 0;
+        }
+        *cols = known;
+        let all = columns.len();
+        let (mut from, mut kept) = (0, 0);
+        for length in lengths {
+            let (end, kept_before) = (from + *length as usize, kept);
+            for at in from..end {
+                if (columns[at] as usize) < known {
+                    columns[kept] = columns[at];
+                    values.copy_down(at, kept);
+                    kept += 1;
+                }
+            }
+            from = end;
+            *length = (kept - kept_before) as u32;
+        }
+        columns.truncate(kept);
+        values.truncate(kept);
+        all - kept
     }
 
     /// The same rows with their non-zero entries only.

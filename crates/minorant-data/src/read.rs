@@ -28,6 +28,17 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// Labels may be missing, and one class is enough.
     pub for_prediction: bool,
+    /// With `for_prediction`: the columns that the model knows. Sparse entries beyond them are
+    /// dropped, dense tables with fewer are refused, and a CSV file with just as many and no
+    /// column named as a label has no labels.
+    pub model_features: Option<usize>,
+}
+
+impl ReadOptions {
+    /// The columns that the model knows, where there is a model.
+    pub(crate) fn model_columns(&self) -> Option<usize> {
+        self.model_features.filter(|_| self.for_prediction)
+    }
 }
 
 /// Reads one or several files as one data set, rows in the files' order.
@@ -35,13 +46,22 @@ pub struct ReadOptions {
 /// A file of labels (a vector after an NPY or NPZ file, an IDX label file after its images, the
 /// XML after an ARFF file) belongs to the file before it.
 pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<Dataset, ReadError> {
+    Ok(read_for_model(paths, options)?.0)
+}
+
+/// Reads as [`read`] does; the number is that of the non-zero entries which were dropped because
+/// the model ([`ReadOptions::model_features`]) does not know their columns.
+pub fn read_for_model(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+) -> Result<(Dataset, usize), ReadError> {
     let sources: Vec<Source<'_>> = paths.iter().cloned().map(Source::Path).collect();
     read_sources(&sources, options)
 }
 
 /// Reads a file that is already in memory; `name` stands for it in refusals.
 pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Dataset, ReadError> {
-    read_sources(&[Source::Bytes { name, bytes }], options)
+    Ok(read_sources(&[Source::Bytes { name, bytes }], options)?.0)
 }
 
 /// Reads several files (name and content) that are already in memory, as [`read`] does.
@@ -51,10 +71,13 @@ pub fn read_bytes_of_files(
 ) -> Result<Dataset, ReadError> {
     let sources: Vec<Source<'_>> =
         files.iter().map(|&(name, bytes)| Source::Bytes { name, bytes }).collect();
-    read_sources(&sources, options)
+    Ok(read_sources(&sources, options)?.0)
 }
 
-fn read_sources(sources: &[Source<'_>], options: &ReadOptions) -> Result<Dataset, ReadError> {
+fn read_sources(
+    sources: &[Source<'_>],
+    options: &ReadOptions,
+) -> Result<(Dataset, usize), ReadError> {
     let Some(first) = sources.first() else {
         return Err(ReadError::whole("no files", "at least one data file", "none"));
     };

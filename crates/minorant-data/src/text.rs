@@ -153,7 +153,7 @@ impl Progress<'_> {
             let piece = piece.map_err(|why| why.after_lines(self.lines).in_file(self.name))?;
             self.columns.note(&piece, self.lines);
             self.lines += piece.lines;
-            collector.push(piece);
+            collector.push(piece).map_err(|why| why.in_file(self.name))?;
         }
         Ok(())
     }
@@ -177,9 +177,12 @@ impl Columns {
     }
 
     /// A weight vector is as long as the highest column: a slip of the pen there must not cost
-    /// gigabytes.
+    /// gigabytes. With a model there is no new weight vector.
     fn check(&self, collector: &Collector<'_>) -> Result<(), Refusal> {
         let Some((column, line)) = self.highest else { return Ok(()) };
+        if collector.options.model_columns().is_some() {
+            return Ok(());
+        }
         let needed = u64::from(column) + 1;
         let allowed = FREE_COLUMNS
             .max(self.nonzeros.saturating_mul(COLUMNS_PER_NONZERO))

@@ -75,6 +75,21 @@ impl GrowingValues {
         }
     }
 
+    /// Puts the value at `from` in the place of the one at `to`.
+    pub(crate) fn copy_down(&mut self, from: usize, to: usize) {
+        match self {
+            GrowingValues::Narrow { values, .. } => values[to] = values[from],
+            GrowingValues::Wide(values) => values[to] = values[from],
+        }
+    }
+
+    pub(crate) fn truncate(&mut self, length: usize) {
+        match self {
+            GrowingValues::Narrow { values, .. } => values.truncate(length),
+            GrowingValues::Wide(values) => values.truncate(length),
+        }
+    }
+
     /// Appends all of `other`, widening what has to be widened.
     pub(crate) fn append(&mut self, other: GrowingValues) {
         if let (GrowingValues::Narrow { values, .. }, GrowingValues::Wide(_)) = (&*self, &other) {

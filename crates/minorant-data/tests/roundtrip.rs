@@ -6,6 +6,7 @@ mod common;
 use common::{Case, bzip2, deflated_zip, f64s, gzip, i32s, idx, npy, zip, zstd};
 use minorant_data::{
     Dataset, Label, LabelKind, LabelRows, ReadOptions, read, read_bytes, read_bytes_of_files,
+    read_for_model,
 };
 use minorant_linalg::Storage;
 use rand::RngExt;
@@ -287,6 +288,78 @@ fn options_are_heeded() {
     let x = npy("|u1", false, &[2, 1], &[1, 2]);
     assert_eq!(read_bytes("x.npy", &x, &predict).unwrap().labels.rows, LabelRows::None);
     assert_eq!(read_bytes("a", b"1 1:1\n", &predict).unwrap().labels.classes, [Label::Number(1.0)]);
+}
+
+#[test]
+fn a_model_says_which_columns_are_features() {
+    let options = |features| ReadOptions {
+        for_prediction: true,
+        model_features: Some(features),
+        ..ReadOptions::default()
+    };
+    let table = |text: &str, features| read_bytes("t.csv", text.as_bytes(), &options(features));
+    for (text, has_labels) in [
+        ("1,2\n3,4\n", false),
+        ("a,b\n3,4\n", false),
+        ("1,2,3\n3,4,5\n", true),
+        ("a,b,c\n3,4,5\n", true),
+        ("a,class,c\n3,4,5\n", true),
+        ("1,2,x\n3,4,y\n", true),
+    ] {
+        let data = table(text, 2).unwrap();
+        assert_eq!((data.labels.rows != LabelRows::None, data.features.cols()), (has_labels, 2));
+    }
+    for text in ["1,x\n3,y\n", "a,y\n3,4\n", "1\n2\n"] {
+        assert!(table(text, 2).is_err(), "{text}");
+    }
+    let short = "expected the model's 4 feature columns (--features 4 takes missing ones as 0)";
+    assert_eq!(table("1,2,3\n", 4).unwrap_err().to_string(), format!("t.csv: {short}, found 2"));
+    let x = npy("|u1", false, &[2, 1], &[1, 2]);
+    let why = read_bytes("x.npy", &x, &options(4)).unwrap_err().to_string();
+    assert_eq!(why, format!("x.npy: {short}, found 1"));
+    let padded = ReadOptions { features: Some(4), ..options(4) };
+    assert_eq!(read_bytes("x.npy", &x, &padded).unwrap().features.cols(), 4);
+    assert_eq!(table("a\n3\n", 1).unwrap().labels.rows, LabelRows::None);
+}
+
+#[test]
+fn sparse_entries_that_a_model_does_not_know_are_dropped() {
+    let options =
+        ReadOptions { for_prediction: true, model_features: Some(2), ..ReadOptions::default() };
+    let folder = tempfile::tempdir().unwrap();
+    let read = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        read_for_model(&[path], &options)
+    };
+    let rows = |data: &Dataset| {
+        let rows = (0..data.features.rows()).map(|row| data.features.row(row).collect());
+        rows.collect::<Vec<Vec<(usize, f64)>>>()
+    };
+    let text = b"1 1:1 3:1 99999999:1 3000000000:1 18446744073709551614:1\n-1 2:3 7:0\n1 5:1\n";
+    let (data, ignored) = read("a.svm", text).unwrap();
+    assert_eq!((data.features.cols(), ignored), (2, 5));
+    assert_eq!(rows(&data), [vec![(0, 1.0)], vec![(1, 3.0)], vec![]]);
+    let why = read("b.svm", b"1 1:1 18446744073709551616:1\n").unwrap_err().to_string();
+    assert!(why.contains("a feature index of at most"), "{why}");
+    assert!(read("c.svm", b"1 6000000000:1 5000000000:1\n").is_err());
+    let arff = "@relation r\n@attribute a real\n@attribute b real\n@attribute c real\n\
+                @attribute k {x,y}\n@data\n{0 1,2 5,3 y}\n{1 2}\n";
+    let (data, ignored) = read("d.arff", arff.as_bytes()).unwrap();
+    assert_eq!((rows(&data), ignored), (vec![vec![(0, 1.0)], vec![(1, 2.0)]], 1));
+    let numbers = |numbers: &[i64]| {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        npy("<i8", false, &[numbers.len()], &bytes)
+    };
+    let archive = zip(&[
+        ("shape.npy", &numbers(&[2, 1 << 40])),
+        ("format.npy", &npy("|S3", false, &[], b"csr")),
+        ("indptr.npy", &numbers(&[0, 3, 4])),
+        ("indices.npy", &numbers(&[1 << 39, 1, (1 << 39) + 1, 0])),
+        ("data.npy", &numbers(&[7, 8, 9, 10])),
+    ]);
+    let (data, ignored) = read("e.npz", &archive).unwrap();
+    assert_eq!((rows(&data), ignored), (vec![vec![(1, 8.0)], vec![(0, 10.0)]], 2));
 }
 
 #[test]

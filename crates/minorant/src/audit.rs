@@ -71,6 +71,9 @@ fn check(
                     weights and the options for reading them must be the same)"
             .into());
     }
+    if !is_whole(model) {
+        return Err("the model's numbers do not fit together".into());
+    }
     let weights = shares(model, data, example_weights)?;
     let (mut objective, mut bound) = (Sum::new(), Sum::new());
     for (k, problem) in model.problems.iter().enumerate() {
@@ -112,6 +115,20 @@ fn check(
         return Err("the model's objective and bound are not the sums over its classes".into());
     }
     Ok(())
+}
+
+/// Whether the model's own numbers fit together, so that recomputing makes sense.
+fn is_whole(model: &FittedModel) -> bool {
+    let classes = model.classes.len();
+    let dim = model.outputs_per_problem() * model.rows_of_weights();
+    let positive = |x: f64| x > 0.0 && x.is_finite();
+    let proofs = model.problems.iter().filter_map(|problem| problem.proof.as_ref());
+    let points = proofs.flat_map(|proof| &proof.points).map(|point| point.w.len());
+    positive(model.lambda)
+        && model.bias_weight.is_none_or(positive)
+        && model.label_loss.as_ref().is_none_or(|delta| delta.len() == classes * classes)
+        && model.class_weights.iter().all(|(_, weight)| *weight >= 0.0 && weight.is_finite())
+        && model.problems.iter().map(|p| p.weights.len()).chain(points).all(|length| length == dim)
 }
 
 /// Whether the labels are of the kind that the model's task has.

@@ -199,28 +199,95 @@ impl Container {
     }
 }
 
-/// Writes a file under a temporary name in the same folder and renames it.
+impl FileError {
+    /// Refuses a path at which no file can be written, before any work goes into what to write.
+    pub fn check_writable(path: &Path) -> Result<(), FileError> {
+        let io = |why| FileError::Io(path.into(), why);
+        if let Destination::File(target) = Destination::of(path).map_err(io)? {
+            // Only a file shows whether the folder takes one; it goes away at once.
+            temporary_beside(&target).map_err(io)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file so that nobody ever sees half of it: under a temporary name in the same folder,
+/// which is then renamed. A link stays a link to what is replaced, and pipes and devices stay what
+/// they are: these are written to.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let io = |why| FileError::Io(path.into(), why);
-    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(io)?;
-    file.write_all(bytes).map_err(io)?;
-    file.as_file().sync_all().map_err(io)?;
-    make_readable(&file).map_err(io)?;
-    file.persist(path).map_err(|error| io(error.error))?;
+    match Destination::of(path).map_err(io)? {
+        Destination::File(target) => {
+            let mut file = temporary_beside(&target).map_err(io)?;
+            file.write_all(bytes).map_err(io)?;
+            file.as_file().sync_all().map_err(io)?;
+            file.persist(&target).map_err(|error| io(error.error))?;
+        }
+        Destination::Stream => {
+            let mut file = std::fs::OpenOptions::new().append(true).open(path).map_err(io)?;
+            file.write_all(bytes).map_err(io)?;
+        }
+        Destination::StandardOutput => {
+            // Opened anew, a file behind it would be written from its beginning.
+            let mut out = std::io::stdout().lock();
+            out.write_all(bytes).and_then(|()| out.flush()).map_err(io)?;
+        }
+    }
     Ok(())
 }
 
-/// Temporary files are private; what takes their place is as readable as any new file.
-#[cfg(unix)]
-fn make_readable(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))
+/// Where bytes for a path go.
+enum Destination {
+    /// To a regular file here, which may not exist yet.
+    File(PathBuf),
+    /// Into a pipe or device, or an open file of the process.
+    Stream,
+    StandardOutput,
 }
 
-#[cfg(not(unix))]
-fn make_readable(_file: &tempfile::NamedTempFile) -> std::io::Result<()> {
-    Ok(())
+impl Destination {
+    fn of(path: &Path) -> std::io::Result<Destination> {
+        let mut target = path.to_path_buf();
+        // As many links as Linux follows.
+        for _ in 0..40 {
+            let Ok(next) = std::fs::read_link(&target) else { break };
+            if target == Path::new("/proc/self/fd/1") || target == Path::new("/dev/fd/1") {
+                return Ok(Destination::StandardOutput);
+            }
+            if target.starts_with("/proc") || target.starts_with("/dev/fd") {
+                return Ok(Destination::Stream);
+            }
+            target = folder_of(&target).join(next);
+        }
+        match std::fs::metadata(path) {
+            Ok(there) if there.is_dir() => Err(std::io::ErrorKind::IsADirectory.into()),
+            Ok(there) if !there.is_file() => Ok(Destination::Stream),
+            _ => Ok(Destination::File(target)),
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// A new file in the folder of `target`, as readable as any new file of the user's.
+fn temporary_beside(target: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = folder_of(target);
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder).map_err(|error| {
+        let folder = folder.display();
+        // The error itself would name the temporary file, which means nothing to anybody.
+        let why = match error.kind() {
+            std::io::ErrorKind::NotFound => format!("the folder {folder} does not exist"),
+            std::io::ErrorKind::NotADirectory => format!("{folder} is not a folder"),
+            kind => format!("no file can be written in the folder {folder}: {kind}"),
+        };
+        std::io::Error::new(error.kind(), why)
+    })
 }
 
 /// Where the digits of the seal stand: after its key, at the end of the header.

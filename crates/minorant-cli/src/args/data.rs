@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use minorant::data::{Dataset, Format, LabelKind, ReadOptions};
 use minorant::linalg::Storage;
+use minorant::model::{FittedModel, TaskName};
 use std::path::PathBuf;
 
 /// Which files to read, and how.
@@ -94,6 +95,7 @@ impl DataArgs {
                 FormatArg::Idx => Format::Idx,
             }),
             for_prediction: false,
+            model_features: None,
         }
     }
 
@@ -102,13 +104,17 @@ impl DataArgs {
         Ok(minorant::data::read(&self.files, &self.options())?)
     }
 
-    /// Reads the files for a model to predict.
-    pub(crate) fn read_for(&self, model: &minorant::model::FittedModel) -> anyhow::Result<Dataset> {
-        let multilabel = model.task == minorant::model::TaskName::Multilabel;
-        let mut options = ReadOptions { for_prediction: true, ..self.options() };
-        if multilabel {
+    /// Reads the files for a model to predict; the number is that of the entries which were left
+    /// out because the model does not know their columns.
+    pub(crate) fn read_for(&self, model: &FittedModel) -> anyhow::Result<(Dataset, usize)> {
+        let mut options = ReadOptions {
+            for_prediction: true,
+            model_features: Some(model.features),
+            ..self.options()
+        };
+        if model.task == TaskName::Multilabel {
             options.label_kind = Some(LabelKind::Multilabel);
         }
-        Ok(minorant::data::read(&self.files, &options)?)
+        Ok(minorant::data::read_for_model(&self.files, &options)?)
     }
 }

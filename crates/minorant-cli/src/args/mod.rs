@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[command(
     name = "minorant",
     version,
-    about,
+    about = "Trains models whose objective has kinks, and proves how good the answer is",
     propagate_version = true,
     arg_required_else_help = true,
     after_help = "Examples:\n  minorant demo\n  minorant train svm train.svm --lambda 1e-4 --out model.safetensors\n  minorant predict model.safetensors test.svm\n  minorant audit model.safetensors train.svm"
@@ -215,6 +215,9 @@ impl ThreadArgs {
     /// Runs `work` on that many threads.
     pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> anyhow::Result<T> {
         anyhow::ensure!(self.threads != Some(0), "the number of threads must be at least 1");
+        if let Some(threads) = self.threads {
+            anyhow::ensure!(threads <= 1024, "at most 1024 threads can work, not {threads}");
+        }
         let pool =
             rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build()?;
         Ok(pool.install(work))

@@ -28,9 +28,12 @@ pub(crate) struct ProblemArgs {
     /// The same as LIBLINEAR's C = 1/(λ · sum of the example weights)
     #[arg(long, value_name = "C", allow_negative_numbers = true, help_heading = "Problem")]
     c: Option<f64>,
-    /// The svm's loss
-    #[arg(long, value_name = "LOSS", default_value = "hinge", help_heading = "Problem")]
-    loss: LossArg,
+    /// The svm's loss (default: hinge)
+    #[arg(long, value_name = "LOSS", help_heading = "Problem")]
+    loss: Option<LossArg>,
+    /// How weights are penalised
+    #[arg(long, value_name = "PENALTY", default_value = "l2", help_heading = "Problem")]
+    penalty: PenaltyArg,
     /// More than two classes: all together, or each against the rest
     #[arg(long, value_name = "HOW", default_value = "joint", help_heading = "Problem")]
     multiclass: MulticlassArg,
@@ -96,6 +99,12 @@ enum LossArg {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
+enum PenaltyArg {
+    /// λ/2 ‖w‖²
+    L2,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
 enum MulticlassArg {
     Joint,
     Ovr,
@@ -151,14 +160,22 @@ impl ProblemArgs {
         if let Some(seconds) = self.max_seconds {
             ensure!(seconds >= 0.0, "the time limit must be 0 seconds or more, not {seconds}");
         }
+        if let Some(weight) = self.bias_weight {
+            ensure!(
+                weight > 0.0 && weight.is_finite(),
+                "--bias-weight must be a positive number, not {weight}"
+            );
+        }
         let mut options = TrainOptions::new(self.model);
         options.loss = match self.loss {
-            LossArg::Hinge => LossName::Hinge,
-            LossArg::SquaredHinge => LossName::SquaredHinge,
+            Some(_) if self.model == ModelName::Logistic => {
+                bail!("--loss goes with svm; logistic has a loss of its own")
+            }
+            None | Some(LossArg::Hinge) => LossName::Hinge,
+            Some(LossArg::SquaredHinge) => LossName::SquaredHinge,
         };
-        if self.model == ModelName::Logistic && options.loss != LossName::Hinge {
-            bail!("--loss goes with svm; logistic has a loss of its own");
-        }
+        // The library knows no other.
+        let PenaltyArg::L2 = self.penalty;
         options.multiclass = match self.multiclass {
             MulticlassArg::Joint => Multiclass::Joint,
             MulticlassArg::Ovr => Multiclass::OneVsRest,

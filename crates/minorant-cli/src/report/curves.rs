@@ -3,8 +3,8 @@
 
 use super::axis::{Axis, LARGEST};
 use super::chart::{Chart, Line};
-use super::number::{count, significant};
 use super::{Report, ReportRun};
+use crate::number::{count, significant};
 
 /// The state of a run at one moment; all numbers can be drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]

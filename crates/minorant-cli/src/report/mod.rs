@@ -6,7 +6,6 @@
 mod axis;
 mod chart;
 mod curves;
-mod number;
 mod page;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! The page around the charts: headings, the certificate, facts, tables, and how to read it all.
 
-use super::number::{NONE, count, scientific, significant};
 use super::words::{Strength, verdict};
 use super::{Report, ReportRun, Section, curves, escape};
+use crate::number::{NONE, count, scientific, significant};
 use std::fmt::Write;
 
 /// The whole page.

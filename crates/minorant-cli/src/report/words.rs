@@ -1,8 +1,8 @@
 //! The certificate in plain words: what the runs together prove, and what they do not. All runs
 //! are on one problem, so that the best objective and the best bound may come from different ones.
 
-use super::number::{above, below, digits_to_show, percent, percent_above, significant};
 use super::{Report, ReportRun};
+use crate::number::{above, below, digits_to_show, percent, percent_above, significant};
 
 /// How strong the page's claim is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

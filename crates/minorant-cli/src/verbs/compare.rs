@@ -1,8 +1,9 @@
 //! `minorant compare`: several solvers on one problem, a table, and a report.
 
-use super::cancel_on_interrupt;
 use super::train::{facts, report_run};
+use super::{cancel_on_interrupt, check_writable};
 use crate::args::CompareArgs;
+use crate::number;
 use crate::output::{self, train_json};
 use crate::progress::Watchers;
 use crate::report::Report;
@@ -23,6 +24,7 @@ pub(super) struct Compared {
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
+    check_writable(&[&args.report])?;
     let cancel = cancel_on_interrupt();
     let all = args.solvers.iter().map(|&solver| problem.options(solver));
     let all = all.collect::<anyhow::Result<Vec<_>>>()?;
@@ -63,8 +65,9 @@ pub(super) fn compare_one(
 ) -> anyhow::Result<Compared> {
     let mut watchers = Watchers::new(options.method.name(), options.rules.tol, quiet);
     let trained = train(data, options, cancel, &mut watchers, &mut ());
-    watchers.finish()?;
+    watchers.finish();
     let (model, report) = trained?;
+    output::hint_if_stalled(&report, options.rules.tol);
     Ok(Compared { model, report, records: watchers.records })
 }
 
@@ -96,8 +99,8 @@ pub(super) fn table(runs: &[Compared], tol: f64) -> String {
         let certificate = run.report.certificate;
         rows.push(vec![
             run.report.solver.to_string(),
-            format!("{:.7}", certificate.objective),
-            certificate.lower_bound.map_or("-".into(), |bound| format!("{bound:.7}")),
+            number::objective(certificate.objective),
+            certificate.lower_bound.map_or("-".into(), number::bound),
             certificate.relative_gap().map_or("-".into(), |gap| format!("{gap:.1e}")),
             if certificate.certifies(tol) { "yes" } else { "no" }.into(),
             run.report.evaluations.to_string(),

@@ -5,6 +5,7 @@ use super::cancel_on_interrupt;
 use super::compare::{compare_one, page, table};
 use super::train::facts;
 use crate::args::DemoArgs;
+use crate::number;
 use crate::output::{self, percent};
 use crate::report::Section;
 use anyhow::Context;
@@ -36,7 +37,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         }
         let data = minorant::data::read(&[file("train.svm")], &ReadOptions::default())?;
         output::print(&format!(
-            "2. Training a linear SVM (lambda {LAMBDA:e}) with three solvers, each until a gap of {} is certified.\n",
+            "2. Training a linear SVM (lambda {}) with three solvers, each until a gap of {} is certified.\n",
+            number::setting(LAMBDA),
             percent(TOL)
         ))?;
         let mut options = TrainOptions::new(ModelName::Svm);

@@ -12,16 +12,16 @@ use std::process::ExitCode;
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     let model = FittedModel::load(&args.model)?;
     args.threads.install(|| -> anyhow::Result<ExitCode> {
-        let data = args.data.read_for(&model)?;
+        let (data, dropped) = args.data.read_for(&model)?;
         ensure!(data.labels.rows != LabelRows::None, "the data has no labels to compare with");
         let scores = model.scores(&data.features);
-        note_ignored(scores.ignored);
+        note_ignored(dropped + scores.ignored);
         let evaluation = model.evaluate(&data.labels, &scores);
         if evaluation.unknown > 0 {
-            eprintln!(
+            output::tell(&format!(
                 "note: {} rows have a label that the model was not trained on; they count as wrong",
                 evaluation.unknown
-            );
+            ));
         }
         let shown = if args.json { json(&model, &evaluation) } else { text(&model, &evaluation) };
         output::print(&shown)?;

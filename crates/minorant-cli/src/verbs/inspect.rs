@@ -57,7 +57,7 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
         .to_string();
     }
     let gap = certificate.relative_gap().map_or("unknown".into(), output::percent);
-    let bound = certificate.lower_bound.map_or("none".into(), |bound| format!("{bound:.9}"));
+    let bound = certificate.lower_bound.map_or("none".into(), crate::number::bound);
     let names: Vec<String> = model.classes.iter().take(12).map(ToString::to_string).collect();
     let more = if model.classes.len() > 12 { ", …" } else { "" };
     [
@@ -71,10 +71,13 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
         format!("bias          {}", model.bias.map_or("none".into(), |bias| bias.to_string())),
         format!("weights       {nonzero} not zero"),
         format!(
-            "trained on    {} examples, lambda {:e}, {} ({})",
-            model.examples, model.lambda, model.solver, model.status
+            "trained on    {} examples, lambda {}, {} ({})",
+            model.examples,
+            crate::number::setting(model.lambda),
+            model.solver,
+            model.status
         ),
-        format!("objective     {:.9}", certificate.objective),
+        format!("objective     {}", crate::number::objective(certificate.objective)),
         format!("lower bound   {bound}"),
         format!("gap           {gap}"),
         format!(
@@ -98,6 +101,7 @@ fn inspect_data(data: &Dataset, as_json: bool) -> String {
     let precision = if matrix.values().width() == 4 { "f32" } else { "f64" };
     let kind = match (&data.labels.rows, data.labels.kind()) {
         (LabelRows::None, _) | (_, None) => "none",
+        (LabelRows::Single(_), _) if data.labels.classes.len() == 1 => "one class",
         (_, Some(LabelKind::Binary)) => "binary",
         (_, Some(LabelKind::Multiclass)) => "multiclass",
         (_, Some(LabelKind::Multilabel)) => "multilabel",
@@ -125,7 +129,10 @@ fn inspect_data(data: &Dataset, as_json: bool) -> String {
         format!("features      {}", matrix.cols()),
         format!("non-zeros     {nonzero} ({} of all cells)", output::percent(density)),
         format!("stored        {storage}, {precision}"),
-        format!("labels        {kind}, {} classes", data.labels.classes.len()),
+        match data.labels.classes.len() {
+            0 | 1 => format!("labels        {kind}"),
+            classes => format!("labels        {kind}, {classes} classes"),
+        },
     ];
     if kind != "none" {
         let mut rows = vec![vec!["class".to_string(), "examples".to_string()]];

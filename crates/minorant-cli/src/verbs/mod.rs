@@ -9,7 +9,15 @@ pub(crate) mod inspect;
 pub(crate) mod predict;
 pub(crate) mod train;
 
+use crate::output;
+use minorant::FileError;
 use minorant::risk::Cancel;
+use std::path::PathBuf;
+
+/// Refuses files that cannot be written, before hours of work go into them.
+fn check_writable(files: &[&Option<PathBuf>]) -> Result<(), FileError> {
+    files.iter().copied().flatten().try_for_each(|path| FileError::check_writable(path))
+}
 
 /// A token that Ctrl-C cancels; a second Ctrl-C ends the process at once.
 fn cancel_on_interrupt() -> Cancel {
@@ -20,7 +28,7 @@ fn cancel_on_interrupt() -> Cancel {
         if token.is_cancelled() {
             std::process::exit(130);
         }
-        eprintln!("stopping after this evaluation; press Ctrl-C again to give up the answer");
+        output::tell("stopping after this evaluation; press Ctrl-C again to give up the answer");
         token.cancel();
     });
     cancel

@@ -10,9 +10,9 @@ use std::process::ExitCode;
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let model = FittedModel::load(&args.model)?;
     args.threads.install(|| -> anyhow::Result<ExitCode> {
-        let data = args.data.read_for(&model)?;
+        let (data, dropped) = args.data.read_for(&model)?;
         let scores = model.scores(&data.features);
-        note_ignored(scores.ignored);
+        note_ignored(dropped + scores.ignored);
         let predictions = model.classify(&scores);
         if args.json {
             let label = |z: &u32| output::label(&model.classes[*z as usize]);
@@ -53,6 +53,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
 /// Tells of entries in columns that the model does not know.
 pub(super) fn note_ignored(ignored: usize) {
     if ignored > 0 {
-        eprintln!("note: {ignored} non-zero entries in columns beyond the model's were ignored");
+        output::tell(&format!(
+            "note: {ignored} non-zero entries in columns beyond the model's were ignored"
+        ));
     }
 }

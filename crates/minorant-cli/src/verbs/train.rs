@@ -1,7 +1,8 @@
 //! `minorant train`.
 
-use super::cancel_on_interrupt;
+use super::{cancel_on_interrupt, check_writable};
 use crate::args::TrainArgs;
+use crate::number;
 use crate::output;
 use crate::progress::Watchers;
 use crate::report::{Report, ReportRun};
@@ -17,11 +18,11 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     if args.proof.is_some() {
         options.method_options.proof_bytes = u64::MAX;
     }
+    check_writable(&[&args.out, &args.proof, &args.trace, &args.report, &args.checkpoint])?;
     let cancel = cancel_on_interrupt();
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read()?;
-        let mut watchers = Watchers::new("training", problem.tol, args.output.quiet)
-            .with_trace(args.trace.as_deref())?;
+        let mut watchers = Watchers::new("training", problem.tol, args.output.quiet);
         let mut checkpoints = FileCheckpoints::new(
             args.checkpoint.as_deref(),
             args.resume.as_deref(),
@@ -29,11 +30,15 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
             &options,
         )?;
         let trained = train(&data, &options, &cancel, &mut watchers, &mut checkpoints);
-        watchers.finish()?;
+        watchers.finish();
         let (model, report) = trained?;
-        if let Some(error) = checkpoints.failure() {
-            eprintln!("warning: no checkpoint could be written: {error}");
+        if let Some(path) = &args.trace {
+            watchers.write_trace(path)?;
         }
+        if let Some(error) = checkpoints.failure() {
+            output::tell(&format!("warning: no checkpoint could be written: {error}"));
+        }
+        output::hint_if_stalled(&report, problem.tol);
         let saved = save(args, &model)?;
         if let Some(path) = &args.report {
             let page = Report {
@@ -62,7 +67,7 @@ fn save(args: &TrainArgs, model: &FittedModel) -> anyhow::Result<Vec<String>> {
         if model.save_proof(path)? {
             lines.push(format!("proof         {}", path.display()));
         } else {
-            eprintln!("note: not auditable: an aggregate plane has lost its origins");
+            output::tell("note: not auditable: an aggregate plane has lost its origins");
         }
     }
     if let Some(path) = &args.out {
@@ -74,7 +79,7 @@ fn save(args: &TrainArgs, model: &FittedModel) -> anyhow::Result<Vec<String>> {
             } else {
                 "an aggregate plane has lost its origins"
             };
-            eprintln!("note: the model is saved without a proof: {why}");
+            output::tell(&format!("note: the model is saved without a proof: {why}"));
         }
     }
     Ok(lines)
@@ -88,7 +93,7 @@ pub(super) fn facts(report: &TrainReport, data: &str) -> Vec<(String, String)> {
         fact("Examples", report.examples.to_string()),
         fact("Features", report.features.to_string()),
         fact("Weights", report.dim.to_string()),
-        fact("λ", format!("{:e}", report.lambda)),
+        fact("λ", number::setting(report.lambda)),
     ]
 }
 
@@ -116,19 +121,19 @@ pub(super) fn report_run<'a>(
 /// The answer for people.
 fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
     let certificate = report.certificate;
-    let bound = certificate.lower_bound.map_or("none".into(), |bound| format!("{bound:.9}"));
+    let bound = certificate.lower_bound.map_or("none".into(), number::bound);
     let gap = certificate.relative_gap().map_or("unknown".into(), output::percent);
     [
         format!(
-            "{} by {} on {data}: {} examples, {} features, {} weights, lambda {:e}",
+            "{} by {} on {data}: {} examples, {} features, {} weights, lambda {}",
             model.model.as_str(),
             report.solver,
             report.examples,
             report.features,
             report.dim,
-            report.lambda
+            number::setting(report.lambda)
         ),
-        format!("objective     {:.9}", certificate.objective),
+        format!("objective     {}", number::objective(certificate.objective)),
         format!("lower bound   {bound}"),
         format!("gap           {gap}"),
         format!(

@@ -21,6 +21,7 @@ const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
 pub(crate) struct Csv {
     storage: Storage,
     multilabel: bool,
+    model_columns: Option<usize>,
     asked_column: Asked,
     separator: Separator,
     width: usize,
@@ -49,6 +50,7 @@ impl Csv {
         Csv {
             storage: options.storage,
             multilabel: options.label_kind == Some(LabelKind::Multilabel),
+            model_columns: options.model_columns(),
             asked_column,
             separator: Separator::Blanks,
             width: 0,
@@ -82,6 +84,14 @@ impl Csv {
                 return Err(Refusal::new(expected, quoted(line)));
             }
             Asked::Name(_) => (names.asked_at, true),
+            // As many cells as the model has columns, and none that is a label.
+            Asked::Nothing
+                if self.model_columns == Some(self.width)
+                    && names.label_at.is_none()
+                    && !(last > 0 && names.is_only_text(last)) =>
+            {
+                (None, names.texts > 0)
+            }
             Asked::Nothing if names.has_text_besides(last) => {
                 (Some(names.label_at.unwrap_or(last)), true)
             }
@@ -127,8 +137,12 @@ impl FirstLine {
         self.cells += 1;
     }
 
+    fn is_only_text(&self, column: usize) -> bool {
+        self.texts == 1 && self.last_text == column
+    }
+
     fn has_text_besides(&self, column: usize) -> bool {
-        self.texts > 1 || (self.texts == 1 && self.last_text != column)
+        self.texts > 0 && !self.is_only_text(column)
     }
 }
 

@@ -60,8 +60,9 @@ pub(crate) fn read(
         Some(labels) => read_labels(&mut labels.open()?, cells.rows() as u64)
             .map_err(|why| why.in_file(&labels.name()))?,
     };
-    collector.push(Piece { cells, labels, lines: 0, highest: None });
-    Ok(())
+    collector
+        .push(Piece { cells, labels, lines: 0, highest: None })
+        .map_err(|why| why.in_file(&name))
 }
 
 fn read_images(

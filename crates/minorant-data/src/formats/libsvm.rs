@@ -18,6 +18,8 @@ pub(crate) struct Libsvm {
     storage: Storage,
     zero_based: bool,
     label_kind: Option<LabelKind>,
+    /// Columns must be below this; with a model any will do, for it ignores those beyond its own.
+    most_columns: u64,
 }
 
 impl Libsvm {
@@ -26,6 +28,10 @@ impl Libsvm {
             storage: options.storage,
             zero_based: options.zero_based,
             label_kind: options.label_kind,
+            most_columns: match options.model_columns() {
+                Some(_) => u64::MAX - 1,
+                None => MOST_COLUMNS as u64,
+            },
         }
     }
 }
@@ -229,7 +235,7 @@ impl<'t> Parser<'t> {
         let text = self.text;
         // The place is kept in a local variable: this loop is where the time goes.
         let mut at = self.at;
-        let mut last: Option<u32> = None;
+        let mut last: Option<u64> = None;
         loop {
             let start = at;
             match text.get(at) {
@@ -262,7 +268,8 @@ impl<'t> Parser<'t> {
             }
             if at - start > 18 {
                 // It may have wrapped around.
-                index = u64::MAX;
+                let digits = std::str::from_utf8(&text[start..at]).ok();
+                index = digits.and_then(|digits| digits.parse().ok()).unwrap_or(u64::MAX);
             }
             if text.get(at) != Some(&b':') {
                 return Err(self.not_a_pair(start));
@@ -288,7 +295,7 @@ impl<'t> Parser<'t> {
                 }
             };
             if value != 0.0 {
-                self.columns.push(column);
+                self.columns.push(narrow(column));
                 if !self.values.push(value) {
                     let found = quoted(self.token(start));
                     return Err(Refusal::new("values within the range of f32", found));
@@ -296,7 +303,7 @@ impl<'t> Parser<'t> {
             }
         }
         self.at = at;
-        if let Some(column) = last
+        if let Some(column) = last.map(narrow)
             && self.highest.is_none_or(|(highest, _)| column > highest)
         {
             self.highest = Some((column, self.lines));
@@ -310,16 +317,16 @@ impl<'t> Parser<'t> {
     }
 
     #[inline]
-    fn column(&self, index: u64, start: usize) -> Result<u32, Refusal> {
+    fn column(&self, index: u64, start: usize) -> Result<u64, Refusal> {
         let column = if self.format.zero_based { Some(index) } else { index.checked_sub(1) };
         match column {
-            Some(column) if column < MOST_COLUMNS as u64 => Ok(column as u32),
+            Some(column) if column < self.format.most_columns => Ok(column),
             None => {
                 let expected = "feature indices from 1 on (--zero-based counts from 0)";
                 Err(Refusal::new(expected, "0"))
             }
             Some(_) => {
-                let most = MOST_COLUMNS - usize::from(self.format.zero_based);
+                let most = self.format.most_columns - u64::from(self.format.zero_based);
                 let expected = format!("a feature index of at most {most}");
                 let token = self.token(start);
                 let digits = token.iter().position(|&b| b == b':').unwrap_or(token.len());
@@ -340,8 +347,8 @@ impl<'t> Parser<'t> {
     }
 
     #[cold]
-    fn not_ascending(&self, index: u64, last: u32) -> Refusal {
-        let last = u64::from(last) + u64::from(!self.format.zero_based);
+    fn not_ascending(&self, index: u64, last: u64) -> Refusal {
+        let last = last + u64::from(!self.format.zero_based);
         let found =
             if index == last { format!("{index} twice") } else { format!("{index} after {last}") };
         Refusal::new("feature indices in ascending order", found)
@@ -354,6 +361,12 @@ impl<'t> Parser<'t> {
         let end = rest.iter().position(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
         &rest[..end.unwrap_or(rest.len())]
     }
+}
+
+/// A column as it is stored; those that no matrix could have become one.
+#[inline]
+fn narrow(column: u64) -> u32 {
+    column.min(u64::from(u32::MAX)) as u32
 }
 
 /// How often `byte` occurs.

@@ -40,8 +40,9 @@ pub(crate) fn read(
         Some(labels) => read_label_file(labels, cells.rows() as u64, collector)?,
         None => PieceLabels::missing(&name, "labels in the next file", collector.options)?,
     };
-    collector.push(Piece { cells, labels, lines: 0, highest: None });
-    Ok(())
+    collector
+        .push(Piece { cells, labels, lines: 0, highest: None })
+        .map_err(|why| why.in_file(&name))
 }
 
 /// Labels from a file that holds nothing else.

@@ -95,8 +95,7 @@ pub(crate) fn read(
         let labels = archive.labels(labels, shape.0, collector)?;
         let has_labels = !matches!(labels.rows, PieceRows::None);
         let cells = scipy::read_cells(&mut archive, shape, has_labels, collector.options)?;
-        collector.push(Piece { cells, labels, lines: 0, highest: None });
-        return Ok(());
+        return push(Piece { cells, labels, lines: 0, highest: None }, &archive, collector);
     }
     let Some(name) = archive.first_of(FEATURES) else {
         let expected = "an array named X or features, or a SciPy sparse matrix";
@@ -104,8 +103,15 @@ pub(crate) fn read(
     };
     let cells = archive.member(name, |input| read_features(input, storage))?;
     let labels = archive.labels(labels, cells.rows() as u64, collector)?;
-    collector.push(Piece { cells, labels, lines: 0, highest: None });
-    Ok(())
+    push(Piece { cells, labels, lines: 0, highest: None }, &archive, collector)
+}
+
+fn push(
+    piece: Piece,
+    archive: &Archive<'_>,
+    collector: &mut Collector<'_>,
+) -> Result<(), ReadError> {
+    collector.push(piece).map_err(|why| why.in_file(&archive.file))
 }
 
 impl Archive<'_> {

@@ -16,6 +16,8 @@ use std::io::Read;
 /// these numbers they are not believed.
 const FREE_EMPTY_ROWS: u64 = 1 << 14;
 const LABELLED_ROWS_PER_ENTRY: u64 = 16;
+/// Stands for all columns that no matrix could have.
+const BEYOND: u32 = u32::MAX;
 
 /// The numbers of rows and columns.
 pub(crate) fn read_shape(archive: &mut Archive<'_>) -> Result<(u64, u64), ReadError> {
@@ -43,14 +45,19 @@ pub(crate) fn read_cells(
     options: &ReadOptions,
 ) -> Result<Cells, ReadError> {
     let by_columns = archive.member("format", is_csc)?;
-    let (lines, across) = if by_columns { (cols, rows) } else { (rows, cols) };
+    let most_rows = rows.min(u64::from(BEYOND));
+    let (lines, across) = if by_columns { (cols, most_rows) } else { (rows, cols) };
     let starts = archive.member("indptr", |input| read_starts(input, lines))?;
     let entries = starts.last().copied().unwrap_or(0);
     let indices = archive.member("indices", |input| read_indices(input, entries, across))?;
     let storage = options.storage;
     let values = archive.member("data", |input| read_values(input, entries, storage))?;
     archive.member("shape", |_| {
-        let cols = check_claimed_columns(cols, entries, options.features)?;
+        // With a model, columns beyond its own cost nothing: their entries will be dropped.
+        let cols = match options.model_columns() {
+            Some(_) => usize::try_from(cols).unwrap_or(usize::MAX),
+            None => check_claimed_columns(cols, entries, options.features)?,
+        };
         let parts = Parts { starts, indices, values };
         if !by_columns {
             return parts.into_cells(cols, options);
@@ -88,7 +95,7 @@ impl Parts {
                 // A row's start moves along as the row fills, up to where the next row starts.
                 let slot = &mut starts[self.indices[at] as usize];
                 from[*slot as usize] = at;
-                columns[*slot as usize] = column as u32;
+                columns[*slot as usize] = column.min(BEYOND as usize) as u32;
                 *slot += 1;
             }
         }
@@ -118,7 +125,8 @@ impl Parts {
             }
             row.extend(range.map(|at| (self.indices[at], self.values.get(at))));
             row.sort_unstable_by_key(|&(column, _)| column);
-            if let Some(pair) = row.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            let is_twice = |pair: &&[(u32, f64)]| pair[0].0 == pair[1].0 && pair[0].0 < BEYOND;
+            if let Some(pair) = row.windows(2).find(is_twice) {
                 let found = format!("column {} twice in row {}", pair[0].0, lengths.len());
                 return Err(Trouble::new("each column once in a row", found));
             }
@@ -170,12 +178,11 @@ fn read_starts(input: &mut dyn Read, lines: u64) -> Result<Vec<u64>, Trouble> {
 
 fn read_indices(input: &mut dyn Read, entries: u64, across: u64) -> Result<Vec<u32>, Trouble> {
     let mut indices = Vec::new();
-    let across = across.min(u64::from(u32::MAX));
     stream_integers(input, |index| {
         if index >= across {
             return Err(Trouble::new(format!("indices below {across}"), index.to_string()));
         }
-        indices.push(index as u32);
+        indices.push(index.min(u64::from(BEYOND)) as u32);
         Ok(())
     })?;
     if indices.len() as u64 != entries {

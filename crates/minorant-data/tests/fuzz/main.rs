@@ -58,6 +58,7 @@ fn random_options(format: Option<Format>, rng: &mut Pcg64Mcg) -> ReadOptions {
         // The right format mostly, so that damage to the beginning does not only test detection.
         format: if rng.random_range(0..4) == 0 { None } else { format },
         for_prediction: rng.random(),
+        model_features: [None, None, Some(2), Some(5)][rng.random_range(0..4)],
     }
 }
 

@@ -40,10 +40,17 @@ pub trait Line {
     /// The one-sided slopes at η.
     fn slopes(&mut self, eta: f64) -> Slopes;
 
+    /// The slope just after η.
+    fn slope_after(&mut self, eta: f64) -> f64 {
+        self.slopes(eta).right
+    }
+
+    /// The slopes just after the start and just before the end of the interval of the last
+    /// [`Line::pivot`], as its breakpoints tell them; nothing where the slope is not affine between
+    /// breakpoints.
+    fn ends(&self) -> Option<(f64, f64)>;
+
     /// A pivot among the breakpoints strictly between `lo` and `hi`, or nothing if there are none.
     /// Intervals of successive calls are nested.
     fn pivot(&mut self, lo: f64, hi: f64) -> Option<Pivot>;
-
-    /// Whether the slope is affine between neighbouring breakpoints.
-    fn is_piecewise(&self) -> bool;
 }

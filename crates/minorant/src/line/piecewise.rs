@@ -41,7 +41,7 @@ impl<L: Loss> LineData<'_, L> {
                 let mut sum = 0.0;
                 self.for_each(rows.clone(), |i, weight, f, d| {
                     for ((a, f), d) in at.iter_mut().zip(f).zip(d) {
-                        *a = *f + d * eta;
+                        *a = f + eta * d;
                     }
                     sum += weight * self.loss.value(i, &at);
                 });
@@ -58,7 +58,7 @@ pub(crate) struct PiecewiseLine<'r, L> {
     data: LineData<'r, L>,
     rows: &'r [Range<usize>],
     shards: Vec<Shard>,
-    /// The interval that the shards' breakpoints cover, once they are known.
+    /// The interval that the shards' breakpoints cover, once it is known.
     window: Option<(f64, f64)>,
 }
 
@@ -102,22 +102,12 @@ impl<'r, L: Loss> PiecewiseLine<'r, L> {
         self.rows.par_iter().map(build).collect()
     }
 
-    /// The interval that the shards cover: all η > 0 until a search narrows it.
-    fn window(&mut self) -> (f64, f64) {
-        if let Some(window) = self.window {
-            return window;
-        }
-        let all = (0.0, f64::INFINITY);
-        self.shards = self.build(all.0, all.1, 1.0);
-        *self.window.insert(all)
-    }
-
     fn open(&self) -> usize {
         self.shards.iter().map(|s| s.open.len()).sum()
     }
 
     /// The slope just after η along the direction, or (sense −1) along its reverse.
-    fn slope_after(&self, eta: f64, sense: f64) -> f64 {
+    fn one_sided_slope(&self, eta: f64, sense: f64) -> f64 {
         let at = sense * eta;
         let shards = self.build(at, at, sense);
         shards.iter().map(|s| s.start[0] + s.start[1] * at).sum()
@@ -175,29 +165,43 @@ impl<L: Loss> Line for PiecewiseLine<'_, L> {
     }
 
     fn slopes(&mut self, eta: f64) -> Slopes {
-        let (lo, hi) = self.window();
-        if lo < eta && eta < hi {
-            let each: Vec<Slopes> = if self.open() >= PARALLEL {
-                self.shards.par_iter().map(|s| s.slopes(eta)).collect()
-            } else {
-                self.shards.iter().map(|s| s.slopes(eta)).collect()
-            };
-            return each.iter().fold(Slopes { left: 0.0, right: 0.0 }, |sum, s| Slopes {
-                left: sum.left + s.left,
-                right: sum.right + s.right,
-            });
+        match self.window {
+            Some((lo, hi)) if lo < eta && eta < hi => {
+                let each: Vec<Slopes> = if self.open() >= PARALLEL {
+                    self.shards.par_iter().map(|s| s.slopes(eta)).collect()
+                } else {
+                    self.shards.iter().map(|s| s.slopes(eta)).collect()
+                };
+                each.iter().fold(Slopes { left: 0.0, right: 0.0 }, |sum, s| Slopes {
+                    left: sum.left + s.left,
+                    right: sum.right + s.right,
+                })
+            }
+            _ => Slopes {
+                left: -self.one_sided_slope(eta, -1.0),
+                right: self.one_sided_slope(eta, 1.0),
+            },
         }
-        let right = if eta == lo {
-            self.shards.iter().map(|s| s.start[0] + s.start[1] * eta).sum()
-        } else {
-            self.slope_after(eta, 1.0)
-        };
-        Slopes { left: -self.slope_after(eta, -1.0), right }
+    }
+
+    fn slope_after(&mut self, eta: f64) -> f64 {
+        self.one_sided_slope(eta, 1.0)
+    }
+
+    fn ends(&self) -> Option<(f64, f64)> {
+        let (lo, hi) = self.window?;
+        let after = |s: &Shard| s.start[0] + s.start[1] * lo;
+        // Open breakpoints are all before the end.
+        let before = |s: &Shard| s.slopes(hi).left;
+        Some((self.shards.iter().map(after).sum(), self.shards.iter().map(before).sum()))
     }
 
     fn pivot(&mut self, lo: f64, hi: f64) -> Option<Pivot> {
-        self.window();
-        self.for_each_shard(|shard| shard.narrow(lo, hi));
+        if self.window.is_none() {
+            self.shards = self.build(lo, hi, 1.0);
+        } else {
+            self.for_each_shard(|shard| shard.narrow(lo, hi));
+        }
         self.window = Some((lo, hi));
         let mut pivots: Vec<Pivot> = self.shards.iter().filter_map(Shard::pivot).collect();
         pivots.sort_unstable_by(|a, b| a.at.total_cmp(&b.at));
@@ -208,9 +212,5 @@ impl<L: Loss> Line for PiecewiseLine<'_, L> {
             2 * below >= count
         })?;
         Some(Pivot { at: middle.at, count })
-    }
-
-    fn is_piecewise(&self) -> bool {
-        true
     }
 }

@@ -19,45 +19,47 @@ const LONGEST: f64 = 1e30;
 
 /// The least minimiser over η ≥ 0 of `line(η) + quadratic(η)`; infinite if it falls for ever.
 pub fn minimise(line: &mut dyn Line, quadratic: Quadratic) -> f64 {
-    let slopes = |line: &mut dyn Line, eta: f64| {
-        let Slopes { left, right } = line.slopes(eta);
-        let smooth = quadratic.slope + quadratic.curvature * eta;
-        Slopes { left: left + smooth, right: right + smooth }
-    };
-    let at_zero = slopes(line, 0.0).right;
+    let smooth = |eta: f64| quadratic.slope + quadratic.curvature * eta;
+    let at_zero = line.slope_after(0.0) + smooth(0.0);
     if at_zero >= 0.0 {
         return 0.0;
     }
     // The interval (lo, hi) with the slope after lo negative and the slope after hi not.
     let (mut lo, mut after_lo) = (0.0, at_zero);
     let mut hi = 1.0;
-    let mut at_hi = slopes(line, hi);
-    while at_hi.right < 0.0 {
-        (lo, after_lo) = (hi, at_hi.right);
+    let mut after_hi = line.slope_after(hi) + smooth(hi);
+    while after_hi < 0.0 {
+        (lo, after_lo) = (hi, after_hi);
         hi *= 2.0;
         if hi > LONGEST {
             return f64::INFINITY;
         }
-        at_hi = slopes(line, hi);
+        after_hi = line.slope_after(hi) + smooth(hi);
     }
-    let mut before_hi = at_hi.left;
     while let Some(pivot) = line.pivot(lo, hi) {
-        let at = slopes(line, pivot.at);
-        if at.right < 0.0 {
-            (lo, after_lo) = (pivot.at, at.right);
-        } else if at.left > 0.0 {
-            (hi, before_hi) = (pivot.at, at.left);
+        let Slopes { left, right } = line.slopes(pivot.at);
+        if right + smooth(pivot.at) < 0.0 {
+            lo = pivot.at;
+        } else if left + smooth(pivot.at) > 0.0 {
+            hi = pivot.at;
         } else {
             return pivot.at;
         }
     }
-    if before_hi <= 0.0 {
-        return hi;
+    // The ends may lie on kinks, and on which side of them rounding decides: what counts is what
+    // the breakpoints between them say.
+    let Some((first, last)) = line.ends() else {
+        let slope = |eta| line.slope_after(eta) + smooth(eta);
+        return smooth_root((lo, after_lo), (hi, after_hi), slope);
+    };
+    let (after_lo, before_hi) = (first + smooth(lo), last + smooth(hi));
+    if after_lo >= 0.0 {
+        lo
+    } else if before_hi <= 0.0 {
+        hi
+    } else {
+        affine_root((lo, after_lo), (hi, before_hi))
     }
-    if line.is_piecewise() {
-        return affine_root((lo, after_lo), (hi, before_hi));
-    }
-    smooth_root((lo, after_lo), (hi, before_hi), |eta| slopes(line, eta).right)
 }
 
 /// Where the straight line through two points, one below and one above zero, is zero.

@@ -46,11 +46,11 @@ impl<L: Loss> Line for SmoothLine<'_, L> {
         Slopes { left: slope, right: slope }
     }
 
-    fn pivot(&mut self, _lo: f64, _hi: f64) -> Option<Pivot> {
+    fn ends(&self) -> Option<(f64, f64)> {
         None
     }
 
-    fn is_piecewise(&self) -> bool {
-        false
+    fn pivot(&mut self, _lo: f64, _hi: f64) -> Option<Pivot> {
+        None
     }
 }

@@ -101,7 +101,9 @@ pub(super) fn best_threshold(scores: &[f64], member: &[bool]) -> f64 {
         errors += if order[at].1 { 1 } else { -1 };
         let next = order.get(at + 1).map_or(order[at].0 + 2.0, |next| next.0);
         if next > order[at].0 && errors < best.0 {
-            best = (errors, order[at].0 + 0.5 * (next - order[at].0));
+            let middle = order[at].0 + 0.5 * (next - order[at].0);
+            // Between neighbouring doubles the middle may be the upper one, which has to be above.
+            best = (errors, if middle < next { middle } else { order[at].0 });
         }
     }
     best.1
@@ -116,5 +118,7 @@ mod tests {
         assert_eq!(best_threshold(&[1.0, 2.0, 3.0], &[false, true, true]), 1.5);
         assert_eq!(best_threshold(&[1.0, 2.0], &[true, true]), 0.0);
         assert_eq!(best_threshold(&[1.0, 1.0, 4.0], &[true, false, false]), 5.0);
+        let odd = 1f64.next_up();
+        assert_eq!(best_threshold(&[odd, odd.next_up()], &[false, true]), odd);
     }
 }

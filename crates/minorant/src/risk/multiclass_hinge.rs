@@ -29,12 +29,11 @@ impl MulticlassHinge {
         &self.margins[label * self.classes..(label + 1) * self.classes]
     }
 
-    /// The class of the largest loss; ties go to the first.
+    /// The class of the largest loss; ties go to the label itself, then to the first.
     fn worst(&self, label: usize, f: &[f64]) -> usize {
         let margins = self.margins(label);
-        let mut worst = 0;
-        let mut top = margins[0] + f[0];
-        for z in 1..self.classes {
+        let (mut worst, mut top) = (label, f[label]);
+        for z in 0..self.classes {
             let score = margins[z] + f[z];
             if score > top {
                 (worst, top) = (z, score);

@@ -96,29 +96,33 @@ fn cut_at_zero(
     let (mut next_a, mut next_b) = (1, 1);
     let start = pieces.from();
     let mut at = start;
-    let mut before = 0.0;
-    let mut first = true;
+    let mut before = None;
+    let mut above = constant + (top_a.height + top_b.height) > 0.0;
     loop {
         let slope = top_a.slope + top_b.slope;
         let height = constant + (top_a.height + top_b.height);
-        let value = slope * (at - start) + height;
-        let positive = value > 0.0 || (value == 0.0 && slope > 0.0);
-        let now = if positive { slope } else { 0.0 };
-        if first {
-            pieces.start(now, 0.0);
-        } else if now != before {
-            pieces.change(at, now - before, 0.0);
-        }
-        (before, first) = (now, false);
         let end_a = a.get(next_a).map_or(f64::INFINITY, |s| s.from);
         let end_b = b.get(next_b).map_or(f64::INFINITY, |s| s.from);
         let end = end_a.min(end_b);
-        // Inside this stretch the sum may cross zero once, up or down.
-        let zero = start - height / slope;
-        if slope != 0.0 && zero > at && zero < end && positive == (slope < 0.0) {
-            let after = if positive { 0.0 } else { slope };
-            pieces.change(zero, after - before, 0.0);
-            before = after;
+        // The sum is convex: it goes below zero at most once, and comes up at most once. A
+        // crossing that rounding puts before this stretch is at its beginning.
+        let zero = (start - height / slope).max(at);
+        let crosses = slope != 0.0 && above == (slope < 0.0) && zero < end;
+        if crosses && zero == at {
+            above = !above;
+        }
+        let now = if above { slope } else { 0.0 };
+        match before {
+            None => pieces.start(now, 0.0),
+            Some(before) if now != before => pieces.change(at, now - before, 0.0),
+            Some(_) => {}
+        }
+        before = Some(now);
+        if crosses && zero > at {
+            above = !above;
+            let after = if above { slope } else { 0.0 };
+            pieces.change(zero, after - now, 0.0);
+            before = Some(after);
         }
         if end == f64::INFINITY {
             return;

@@ -228,7 +228,7 @@ pub trait Checkpoints {
 
     /// Whether checkpoints are wanted at all.
     fn are_wanted(&self) -> bool {
-        false
+        true
     }
 
     /// Whether a checkpoint is wanted now.
@@ -241,7 +241,11 @@ pub trait Checkpoints {
 }
 
 /// No checkpoints.
-impl Checkpoints for () {}
+impl Checkpoints for () {
+    fn are_wanted(&self) -> bool {
+        false
+    }
+}
 
 /// What a run found.
 #[derive(Debug, Clone)]
@@ -316,12 +320,12 @@ pub fn run(
         match result {
             Ok(step) => {
                 observer.iteration(&record(&run, iteration, step, solver.planes()));
+                run.idle_iterations += 1;
                 if checkpoints.is_due() {
                     checkpoints.store(archive_of(&run, iteration, solver));
                     stored = Some(iteration);
                 }
                 iteration += 1;
-                run.idle_iterations += 1;
                 if run.idle_iterations > STALL {
                     break Status::Stalled;
                 }

@@ -38,6 +38,7 @@ pub(super) fn solve(
     let mut interrupted = false;
     while state.finished.len() < classes {
         let class = state.finished.len();
+        interrupted |= class > 0 && cancel.is_cancelled();
         let risk = task.risk(class, design, weights.clone(), options);
         method = options.method.resolve(&*risk);
         let mut solver = method.build(&*risk, &options.method_options)?;
@@ -57,7 +58,12 @@ pub(super) fn solve(
         };
         let token = if interrupted { Cancel::new() } else { cancel.clone() };
         let mut shifted = Shifted::new(observer, &state.finished, classes, start);
-        let outcome = solver::run(&mut *solver, problem, rules, &token, &mut shifted, &mut state)?;
+        let mut outcome =
+            solver::run(&mut *solver, problem, rules, &token, &mut shifted, &mut state)?;
+        if interrupted && outcome.status == Status::MaxEvals {
+            let cancelled = cancel.is_cancelled();
+            outcome.status = if cancelled { Status::Interrupted } else { Status::MaxSeconds };
+        }
         interrupted |= matches!(outcome.status, Status::Interrupted | Status::MaxSeconds);
         state.finished.push(outcome);
     }
@@ -140,11 +146,13 @@ impl Checkpoints for Sequence<'_> {
     }
 
     fn are_wanted(&self) -> bool {
-        self.inner.are_wanted()
+        // A class that was cut short is not finished: the checkpoint from within it stands.
+        let done = |o: &Outcome| matches!(o.status, Status::Converged | Status::Stalled);
+        self.finished.iter().all(done) && self.inner.are_wanted()
     }
 
     fn is_due(&mut self) -> bool {
-        self.inner.is_due()
+        self.are_wanted() && self.inner.is_due()
     }
 
     fn store(&mut self, mut archive: Archive) {

@@ -2,18 +2,21 @@
 //! bound down, an objective up. Nothing here knows HTML.
 
 /// What stands where there is no number.
-pub(super) const NONE: &str = "–";
+pub(crate) const NONE: &str = "–";
 
 /// The most digits that tell one double from another.
 const ALL_DIGITS: usize = 17;
 
+/// Digits of objectives and bounds on a terminal.
+const OBJECTIVE_DIGITS: usize = 9;
+
 /// `value` with so many significant digits, or a dash where it is not finite.
-pub(super) fn significant(value: f64, digits: usize) -> String {
+pub(crate) fn significant(value: f64, digits: usize) -> String {
     plain(value, digits).map_or_else(|| NONE.into(), |text| grouped(&text))
 }
 
 /// `value` as a power of ten with two digits, so that orders of magnitude line up.
-pub(super) fn scientific(value: f64) -> String {
+pub(crate) fn scientific(value: f64) -> String {
     match value {
         v if !v.is_finite() => NONE.into(),
         0.0 => "0".into(),
@@ -22,39 +25,50 @@ pub(super) fn scientific(value: f64) -> String {
 }
 
 /// A number not below `value`, and as near to it as the digits allow.
-pub(super) fn above(value: f64, digits: usize) -> String {
-    directed(value, digits, 1.0)
+pub(crate) fn above(value: f64, digits: usize) -> String {
+    grouped(&directed(value, digits, 1.0))
 }
 
 /// A number not above `value`, and as near to it as the digits allow.
-pub(super) fn below(value: f64, digits: usize) -> String {
-    directed(value, digits, -1.0)
+pub(crate) fn below(value: f64, digits: usize) -> String {
+    grouped(&directed(value, digits, -1.0))
+}
+
+/// An objective for terminals, where numbers are copied: rounded up, no groups.
+pub(crate) fn objective(value: f64) -> String {
+    directed(value, OBJECTIVE_DIGITS, 1.0)
+}
+
+/// A lower bound for terminals: rounded down, no groups.
+pub(crate) fn bound(value: f64) -> String {
+    directed(value, OBJECTIVE_DIGITS, -1.0)
+}
+
+/// A setting such as λ for terminals, without zeros at its end.
+pub(crate) fn setting(value: f64) -> String {
+    plain(value, 6).map_or_else(|| NONE.into(), |text| without_zeros(&text))
 }
 
 /// A fraction in percent, rounded up.
-pub(super) fn percent_above(fraction: f64) -> String {
+pub(crate) fn percent_above(fraction: f64) -> String {
     format!("{}\u{a0}%", above(100.0 * fraction, 2))
 }
 
 /// A fraction in percent, as somebody wrote it down.
-pub(super) fn percent(fraction: f64) -> String {
+pub(crate) fn percent(fraction: f64) -> String {
     let percent = 100.0 * fraction;
     // 100 · 0.001 is not the double nearest to 0.1: the fifteenth digit is as far as it is right.
     let text = plain(percent, 15).unwrap_or_else(|| NONE.into());
-    let text = match text.split_once('e') {
-        Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits)),
-        None => trimmed(&text).into(),
-    };
-    format!("{text}\u{a0}%")
+    format!("{}\u{a0}%", without_zeros(&text))
 }
 
 /// A count, in groups of three digits.
-pub(super) fn count(value: u64) -> String {
+pub(crate) fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
 /// How many digits show a difference of `gap` between numbers as large as `value`.
-pub(super) fn digits_to_show(gap: f64, value: f64) -> usize {
+pub(crate) fn digits_to_show(gap: f64, value: f64) -> usize {
     let digits = (value.abs() / gap).log10().ceil() + 2.0;
     if digits.is_finite() { (digits.max(6.0) as usize).min(ALL_DIGITS) } else { 6 }
 }
@@ -68,7 +82,7 @@ fn plain(value: f64, digits: usize) -> Option<String> {
     }
     let scientific = format!("{value:.*e}", digits - 1);
     let exponent = exponent(&scientific);
-    if !(-5..9).contains(&exponent) {
+    if !(-4..9).contains(&exponent) {
         return Some(scientific);
     }
     let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
@@ -82,11 +96,18 @@ fn directed(value: f64, digits: usize, side: f64) -> String {
         let unit = 10f64.powi(exponent(&format!("{value:.*e}", digits - 1)) + 1 - digits as i32);
         text = plain(shown + side * unit, digits).unwrap_or(text);
     }
-    grouped(&text)
+    text
 }
 
 fn exponent(scientific: &str) -> i32 {
     scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0)
+}
+
+fn without_zeros(text: &str) -> String {
+    match text.split_once('e') {
+        Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits)),
+        None => trimmed(text).into(),
+    }
 }
 
 fn trimmed(decimal: &str) -> &str {
@@ -147,6 +168,17 @@ mod tests {
                 assert!(parse(above(value, digits)) >= value, "{value} {digits}");
             }
         }
+    }
+
+    #[test]
+    fn small_and_large_numbers_keep_their_digits() {
+        assert_eq!(objective(0.25), "0.250000000");
+        assert_eq!(objective(1.234_567_890_1e-12), "1.23456790e-12");
+        assert_eq!(bound(1.234_567_899_9e-12), "1.23456789e-12");
+        assert_eq!(bound(12_345.678_901_23), "12345.6789");
+        assert_eq!(objective(f64::INFINITY), NONE);
+        let settings = [1e-4, 0.0025, 1e-5, 1.0 / 3e8, 1e12, 2e4].map(setting);
+        assert_eq!(settings, ["0.0001", "0.0025", "1e-5", "3.33333e-9", "1e12", "20000"]);
     }
 
     #[test]

@@ -1,0 +1,279 @@
+//! Tampering: models whose claim, proof, weights or data were changed are rejected by the audit
+//! even though their checksum is right, and files with any changed byte are not even loaded.
+
+mod common;
+
+use common::{Case, Kind, METHODS, fit, larger_case};
+use minorant::audit::audit;
+use minorant::bundle::{Proof, ProofPoint};
+use minorant::data::{Dataset, Label, LabelRows};
+use minorant::model::FittedModel;
+use minorant::solver::Method;
+use minorant::train::Lambda;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+fn case_of(kind: Kind, method: Method) -> Case {
+    let mut case = larger_case(kind, 60, 6, 11);
+    case.options.lambda = Some(Lambda::Lambda(0.05));
+    case.options.method = method;
+    case.options.rules.tol = 1e-4;
+    case.options.rules.max_evaluations = Some(300);
+    if method == Method::LmBmrm {
+        case.options.method_options.memory = Some(5);
+    }
+    case
+}
+
+/// The model as another program would get it: through a file.
+fn through_file(model: &FittedModel) -> FittedModel {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model");
+    assert!(model.save(&path, u64::MAX).expect("a saved model"), "no proof in the file");
+    FittedModel::load(&path).expect("a loaded model")
+}
+
+fn holds(model: &FittedModel, data: &Dataset) -> bool {
+    let verdict = audit(&through_file(model), data, None);
+    assert!(!verdict.why.is_empty());
+    verdict.holds
+}
+
+/// Rejects what `change` makes of an honest model.
+fn rejects(model: &FittedModel, data: &Dataset, what: &str, change: impl Fn(&mut FittedModel)) {
+    let mut changed = model.clone();
+    change(&mut changed);
+    assert!(!holds(&changed, data), "{:?} {}: {what} passes", model.task, model.solver);
+}
+
+/// Changes the weight of a point of the first proof.
+fn change_alpha(model: &mut FittedModel, change: impl Fn(f64) -> f64, every: bool) {
+    let proof: &mut Proof = model.problems[0].proof.as_mut().expect("a proof");
+    let mut changed = false;
+    for ProofPoint { part_weights, .. } in &mut proof.points {
+        for weight in part_weights.iter_mut().filter(|weight| **weight > 0.0) {
+            if every || !changed {
+                *weight = change(*weight);
+                changed = true;
+            }
+        }
+    }
+    assert!(changed);
+}
+
+fn raise(bound: &mut Option<f64>, by: f64) {
+    *bound = bound.map(|bound| bound + by);
+}
+
+#[test]
+fn honest_models_hold_and_tampered_ones_do_not() {
+    for kind in Kind::ALL {
+        for method in METHODS {
+            let case = case_of(kind, method);
+            let (model, data) = (fit(&case).0, &case.data);
+            assert!(holds(&model, data), "{kind:?} {method:?}");
+            rejects(&model, data, "a raised bound", |m| {
+                raise(&mut m.problems[0].certificate.lower_bound, 1e-6);
+                raise(&mut m.certificate.lower_bound, 1e-6);
+            });
+            rejects(&model, data, "a raised total", |m| {
+                raise(&mut m.certificate.lower_bound, 1e-6);
+            });
+            rejects(&model, data, "another objective", |m| {
+                m.problems[0].certificate.objective -= 1e-6;
+                m.certificate.objective -= 1e-6;
+            });
+            rejects(&model, data, "another total", |m| m.certificate.objective -= 1e-6);
+            rejects(&model, data, "no bound", |m| m.problems[0].certificate.lower_bound = None);
+            rejects(&model, data, "scaled alpha", |m| change_alpha(m, |a| 1.001 * a, true));
+            rejects(&model, data, "a negative alpha", |m| change_alpha(m, |a| -a, false));
+            rejects(&model, data, "a changed alpha", |m| change_alpha(m, |a| a + 1e-9, false));
+            rejects(&model, data, "an alpha of NaN", |m| change_alpha(m, |_| f64::NAN, false));
+            rejects(&model, data, "another lambda", |m| m.lambda *= 1.0 + 1e-6);
+            rejects(&model, data, "a bias weight", |m| m.bias_weight = Some(1.01));
+            rejects(&model, data, "another bias", |m| m.bias = Some(1.01));
+            rejects(&model, data, "other weights", |m| m.problems[0].weights[0] += 1e-3);
+            rejects(&model, data, "points of NaN", |m| {
+                let proof = m.problems[0].proof.as_mut().expect("a proof");
+                let w: Vec<f64> = proof.points[0].w.iter().map(|_| f64::NAN).collect();
+                proof.points[0].w = w.into();
+            });
+            rejects(&model, data, "class weights", |m| {
+                m.class_weights = vec![(m.classes[0].clone(), 1.5)];
+            });
+        }
+    }
+}
+
+/// Files whose parts do not fit each other or the data are rejected in words, not by a crash.
+#[test]
+fn misshapen_models_are_rejected_without_a_crash() {
+    let case = case_of(Kind::MulticlassLoss, Method::LsBmrm);
+    let (model, data) = (fit(&case).0, &case.data);
+    assert!(holds(&model, data));
+    let crop = |m: &mut FittedModel, keep: usize| {
+        m.problems[0].weights.truncate(keep);
+        for point in &mut m.problems[0].proof.as_mut().expect("a proof").points {
+            point.w = point.w[..keep].into();
+        }
+    };
+    rejects(&model, data, "a column less", |m| {
+        m.features -= 1;
+        crop(m, (m.features + 1) * m.classes.len());
+    });
+    rejects(&model, data, "a class less", |m| {
+        m.classes.pop();
+        m.label_loss = None;
+        crop(m, (m.features + 1) * m.classes.len());
+    });
+    rejects(&model, data, "other classes", |m| m.classes[0] = Label::Text("other".into()));
+    rejects(&model, data, "negative class weights", |m| {
+        m.class_weights = m.classes.iter().map(|class| (class.clone(), -1.0)).collect();
+    });
+    // A label loss that is too short may be refused at loading already.
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model");
+    model.save(&path, u64::MAX).expect("a saved model");
+    let mut short = model.clone();
+    short.label_loss = Some(vec![0.0; 4]);
+    assert!(!audit(&short, data, None).holds, "a short label loss passes");
+}
+
+/// The same features with one value changed.
+fn with_value_changed(data: &Dataset) -> Dataset {
+    let d = data.features.cols();
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    for i in 0..data.features.rows() {
+        let mut row = vec![0.0; d];
+        data.features.row(i).for_each(|(j, x)| row[j] = x);
+        rows.push(row);
+    }
+    rows[17][0] += 1e-9;
+    let features = common::sparse(&rows, d, minorant::linalg::Storage::F64);
+    Dataset { features, labels: data.labels.clone() }
+}
+
+#[test]
+fn other_data_is_rejected() {
+    for kind in [Kind::Hinge, Kind::Multiclass, Kind::Softmax, Kind::OneVsRest] {
+        let case = case_of(kind, Method::LsPBmrm);
+        let (model, data) = (fit(&case).0, &case.data);
+        assert!(holds(&model, data));
+        assert!(!holds(&model, &with_value_changed(data)), "{kind:?}: a changed value");
+        let mut flipped = data.clone();
+        if let LabelRows::Single(rows) = &mut flipped.labels.rows {
+            rows[17] = (rows[17] + 1) % 2;
+        }
+        assert!(!holds(&model, &flipped), "{kind:?}: a flipped label");
+        let mut order: Vec<usize> = (0..data.features.rows()).collect();
+        order.swap(3, 40);
+        let permuted =
+            Dataset { features: data.features.select_rows(&order), labels: data.labels.clone() };
+        assert!(!holds(&model, &permuted), "{kind:?}: permuted rows");
+        let weights = vec![1.0; data.features.rows()];
+        assert!(!audit(&model, data, Some(&weights)).holds, "{kind:?}: weights out of nowhere");
+        // Even a file that claims the other data as its own.
+        let mut other = with_value_changed(data);
+        if let LabelRows::Single(rows) = &mut other.labels.rows {
+            rows[17] = (rows[17] + 1) % 2;
+        }
+        let mut refit = case.clone();
+        refit.data = other.clone();
+        refit.options.rules.max_evaluations = Some(5);
+        let mut forged = model.clone();
+        forged.data_sha256 = fit(&refit).0.data_sha256;
+        assert!(!holds(&forged, &other), "{kind:?}: forged data");
+    }
+}
+
+/// Where the digits of the seal stand.
+fn digits(file: &[u8]) -> usize {
+    let key = br#"\"sha256\":\""#;
+    file.windows(key.len()).rposition(|window| window == key).expect("a seal") + key.len()
+}
+
+/// Makes the checksum right again.
+fn seal(file: &mut [u8]) {
+    let at = digits(file);
+    file[at..at + 64].fill(b'0');
+    let digest: String = Sha256::digest(&*file).iter().map(|byte| format!("{byte:02x}")).collect();
+    file[at..at + 64].copy_from_slice(digest.as_bytes());
+}
+
+fn load(path: &Path, bytes: &[u8]) -> Option<FittedModel> {
+    std::fs::write(path, bytes).expect("a file");
+    FittedModel::load(path).ok()
+}
+
+#[test]
+fn a_sealed_file_with_changed_numbers_is_rejected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model");
+    let case = case_of(Kind::Hinge, Method::LsPBmrm);
+    let (model, _) = fit(&case);
+    model.save(&path, u64::MAX).expect("a saved model");
+    let whole = std::fs::read(&path).expect("a model file");
+    let mut same = whole.clone();
+    seal(&mut same);
+    assert!(same == whole, "the seal is not what the format says");
+    // High bytes of numbers: the arrays fill the end of the file.
+    let header = 8 + u64::from_le_bytes(*whole.first_chunk::<8>().expect("a header")) as usize;
+    for at in (header + 6..whole.len()).step_by(8 * 5) {
+        let mut changed = whole.clone();
+        changed[at] ^= 4;
+        seal(&mut changed);
+        let verdict = load(&path, &changed).map(|model| audit(&model, &case.data, None));
+        // A point of the proof without weight, or with the same tangents, proves the same.
+        if let Some(verdict) = verdict.filter(|verdict| verdict.holds) {
+            let (found, claimed) = (verdict.lower_bound, model.certificate.lower_bound);
+            let differ = found.zip(claimed).is_none_or(|(a, b)| (a - b).abs() > 1e-9);
+            assert!(!differ, "byte {at}: {found:?} for {claimed:?}");
+        }
+    }
+}
+
+#[test]
+fn any_flipped_byte_is_refused_at_loading() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model");
+    for kind in [Kind::Hinge, Kind::MultilabelLoss, Kind::OneVsRest] {
+        let (model, _) = fit(&case_of(kind, Method::LsPBmrm));
+        model.save(&path, u64::MAX).expect("a saved model");
+        let whole = std::fs::read(&path).expect("a model file");
+        assert!(load(&path, &whole).is_some());
+        let header = whole.len().min(3000);
+        let later = (header..whole.len()).step_by(whole.len() / 300 + 1);
+        for at in (0..header).step_by(3).chain(later) {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << (at % 8);
+            assert!(load(&path, &flipped).is_none(), "{kind:?}: byte {at} of {}", whole.len());
+            assert!(load(&path, &whole[..at]).is_none(), "{kind:?}: cut at {at}");
+        }
+        let longer = [&whole[..], &[0]].concat();
+        assert!(load(&path, &longer).is_none(), "{kind:?}: a byte more");
+    }
+}
+
+#[test]
+fn a_proof_in_a_file_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (model_path, proof_path) = (folder.path().join("model"), folder.path().join("proof"));
+    for kind in Kind::ALL {
+        let case = case_of(kind, Method::LsPBmrm);
+        let (model, _) = fit(&case);
+        assert!(!model.save(&model_path, 0).expect("a saved model"));
+        assert!(model.save_proof(&proof_path).expect("a saved proof"));
+        let mut loaded = FittedModel::load(&model_path).expect("a loaded model");
+        let verdict = audit(&loaded, &case.data, None);
+        assert!(!verdict.holds && verdict.why.contains("not auditable"), "{}", verdict.why);
+        loaded.load_proof(&proof_path).expect("a proof");
+        assert!(audit(&loaded, &case.data, None).holds, "{kind:?}");
+        // A model is no proof, a proof is no model, and another model's proof is refused.
+        assert!(loaded.load_proof(&model_path).is_err());
+        assert!(FittedModel::load(&proof_path).is_err());
+        let mut another = case.clone();
+        another.data = larger_case(kind, 61, 6, 12).data;
+        fit(&another).0.save_proof(&proof_path).expect("a saved proof");
+        assert!(loaded.load_proof(&proof_path).is_err(), "{kind:?}");
+    }
+}

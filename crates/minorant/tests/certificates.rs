@@ -1,0 +1,180 @@
+//! Certificates on random small problems of every model: the bound lies below the optimum and the
+//! objective above it, whatever the method, the tolerance or the limit that stopped the run.
+//! Referees are Clarabel (to 1e-7) and another method of ours (to 1e-9), and every proof is
+//! audited. `MINORANT_CAMPAIGN=1` runs 2000 problems of each model instead of a sample.
+
+mod common;
+
+use common::{Case, Kind, METHODS, Random, cases, difference, fit, random_case, referee};
+use minorant::audit::audit;
+use minorant::model::FittedModel;
+use minorant::solver::{Method, Status};
+
+/// A random problem with a random method, tolerance and limit.
+fn case_of(kind: Kind, seed: u64) -> Case {
+    let mut random = Random::new(seed.wrapping_mul(1_000_003) + kind as u64);
+    let mut case = random_case(kind, &mut random);
+    let options = &mut case.options;
+    options.method = random.pick(&METHODS);
+    options.rules.tol = random.pick(&[1e-2, 1e-3, 1e-6, 1e-9]);
+    match options.method {
+        // Few planes converge slowly: on a hard problem they are stopped on the way.
+        Method::LmBmrm => {
+            options.method_options.memory = Some(random.between(3, 10));
+            options.rules.max_evaluations = Some(1000);
+        }
+        Method::LsPBmrm if random.chance(0.8) => {
+            options.method_options.parts = Some(random.between(1, case.data.features.rows() + 3));
+        }
+        _ => {}
+    }
+    if random.chance(0.2) {
+        let classes = case.data.labels.classes.len();
+        let least = if kind == Kind::OneVsRest { classes } else { 1 };
+        options.rules.max_evaluations = Some(random.between(least, least + 20) as u64);
+    }
+    case
+}
+
+fn check(kind: Kind, seed: u64) -> Result<(), String> {
+    let case = case_of(kind, seed);
+    let (model, report) = fit(&case);
+    let rules = case.options.rules;
+    let fail = |what: String| {
+        let (n, d) = (case.data.features.rows(), case.data.features.cols());
+        let told = format!(
+            "{kind:?} seed {seed} ({} {rules:?} {:?} n {n} d {d} lambda {}, {:?} after {}): {what}",
+            report.solver,
+            case.options.method_options,
+            report.lambda,
+            report.status,
+            report.evaluations,
+        );
+        Err(told)
+    };
+    let objective = report.certificate.objective;
+    let bound = report.certificate.lower_bound;
+    let bound = bound.unwrap_or(f64::NEG_INFINITY);
+
+    // How the run ended.
+    match (report.status, rules.max_evaluations) {
+        (Status::MaxEvals, Some(most)) if report.evaluations <= most => {}
+        (Status::Converged, most) if most.is_none_or(|most| report.evaluations <= most) => {
+            let problems = model.problems.iter();
+            let close = |gap: f64, j: f64| gap <= (rules.tol * j.abs()).max(rules.abs_tol);
+            let mut gaps = problems.map(|p| (p.certificate.gap(), p.certificate.objective));
+            if !gaps.all(|(gap, j)| gap.is_some_and(|gap| close(gap, j))) {
+                return fail(format!("converged with objective {objective}, bound {bound}"));
+            }
+        }
+        (Status::Stalled, None) if rules.tol < 1e-6 => {}
+        _ => return fail(format!("objective {objective}, bound {bound}")),
+    }
+
+    // The objective is that of the weights.
+    let stated = referee::state(&case);
+    let sum = |of: &dyn Fn(usize) -> f64| (0..stated.len()).map(of).sum::<f64>();
+    let plain = sum(&|k| stated[k].objective(&model.problems[k].weights));
+    if difference(objective, plain) > 1e-12 {
+        return fail(format!("objective {objective}, by plain sums {plain}"));
+    }
+
+    // Clarabel's optimum lies in between.
+    let solutions: Option<Vec<(f64, f64)>> = stated.iter().map(|s| s.solve()).collect();
+    if let Some(solutions) = &solutions {
+        let primal: f64 = solutions.iter().map(|s| s.0).sum();
+        let dual: f64 = solutions.iter().map(|s| s.1).sum();
+        let slack = 1e-7 * (1.0 + primal.abs());
+        if bound > primal + slack || objective < dual - slack {
+            return fail(format!("[{bound}, {objective}] misses Clarabel's [{dual}, {primal}]"));
+        }
+    }
+
+    // Another method's interval and this one have a point in common.
+    let mut other = case.clone();
+    other.options.method =
+        if report.solver == "ls-p-bmrm" { Method::LsBmrm } else { Method::LsPBmrm };
+    other.options.method_options.memory = None;
+    other.options.method_options.parts = None;
+    other.options.rules.tol = 1e-9;
+    other.options.rules.max_evaluations = None;
+    let (second_model, second) = fit(&other);
+    let (high, low) = (second.certificate.objective, second.certificate.lower_bound);
+    let low = low.unwrap_or(f64::NEG_INFINITY);
+    let magnitude = |model: &FittedModel| sum(&|k| stated[k].magnitude(&model.problems[k].weights));
+    let slack = 1e-15 * (objective.abs() + magnitude(&model) + magnitude(&second_model));
+    if bound > high + slack || low > objective + slack {
+        return fail(format!("[{bound}, {objective}] misses {}'s [{low}, {high}]", second.solver));
+    }
+    if high - low > 1e-8 * high.abs() + 1e-11 {
+        return fail(format!("{} ended at [{low}, {high}]", second.solver));
+    }
+
+    // The proof is as good as the claim.
+    if model.is_auditable() {
+        let verdict = audit(&model, &case.data, case.options.example_weights.as_deref());
+        if !verdict.holds {
+            return fail(format!(
+                "audit: {} (claimed [{bound}, {objective}], found {:?})",
+                verdict.why, verdict.lower_bound
+            ));
+        }
+    } else if bound.is_finite() {
+        return fail("a bound without proof".into());
+    }
+    if solutions.is_none() {
+        println!("{kind:?} seed {seed}: Clarabel gave up");
+    }
+    Ok(())
+}
+
+fn check_all(kind: Kind) {
+    let seeds = 0..cases(100, 2000);
+    let failures: Vec<String> = seeds.filter_map(|seed| check(kind, seed).err()).collect();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn hinge() {
+    check_all(Kind::Hinge);
+}
+
+#[test]
+fn squared_hinge() {
+    check_all(Kind::SquaredHinge);
+}
+
+#[test]
+fn logistic() {
+    check_all(Kind::Logistic);
+}
+
+#[test]
+fn multiclass() {
+    check_all(Kind::Multiclass);
+}
+
+#[test]
+fn multiclass_with_label_loss() {
+    check_all(Kind::MulticlassLoss);
+}
+
+#[test]
+fn softmax() {
+    check_all(Kind::Softmax);
+}
+
+#[test]
+fn multilabel() {
+    check_all(Kind::Multilabel);
+}
+
+#[test]
+fn multilabel_with_label_loss() {
+    check_all(Kind::MultilabelLoss);
+}
+
+#[test]
+fn one_vs_rest() {
+    check_all(Kind::OneVsRest);
+}

@@ -1,0 +1,245 @@
+//! Checkpoints at the level of the library: a run that was stopped and resumed ends with the same
+//! model, bit for bit, as one that was never stopped; checkpoints of other runs and damaged ones
+//! are refused with a sentence.
+
+mod common;
+
+use common::{Case, Kind, METHODS, fit, larger_case};
+use minorant::archive::Archive;
+use minorant::checkpoint::FileCheckpoints;
+use minorant::risk::Cancel;
+use minorant::solver::{Checkpoints, Method, Status};
+use minorant::trace::{Observer, TraceRecord};
+use minorant::train::{Lambda, TrainReport, train};
+use std::path::Path;
+
+/// A checkpoint after every iteration.
+struct Always(FileCheckpoints);
+
+impl Checkpoints for Always {
+    fn resume(&mut self) -> Option<Archive> {
+        self.0.resume()
+    }
+
+    fn is_due(&mut self) -> bool {
+        true
+    }
+
+    fn store(&mut self, archive: Archive) {
+        self.0.store(archive);
+    }
+}
+
+/// Cancels after so many iterations.
+struct Stop(Cancel, usize);
+
+impl Observer for Stop {
+    fn iteration(&mut self, _record: &TraceRecord) {
+        self.1 = self.1.saturating_sub(1);
+        if self.1 == 0 {
+            self.0.cancel();
+        }
+    }
+}
+
+fn open(case: &Case, write: Option<&Path>, resume: Option<&Path>) -> Always {
+    Always(FileCheckpoints::new(write, resume, &case.data, &case.options).expect("checkpoints"))
+}
+
+/// The saved model of a run with checkpoints.
+fn run(case: &Case, mut checkpoints: Always, stop: Option<usize>) -> (Vec<u8>, TrainReport) {
+    let cancel = Cancel::new();
+    let mut observer = Stop(cancel.clone(), stop.unwrap_or(usize::MAX));
+    let result = train(&case.data, &case.options, &cancel, &mut observer, &mut checkpoints);
+    let (model, report) = result.expect("a fitted model");
+    assert!(checkpoints.0.failure().is_none());
+    (bytes_of(&model), report)
+}
+
+fn bytes_of(model: &minorant::model::FittedModel) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model");
+    model.save(&path, u64::MAX).expect("a saved model");
+    std::fs::read(path).expect("a model file")
+}
+
+fn case_of(kind: Kind, method: Method) -> Case {
+    let mut case = larger_case(kind, 90, 7, 3);
+    case.options.lambda = Some(Lambda::Lambda(1e-2));
+    case.options.method = method;
+    case.options.rules.tol = 1e-5;
+    match method {
+        Method::LmBmrm => {
+            case.options.method_options.memory = Some(8);
+            case.options.rules.tol = 3e-3;
+        }
+        Method::LsPBmrm => case.options.method_options.parts = Some(5),
+        _ => {}
+    }
+    case
+}
+
+fn check(kind: Kind, method: Method) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("checkpoint");
+    let case = case_of(kind, method);
+    let (model, report) = fit(&case);
+    let told = format!("{kind:?} {method:?}");
+    assert_eq!(report.status, Status::Converged, "{told}");
+    let whole = bytes_of(&model);
+    let (watched, _) = run(&case, open(&case, Some(&path), None), None);
+    assert!(whole == watched, "{told}: checkpoints change the run");
+
+    let all = report.evaluations;
+    for share in [0, 1, 2, 3] {
+        // Stopped by the number of evaluations.
+        let mut short = case.clone();
+        let least = if kind == Kind::OneVsRest { 5 } else { 2 };
+        let most = (all * share / 4).max(least);
+        short.options.rules.max_evaluations = Some(most);
+        let (_, stopped) = run(&short, open(&short, Some(&path), None), None);
+        assert!(stopped.evaluations <= most, "{told}: {} of {most}", stopped.evaluations);
+        let (resumed, again) = run(&case, open(&case, None, Some(&path)), None);
+        assert_eq!(again.evaluations, all, "{told}: resumed after {most} evaluations");
+        assert!(whole == resumed, "{told}: resumed after {most} evaluations, another model");
+        // Stopped by somebody else.
+        let iterations = (report.iterations * share / 4).max(1) as usize;
+        let (_, stopped) = run(&case, open(&case, Some(&path), None), Some(iterations));
+        assert_eq!(stopped.status, Status::Interrupted, "{told}");
+        let (resumed, _) = run(&case, open(&case, None, Some(&path)), None);
+        assert!(whole == resumed, "{told}: resumed after {iterations} iterations, another model");
+    }
+}
+
+#[test]
+fn binary() {
+    for method in METHODS {
+        check(Kind::Hinge, method);
+        check(Kind::Logistic, method);
+    }
+}
+
+#[test]
+fn multiclass_and_multilabel() {
+    for method in METHODS {
+        check(Kind::Multiclass, method);
+        check(Kind::Multilabel, method);
+    }
+}
+
+#[test]
+fn one_vs_rest() {
+    for method in METHODS {
+        check(Kind::OneVsRest, method);
+    }
+}
+
+#[test]
+fn stopped_again_and_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("checkpoint");
+    for kind in [Kind::Hinge, Kind::OneVsRest] {
+        let case = case_of(kind, Method::LsPBmrm);
+        let whole = bytes_of(&fit(&case).0);
+        run(&case, open(&case, Some(&path), None), Some(2));
+        for _ in 0..4 {
+            run(&case, open(&case, Some(&path), Some(&path)), Some(2));
+        }
+        let (resumed, _) = run(&case, open(&case, None, Some(&path)), None);
+        assert!(whole == resumed, "{kind:?}: another model");
+    }
+}
+
+/// A run that asks for more than rounding allows ends the same way, resumed or not.
+#[test]
+fn stalled_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("checkpoint");
+    let mut case = case_of(Kind::Hinge, Method::LsBmrm);
+    (case.options.rules.tol, case.options.rules.abs_tol) = (0.0, 0.0);
+    let (model, report) = fit(&case);
+    assert_eq!(report.status, Status::Stalled);
+    for back in [3, 10, 30] {
+        let iterations = report.iterations.saturating_sub(back) as usize;
+        run(&case, open(&case, Some(&path), None), Some(iterations));
+        let (resumed, again) = run(&case, open(&case, None, Some(&path)), None);
+        assert_eq!(again.iterations, report.iterations, "resumed {back} iterations before the end");
+        assert!(bytes_of(&model) == resumed, "resumed {back} iterations before the end");
+    }
+}
+
+/// Fewer evaluations than a checkpoint has used already: no more are made, and no panic.
+#[test]
+fn resumed_with_a_smaller_budget() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("checkpoint");
+    for kind in [Kind::Hinge, Kind::OneVsRest] {
+        let mut case = case_of(kind, Method::Bmrm);
+        let (_, whole) = run(&case, open(&case, Some(&path), None), None);
+        case.options.rules.max_evaluations = Some(6);
+        let mut checkpoints = open(&case, None, Some(&path));
+        let error = train(&case.data, &case.options, &Cancel::new(), &mut (), &mut checkpoints)
+            .expect_err("more evaluations are spent than allowed");
+        assert!(
+            whole.evaluations > 6 && error.to_string().contains("at most"),
+            "{kind:?}: {error}"
+        );
+    }
+}
+
+/// What opening a checkpoint says.
+fn refusal(case: &Case, path: &Path) -> String {
+    match FileCheckpoints::new(None, Some(path), &case.data, &case.options) {
+        Ok(_) => panic!("the checkpoint was taken"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn checkpoints_of_other_runs_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("checkpoint");
+    let case = case_of(Kind::Hinge, Method::LsPBmrm);
+    run(&case, open(&case, Some(&path), None), Some(3));
+    let mut other = case.clone();
+    other.data = larger_case(Kind::Hinge, 90, 7, 4).data;
+    assert!(refusal(&other, &path).contains("other data"));
+    let mut weighted = case.clone();
+    weighted.options.example_weights = Some(vec![2.0; 90]);
+    assert!(refusal(&weighted, &path).contains("other data"));
+    type Change = fn(&mut Case);
+    let changes: [Change; 6] = [
+        |case| case.options.lambda = Some(Lambda::Lambda(0.02)),
+        |case| case.options.bias = None,
+        |case| case.options.bias_weight = Some(2.0),
+        |case| case.options.method = Method::LsBmrm,
+        |case| case.options.method_options.parts = Some(6),
+        |case| case.options.loss = minorant::train::LossName::SquaredHinge,
+    ];
+    for change in changes {
+        let mut other = case.clone();
+        change(&mut other);
+        assert!(refusal(&other, &path).contains("other settings"));
+    }
+    // How far to go is not a setting of the run.
+    let mut further = case.clone();
+    further.options.rules.max_evaluations = Some(1000);
+    assert!(FileCheckpoints::new(None, Some(&path), &further.data, &further.options).is_ok());
+}
+
+#[test]
+fn damaged_checkpoints_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("checkpoint");
+    let case = case_of(Kind::Multiclass, Method::LmBmrm);
+    run(&case, open(&case, Some(&path), None), Some(12));
+    let whole = std::fs::read(&path).expect("a checkpoint");
+    for at in (0..whole.len()).step_by(whole.len() / 200 + 1) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &flipped).expect("a damaged file");
+        assert!(refusal(&case, &path).contains("expected"), "byte {at}");
+        std::fs::write(&path, &whole[..at]).expect("a cut file");
+        assert!(refusal(&case, &path).contains("expected"), "cut at {at}");
+    }
+}

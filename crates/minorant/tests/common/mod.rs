@@ -1,0 +1,288 @@
+//! Random problems for the tests: small, seeded, and nasty where it costs nothing (ties, repeated
+//! and empty rows, empty label sets, weights of zero).
+#![allow(dead_code)] // Each test file uses the part that it needs.
+
+pub(crate) mod referee;
+
+use minorant::data::{Dataset, Label, LabelKind, LabelRows, Labels};
+use minorant::linalg::{Matrix, Storage};
+use minorant::model::FittedModel;
+use minorant::risk::Cancel;
+use minorant::solver::Method;
+use minorant::train::{Lambda, LossName, ModelName, Multiclass, TrainOptions, TrainReport, train};
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+use rand_pcg::Pcg64Mcg;
+
+/// A seeded stream of random numbers.
+pub(crate) struct Random(Pcg64Mcg);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Random(Pcg64Mcg::seed_from_u64(seed))
+    }
+
+    pub(crate) fn unit(&mut self) -> f64 {
+        self.0.random()
+    }
+
+    /// A whole number from `low` to `high`, both included.
+    pub(crate) fn between(&mut self, low: usize, high: usize) -> usize {
+        self.0.random_range(low..=high)
+    }
+
+    pub(crate) fn chance(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+
+    pub(crate) fn normal(&mut self) -> f64 {
+        StandardNormal.sample(&mut self.0)
+    }
+
+    pub(crate) fn normals(&mut self, count: usize) -> Vec<f64> {
+        (0..count).map(|_| self.normal()).collect()
+    }
+
+    /// Log-uniform between two positive numbers.
+    pub(crate) fn scale(&mut self, low: f64, high: f64) -> f64 {
+        (low.ln() + (high / low).ln() * self.unit()).exp()
+    }
+
+    pub(crate) fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.between(0, choices.len() - 1)].clone()
+    }
+}
+
+/// How many cases to run: a sample, or with `MINORANT_CAMPAIGN` set all of them.
+pub(crate) fn cases(sample: u64, campaign: u64) -> u64 {
+    if std::env::var_os("MINORANT_CAMPAIGN").is_some() { campaign } else { sample }
+}
+
+/// The models that can be trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Hinge,
+    SquaredHinge,
+    Logistic,
+    Multiclass,
+    MulticlassLoss,
+    Softmax,
+    Multilabel,
+    MultilabelLoss,
+    OneVsRest,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 9] = [
+        Kind::Hinge,
+        Kind::SquaredHinge,
+        Kind::Logistic,
+        Kind::Multiclass,
+        Kind::MulticlassLoss,
+        Kind::Softmax,
+        Kind::Multilabel,
+        Kind::MultilabelLoss,
+        Kind::OneVsRest,
+    ];
+
+    pub(crate) fn is_binary(self) -> bool {
+        matches!(self, Kind::Hinge | Kind::SquaredHinge | Kind::Logistic)
+    }
+
+    pub(crate) fn is_multilabel(self) -> bool {
+        matches!(self, Kind::Multilabel | Kind::MultilabelLoss)
+    }
+}
+
+/// The methods that can be asked for.
+pub(crate) const METHODS: [Method; 5] =
+    [Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm, Method::Auto];
+
+/// What a random matrix looks like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Values {
+    /// −2 to 2: ties everywhere.
+    Whole,
+    /// Multiples of 0.1: ties but for rounding.
+    Tenths,
+    /// Normal.
+    Normal,
+}
+
+/// Random rows, some of them empty, some of them repeated.
+pub(crate) fn rows(random: &mut Random, n: usize, d: usize, values: Values) -> Vec<Vec<f64>> {
+    let density = random.pick(&[1.0, 0.7, 0.3]);
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    for i in 0..n {
+        let row = match random.between(0, 9) {
+            0 => vec![0.0; d],
+            1 if i > 0 => rows[random.between(0, i - 1)].clone(),
+            _ => (0..d)
+                .map(|_| {
+                    if !random.chance(density) {
+                        return 0.0;
+                    }
+                    match values {
+                        Values::Whole => random.between(0, 4) as f64 - 2.0,
+                        Values::Tenths => (random.between(0, 40) as f64 - 20.0) / 10.0,
+                        Values::Normal => random.normal(),
+                    }
+                })
+                .collect(),
+        };
+        rows.push(row);
+    }
+    rows
+}
+
+pub(crate) fn dense(rows: &[Vec<f64>], d: usize, storage: Storage) -> Matrix<'static> {
+    Matrix::dense(rows.len(), d, storage.store(rows.concat())).expect("a matrix")
+}
+
+pub(crate) fn sparse(rows: &[Vec<f64>], d: usize, storage: Storage) -> Matrix<'static> {
+    let (mut starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    for row in rows {
+        for (j, &x) in row.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+            columns.push(j as u32);
+            values.push(x);
+        }
+        starts.push(columns.len() as u64);
+    }
+    Matrix::csr(d, starts, columns, storage.store(values)).expect("a matrix")
+}
+
+/// Random labels of `n` rows over `classes` classes; every class occurs where `n` allows it.
+pub(crate) fn labels(random: &mut Random, kind: Kind, n: usize, classes: usize) -> Labels {
+    let rows = if kind.is_multilabel() {
+        let (mut starts, mut items) = (vec![0], Vec::new());
+        for _ in 0..n {
+            let density = random.pick(&[0.0, 0.2, 0.5, 0.5, 0.8, 1.0]);
+            items.extend((0..classes as u32).filter(|_| random.chance(density)));
+            starts.push(items.len() as u64);
+        }
+        LabelRows::Sets { starts, items }
+    } else {
+        let each =
+            |i: usize| if i < classes { i as u32 } else { random.between(0, classes - 1) as u32 };
+        LabelRows::Single((0..n).map(each).collect())
+    };
+    let classes = if kind.is_binary() {
+        vec![Label::Number(-1.0), Label::Number(1.0)]
+    } else {
+        (0..classes).map(|z| Label::Number(z as f64 + 1.0)).collect()
+    };
+    Labels { classes, rows }
+}
+
+/// A label loss with a zero diagonal; whole numbers (ties) or any.
+pub(crate) fn label_loss(random: &mut Random, classes: usize) -> Vec<f64> {
+    let whole = random.chance(0.5);
+    let mut entry = |at: usize| match (at / classes == at % classes, whole) {
+        (true, _) => 0.0,
+        (_, true) => random.between(0, 3) as f64,
+        _ => 2.0 * random.unit(),
+    };
+    (0..classes * classes).map(&mut entry).collect()
+}
+
+/// A data set and what to train on it.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) kind: Kind,
+    pub(crate) data: Dataset,
+    pub(crate) options: TrainOptions,
+}
+
+/// The options that make a model of this kind.
+pub(crate) fn options_of(kind: Kind, random: &mut Random, classes: usize) -> TrainOptions {
+    let model = match kind {
+        Kind::Logistic | Kind::Softmax => ModelName::Logistic,
+        _ => ModelName::Svm,
+    };
+    let mut options = TrainOptions::new(model);
+    match kind {
+        Kind::SquaredHinge => options.loss = LossName::SquaredHinge,
+        Kind::Multiclass | Kind::Softmax => options.label_kind = Some(LabelKind::Multiclass),
+        Kind::MulticlassLoss | Kind::MultilabelLoss => {
+            options.label_loss = Some(label_loss(random, classes));
+        }
+        Kind::OneVsRest => {
+            options.label_kind = Some(LabelKind::Multiclass);
+            options.multiclass = Multiclass::OneVsRest;
+            let binary = random.between(0, 2);
+            options.loss = [LossName::Hinge, LossName::SquaredHinge][binary.min(1)];
+            if binary == 2 {
+                options.model = ModelName::Logistic;
+            }
+        }
+        _ => {}
+    }
+    options
+}
+
+/// A small random problem: data, weights, bias and λ, but neither method nor tolerance.
+pub(crate) fn random_case(kind: Kind, random: &mut Random) -> Case {
+    let n = random.between(2, 40);
+    let d = random.between(1, 12);
+    let classes = if kind.is_binary() { 2 } else { random.between(2, 5.min(n)) };
+    let values = random.pick(&[Values::Whole, Values::Tenths, Values::Normal]);
+    let rows = rows(random, n, d, values);
+    let storage = random.pick(&[Storage::Exact, Storage::F64]);
+    let features =
+        if random.chance(0.5) { dense(&rows, d, storage) } else { sparse(&rows, d, storage) };
+    let labels = labels(random, kind, n, classes);
+    let mut options = options_of(kind, random, classes);
+    options.lambda = Some(Lambda::Lambda(random.scale(1e-4, 10.0)));
+    if random.chance(0.5) {
+        options.bias = Some(random.pick(&[1.0, 0.5, -2.0, 10.0]));
+        if random.chance(0.5) {
+            options.bias_weight = Some(random.scale(0.1, 10.0));
+        }
+    }
+    if random.chance(0.4) {
+        let whole = random.chance(0.5);
+        let mut weights: Vec<f64> = (0..n)
+            .map(|_| if whole { random.between(0, 3) as f64 } else { random.scale(0.01, 100.0) })
+            .collect();
+        weights[0] += 1.0;
+        options.example_weights = Some(weights);
+    }
+    if !kind.is_multilabel() && random.chance(0.3) {
+        for label in &labels.classes {
+            if random.chance(0.5) {
+                let weight = random.pick(&[0.0, 0.5, 1.0, 3.0, 10.0]);
+                options.class_weights.push((label.clone(), weight));
+            }
+        }
+    }
+    Case { kind, data: Dataset { features, labels }, options }
+}
+
+/// A middling problem of one kind: enough rows for many chunks and some iterations.
+pub(crate) fn larger_case(kind: Kind, n: usize, d: usize, seed: u64) -> Case {
+    let mut random = Random::new(seed);
+    let classes = if kind.is_binary() { 2 } else { 4 };
+    let mut rows = rows(&mut random, n, d, Values::Normal);
+    let labels = labels(&mut random, kind, n, classes);
+    // Some signal, so that the optimum is not zero.
+    for (i, row) in rows.iter_mut().enumerate() {
+        for &z in labels.row(i) {
+            row[z as usize % d] += 1.0;
+        }
+    }
+    let features = sparse(&rows, d, Storage::F64);
+    let mut options = options_of(kind, &mut random, classes);
+    options.lambda = Some(Lambda::Lambda(1e-3));
+    options.bias = Some(1.0);
+    Case { kind, data: Dataset { features, labels }, options }
+}
+
+/// Trains without observer, cancellation or checkpoints.
+pub(crate) fn fit(case: &Case) -> (FittedModel, TrainReport) {
+    train(&case.data, &case.options, &Cancel::new(), &mut (), &mut ()).expect("a fitted model")
+}
+
+/// |a − b| relative to 1 + |b|.
+pub(crate) fn difference(a: f64, b: f64) -> f64 {
+    (a - b).abs() / (1.0 + b.abs())
+}

@@ -1,0 +1,56 @@
+//! The same bits for any number of threads: weights, certificate and saved file of every model
+//! with every method, on data large enough for many chunks.
+
+mod common;
+
+use common::{Kind, METHODS, fit, larger_case};
+use minorant::solver::Method;
+use rayon::ThreadPoolBuilder;
+
+fn check(kind: Kind) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model");
+    for method in METHODS {
+        let mut case = larger_case(kind, 3000, 17, 5);
+        case.options.method = method;
+        case.options.rules.tol = 1e-6;
+        case.options.rules.max_evaluations = Some(40);
+        if method == Method::LmBmrm {
+            case.options.method_options.memory = Some(6);
+        }
+        let mut first: Option<Vec<u8>> = None;
+        for threads in [1, 2, 3, 8] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            let bytes = pool.install(|| {
+                let (model, report) = fit(&case);
+                assert!(report.evaluations > 3, "{kind:?}: too easy a problem");
+                assert_eq!(report.certificate, model.certificate);
+                model.save(&path, u64::MAX).expect("a saved model");
+                std::fs::read(&path).expect("a model file")
+            });
+            let first = first.get_or_insert_with(|| bytes.clone());
+            assert!(*first == bytes, "{kind:?} {method:?}: {threads} threads change the model");
+        }
+    }
+}
+
+#[test]
+fn binary_models() {
+    check(Kind::Hinge);
+    check(Kind::SquaredHinge);
+    check(Kind::Logistic);
+}
+
+#[test]
+fn multiclass_models() {
+    check(Kind::Multiclass);
+    check(Kind::MulticlassLoss);
+    check(Kind::Softmax);
+    check(Kind::OneVsRest);
+}
+
+#[test]
+fn multilabel_models() {
+    check(Kind::Multilabel);
+    check(Kind::MultilabelLoss);
+}
