@@ -220,7 +220,7 @@ fn an_audit_that_does_not_hold_exits_with_1_and_says_why() {
     assert_eq!(run.code, 1);
     let json: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(json["holds"], false);
-    assert!(run.stderr.contains("not what the model was trained on"));
+    assert!(run.stderr.contains("not the data that the model was trained on"));
     let mut bytes = bench.read("m");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;

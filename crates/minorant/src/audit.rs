@@ -10,9 +10,8 @@
 
 mod tangent;
 
-use crate::bundle::Proof;
+use crate::bundle::{Proof, Tie};
 use crate::model::{FittedModel, TaskName};
-use crate::risk::Tie;
 use minorant_data::{Dataset, LabelRows};
 use minorant_linalg::parallel::split_evenly;
 use minorant_linalg::sum::Sum;

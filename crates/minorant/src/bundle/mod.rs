@@ -6,6 +6,7 @@ mod normal;
 mod proof;
 mod state;
 
+pub use crate::risk::{Piece, Tie};
 pub use proof::{Proof, ProofPoint};
 
 use crate::certificate::{DualPoint, Term};

@@ -60,18 +60,25 @@ impl<'a> Run<'a> {
         self.earlier + self.clock.elapsed().as_secs_f64()
     }
 
-    /// Counts one evaluation, or stops the run where none is left.
-    fn charge(&mut self) -> Result<(), Halt> {
+    /// Why no further evaluation may be made, if none may.
+    fn spent(&self) -> Option<Status> {
         let most = self.rules.max_evaluations.unwrap_or(u64::MAX);
-        if self.evaluations + 1 + self.reserve > most {
-            return Err(Halt::Stop(Status::MaxEvals));
-        }
         // The start point is evaluated whatever the clock says: there must be an answer.
         let late = |most| self.evaluations > 0 && self.seconds() >= most;
-        if self.rules.max_seconds.is_some_and(late) {
-            return Err(Halt::Stop(Status::MaxSeconds));
+        if self.evaluations + 1 + self.reserve > most {
+            Some(Status::MaxEvals)
+        } else if self.rules.max_seconds.is_some_and(late) {
+            Some(Status::MaxSeconds)
+        } else {
+            self.cancel.is_cancelled().then_some(Status::Interrupted)
         }
-        self.cancel.check()?;
+    }
+
+    /// Counts one evaluation, or stops the run where none is left.
+    fn charge(&mut self) -> Result<(), Halt> {
+        if let Some(status) = self.spent() {
+            return Err(Halt::Stop(status));
+        }
         self.evaluations += 1;
         Ok(())
     }
@@ -315,6 +322,14 @@ pub fn run(
     }
     let mut stored = None;
     let status = loop {
+        // Where a limit or the user ends the run, a later one goes on from here: the step below
+        // may still prove convergence, but it must not be half done in the checkpoint.
+        let last = iteration.checked_sub(1);
+        if let Some(last) =
+            last.filter(|_| run.spent().is_some() && checkpoints.are_wanted() && stored != last)
+        {
+            checkpoints.store(archive_of(&run, last, solver));
+        }
         let result = if started { solver.step(&mut run) } else { solver.start(&mut run) };
         started = true;
         match result {
@@ -335,11 +350,6 @@ pub fn run(
         }
     };
     let mut point = solver.best().cloned().ok_or(RunError::NoPoint)?;
-    // Where a limit or the user ended the run, a later one goes on from here.
-    if status != Status::Converged && checkpoints.are_wanted() && stored != iteration.checked_sub(1)
-    {
-        checkpoints.store(archive_of(&run, iteration.saturating_sub(1), solver));
-    }
     if solver.best_is_combined() {
         // The answer's objective is that of the weights saved, to the last bit; an interrupted
         // run does this last pass too.
