@@ -1,62 +1,105 @@
-//! scratch
-use minorant::{regularizer::L2, risk::*, solver::*};
-use minorant_data::*;
-use minorant_linalg::*;
-fn main() {
-    let a: Vec<String> = std::env::args().collect();
-    let data = read(&[a[1].clone().into()], &ReadOptions::default()).unwrap();
-    let (lambda, tol): (f64, f64) = (a[2].parse().unwrap(), a[4].parse().unwrap());
-    let m = data.features;
-    let n = m.rows();
-    let y = match data.labels.rows {
-        LabelRows::Single(v) => v,
-        _ => panic!(),
-    };
-    let d = Design::new(&m, None);
-    let k = data.labels.classes.len();
-    let risk: Box<dyn Risk> = if k == 2 {
-        Box::new(LinearRisk::new(
-            d,
-            hinge::Hinge::new(y.iter().map(|&y| if y == 1 { 1.0 } else { -1.0 }).collect()),
-            ExampleWeights::mean(n),
-        ))
-    } else {
-        Box::new(LinearRisk::new(
-            d,
-            multiclass_hinge::MulticlassHinge::new(k, y, multiclass_hinge::uniform_margins(k)),
-            ExampleWeights::mean(n),
-        ))
-    };
-    let reg = L2::new(lambda).unwrap();
-    for name in a[3].split(',') {
-        let mut s = Method::from_name(name)
-            .unwrap()
-            .build(
-                &*risk,
-                &MethodOptions { parts: None, proof_bytes: 64 << 20, ..Default::default() },
-            )
-            .unwrap();
-        let mut trace: Vec<minorant::trace::TraceRecord> = vec![];
-        let o = run(
-            &mut *s,
-            Problem { risk: &*risk, regularizer: &reg },
-            StopRules { tol, max_seconds: Some(60.0), ..Default::default() },
-            &Cancel::new(),
-            &mut trace,
-            &mut (),
-        )
-        .unwrap();
-        eprintln!(
-            "{name} n {n} d {} k {k}: J {:.12} lb {:.12} rel {:.2e} evals {} {:?} {:.3}s master {:.3}s planes {}",
-            m.cols(),
-            o.certificate.objective,
-            o.certificate.lower_bound.unwrap(),
-            o.certificate.relative_gap().unwrap(),
-            o.evaluations,
-            o.status,
-            o.seconds,
-            o.master_seconds,
-            trace.last().unwrap().planes
-        );
+//! `minorant-bench`: how fast evaluations are beside the machine's memory, how many the methods
+//! need, and how the whole compares with its peers, on real data. It writes one page as Markdown
+//! and as HTML; without the data it says so there.
+
+mod clock;
+mod counts;
+mod data;
+mod evaluation;
+mod page;
+mod peers;
+mod probe;
+mod python;
+mod solve;
+
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
+use data::Store;
+use page::Section;
+use std::path::{Path, PathBuf};
+
+/// Benchmarks of Minorant on real data.
+///
+/// The data is read from the folder named by MINORANT_DATA, or from `../shared/data` beside the
+/// project.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    /// What to measure.
+    #[arg(value_enum, default_value = "all")]
+    what: What,
+    /// Fewer repeats and tighter limits.
+    #[arg(long)]
+    quick: bool,
+    /// Only problems whose name in the tables contains this text.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
+    /// Where to write report.md and report.html.
+    #[arg(long, value_name = "DIR", default_value = "target/bench")]
+    out: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Evaluations as a share of the machine's read bandwidth.
+    Evaluation,
+    /// Evaluations that the methods need.
+    Counts,
+    /// LIBLINEAR and scikit-learn beside us.
+    Peers,
+    /// All of these.
+    All,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let paths = run(&arguments, Store::find())?;
+    for path in paths {
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
+
+fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
+    let benchmarks: [(What, &str, Benchmark); 3] = [
+        (What::Evaluation, "Evaluations against the memory", evaluation::section),
+        (What::Counts, "Evaluations to a certified gap", counts::section),
+        (What::Peers, "Beside the peers", peers::section),
+    ];
+    let mut sections = Vec::new();
+    for (what, title, benchmark) in benchmarks {
+        if arguments.what != What::All && arguments.what != what {
+            continue;
+        }
+        sections.push(match &store {
+            Some(store) => benchmark(store, &arguments.only, arguments.quick)?,
+            None => {
+                eprintln!("{title}: skipped, for there is no data (see --help)");
+                Section::skipped(title, "the folder with the data sets is not there.")
+            }
+        });
+        // What there is can be read while the next benchmark runs.
+        page::write(&arguments.out, &sections)?;
+    }
+    page::write(Path::new(&arguments.out), &sections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_data_the_page_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("page");
+        let arguments = Arguments { what: What::All, quick: true, only: String::new(), out };
+        let paths = run(&arguments, None).unwrap();
+        assert_eq!(paths.len(), 2);
+        for path in paths {
+            let text = std::fs::read_to_string(path).unwrap();
+            assert_eq!(text.matches("Skipped: ").count(), 3);
+        }
     }
 }

@@ -81,7 +81,7 @@ fn check(
         objective.add(found);
         audit.objective = Some(objective.value());
         let claimed = problem.certificate.objective;
-        if !((found - claimed).abs() <= AGREEMENT * found.abs()) {
+        if !within((found - claimed).abs(), AGREEMENT * found.abs()) {
             return Err(format!(
                 "the objective at the model's weights is {found}, not {claimed} as the model says"
             ));
@@ -92,12 +92,12 @@ fn check(
         let (found_bound, rounding) = examples.bound(proof)?;
         bound.add(found_bound);
         audit.lower_bound = Some(bound.value());
-        if !(rounding <= RESOLUTION * found.abs()) {
+        if !within(rounding, RESOLUTION * found.abs()) {
             return Err(
                 "the proof's numbers are too large to be checked in double precision".into()
             );
         }
-        if !((found_bound - claimed).abs() <= AGREEMENT * found.abs() + rounding) {
+        if !within((found_bound - claimed).abs(), AGREEMENT * found.abs() + rounding) {
             return Err(format!(
                 "the proof gives a lower bound of {found_bound}, not {claimed} as the model says"
             ));
@@ -114,6 +114,11 @@ fn check(
         return Err("the model's objective and bound are not the sums over its classes".into());
     }
     Ok(())
+}
+
+/// Whether a distance keeps within a limit; one that is not a number does not.
+fn within(distance: f64, limit: f64) -> bool {
+    distance <= limit
 }
 
 /// Whether the model's own numbers fit together, so that recomputing makes sense.

@@ -1,0 +1,194 @@
+//! The data sets of the benchmarks, in the forms that they are run in: as the files give them, with
+//! the customary scalings (pixels / 255, tf-idf) and in the storage that a benchmark asks for. Real
+//! data lies in the folder named by `MINORANT_DATA`, or beside the project; nothing is downloaded.
+
+use anyhow::{Context, Result, bail};
+use minorant::risk::hinge::Hinge;
+use minorant::risk::logistic::Logistic;
+use minorant::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
+use minorant::risk::multilabel_hinge::MultilabelHinge;
+use minorant::risk::softmax::Softmax;
+use minorant::risk::squared_hinge::SquaredHinge;
+use minorant::risk::{ExampleWeights, LinearRisk, Risk};
+use minorant_data::{Dataset, LabelRows, ReadOptions, read};
+use minorant_linalg::{Design, Matrix, Storage};
+use std::path::PathBuf;
+
+/// Where the data sets lie.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    root: PathBuf,
+}
+
+/// What is to be learned.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    /// +1 or −1.
+    Signs(Vec<f64>),
+    /// One of several classes.
+    Classes { classes: usize, labels: Vec<u32> },
+    /// A set of classes; `member[i * classes + z]`.
+    Sets { classes: usize, member: Vec<bool> },
+}
+
+/// The losses of the benchmarks; each is joint over the classes where there are more than two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LossKind {
+    Hinge,
+    SquaredHinge,
+    Logistic,
+}
+
+/// Dense rows or sparse ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Dense,
+    Sparse,
+}
+
+/// A data set, ready to be learned from.
+#[derive(Debug, Clone)]
+pub(crate) struct Set {
+    pub(crate) matrix: Matrix<'static>,
+    pub(crate) target: Target,
+}
+
+impl Store {
+    /// The folder named by `MINORANT_DATA`, else the one beside the project; nothing if absent.
+    pub(crate) fn find() -> Option<Store> {
+        let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+        let root = std::env::var_os("MINORANT_DATA").map_or_else(beside, PathBuf::from);
+        root.is_dir().then_some(Store { root })
+    }
+
+    fn read(&self, files: &[&str]) -> Result<Dataset> {
+        let paths: Vec<PathBuf> = files.iter().map(|file| self.root.join(file)).collect();
+        read(&paths, &ReadOptions::default()).with_context(|| format!("data set {}", files[0]))
+    }
+
+    /// A set by its name in the tables.
+    pub(crate) fn load(&self, name: &str) -> Result<Set> {
+        match name {
+            "a9a" => self.binary("adult/a9a.gz"),
+            "w8a" => self.binary("w8a/w8a.gz"),
+            "letter" => self.classes("letter/letter.scale.gz"),
+            "usps" => self.classes("usps/usps.gz"),
+            "scene" => self.sets("scene"),
+            "yeast" => self.sets("yeast"),
+            "MNIST even/odd" => self.mnist_even_odd(Form::Sparse, Storage::F64),
+            "news20" => self.news20(Storage::F64),
+            _ => bail!("there is no benchmark set '{name}'"),
+        }
+    }
+
+    fn binary(&self, file: &str) -> Result<Set> {
+        let data = self.read(&[file])?;
+        let signs = |labels: Vec<u32>| labels.iter().map(|&z| f64::from(z) * 2.0 - 1.0).collect();
+        Ok(Set { target: Target::Signs(signs(single(data.labels.rows)?)), matrix: data.features })
+    }
+
+    fn classes(&self, file: &str) -> Result<Set> {
+        let data = self.read(&[file])?;
+        let (classes, labels) = (data.labels.classes.len(), single(data.labels.rows)?);
+        Ok(Set { target: Target::Classes { classes, labels }, matrix: data.features })
+    }
+
+    fn sets(&self, name: &str) -> Result<Set> {
+        let file = |end: &str| format!("multilabel/{name}/{name}{end}");
+        let data = self.read(&[&file("-train.arff.gz"), &file(".xml")])?;
+        let classes = data.labels.classes.len();
+        let mut member = vec![false; classes * data.labels.len()];
+        for i in 0..data.labels.len() {
+            for &z in data.labels.row(i) {
+                member[i * classes + z as usize] = true;
+            }
+        }
+        Ok(Set { target: Target::Sets { classes, member }, matrix: data.features })
+    }
+
+    /// MNIST's ten digits, pixels / 255.
+    pub(crate) fn mnist(&self, form: Form, storage: Storage) -> Result<Set> {
+        let images = "mnist/train-images-idx3-ubyte.gz";
+        let data = self.read(&[images, "mnist/train-labels-idx1-ubyte.gz"])?;
+        let (rows, cols) = (data.features.rows(), data.features.cols());
+        let pixels = data.features.values();
+        let scaled = (0..pixels.len()).map(|at| pixels.get(at) / 255.0).collect();
+        let dense = Matrix::dense(rows, cols, storage.store(scaled))?;
+        let matrix = if form == Form::Dense { dense } else { dense.with_cols(cols).0 };
+        let labels = single(data.labels.rows)?;
+        Ok(Set { matrix, target: Target::Classes { classes: 10, labels } })
+    }
+
+    /// MNIST's odd digits against the even ones.
+    pub(crate) fn mnist_even_odd(&self, form: Form, storage: Storage) -> Result<Set> {
+        let set = self.mnist(form, storage)?;
+        let Target::Classes { labels, .. } = set.target else { bail!("expected one label a row") };
+        let signs = labels.iter().map(|z| f64::from(z % 2) * 2.0 - 1.0).collect();
+        Ok(Set { matrix: set.matrix, target: Target::Signs(signs) })
+    }
+
+    /// 20 Newsgroups: (1 + ln tf) · ln(n / df), rows of length 1, classes 11–20 against 1–10.
+    pub(crate) fn news20(&self, storage: Storage) -> Result<Set> {
+        let data = self.read(&["news20/news20.bydate.counts.gz"])?;
+        let counts = &data.features;
+        let mut documents = vec![0u32; counts.cols()];
+        for i in 0..counts.rows() {
+            counts.row(i).filter(|e| e.1 > 0.0).for_each(|(j, _)| documents[j] += 1);
+        }
+        let rows = counts.rows() as f64;
+        let (mut starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
+        for i in 0..counts.rows() {
+            let first = values.len();
+            for (j, count) in counts.row(i).filter(|e| e.1 > 0.0) {
+                columns.push(j as u32);
+                values.push((1.0 + count.ln()) * (rows / f64::from(documents[j])).ln());
+            }
+            let length = values[first..].iter().map(|x: &f64| x * x).sum::<f64>().sqrt();
+            values[first..].iter_mut().for_each(|x| *x /= length.max(f64::MIN_POSITIVE));
+            starts.push(values.len() as u64);
+        }
+        let matrix = Matrix::csr(counts.cols(), starts, columns, storage.store(values))?;
+        let signs =
+            single(data.labels.rows)?.iter().map(|&z| if z < 10 { -1.0 } else { 1.0 }).collect();
+        Ok(Set { matrix, target: Target::Signs(signs) })
+    }
+}
+
+fn single(rows: LabelRows) -> Result<Vec<u32>> {
+    match rows {
+        LabelRows::Single(labels) => Ok(labels),
+        _ => bail!("expected one label a row"),
+    }
+}
+
+impl Set {
+    /// The mean loss over the set.
+    pub(crate) fn risk(&self, loss: LossKind) -> Result<Box<dyn Risk + '_>> {
+        let design = Design::new(&self.matrix, None);
+        let mean = ExampleWeights::mean(self.matrix.rows());
+        Ok(match (&self.target, loss) {
+            (Target::Signs(signs), LossKind::Hinge) => {
+                Box::new(LinearRisk::new(design, Hinge::new(signs.clone()), mean))
+            }
+            (Target::Signs(signs), LossKind::SquaredHinge) => {
+                Box::new(LinearRisk::new(design, SquaredHinge::new(signs.clone()), mean))
+            }
+            (Target::Signs(signs), LossKind::Logistic) => {
+                Box::new(LinearRisk::new(design, Logistic::new(signs.clone()), mean))
+            }
+            (Target::Classes { classes, labels }, LossKind::Hinge) => {
+                let margins = uniform_margins(*classes);
+                let loss = MulticlassHinge::new(*classes, labels.clone(), margins);
+                Box::new(LinearRisk::new(design, loss, mean))
+            }
+            (Target::Classes { classes, labels }, LossKind::Logistic) => {
+                Box::new(LinearRisk::new(design, Softmax::new(*classes, labels.clone()), mean))
+            }
+            (Target::Sets { classes, member }, LossKind::Hinge) => {
+                let loss = MultilabelHinge::new(*classes, member.clone(), None);
+                Box::new(LinearRisk::new(design, loss, mean))
+            }
+            _ => bail!("this set has no such loss"),
+        })
+    }
+}

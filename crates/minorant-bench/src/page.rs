@@ -1,0 +1,159 @@
+//! The page that a run writes: sections of tables, once as Markdown and once as HTML, with the
+//! machine that they were measured on. Nothing here measures anything.
+
+use anyhow::{Context, Result};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A table with a line under its heading.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) note: String,
+    pub(crate) head: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// What one benchmark found.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) paragraphs: Vec<String>,
+    pub(crate) tables: Vec<Table>,
+}
+
+impl Table {
+    /// An empty table.
+    pub(crate) fn new(title: &str, note: &str, head: &[&str]) -> Table {
+        let head = head.iter().map(ToString::to_string).collect();
+        Table { title: title.into(), note: note.into(), head, rows: Vec::new() }
+    }
+}
+
+impl Section {
+    /// A section without tables yet.
+    pub(crate) fn new(title: &str, paragraph: &str) -> Section {
+        Section { title: title.into(), paragraphs: vec![paragraph.into()], tables: Vec::new() }
+    }
+
+    /// A section that could not be run.
+    pub(crate) fn skipped(title: &str, why: &str) -> Section {
+        Section::new(title, &format!("Skipped: {why}"))
+    }
+}
+
+/// The machine and the compiler, in one line.
+pub(crate) fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find(|line| line.starts_with("model name"));
+    let model = model.and_then(|line| line.split(':').nth(1)).map_or("unknown CPU", str::trim);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let rustc = Command::new("rustc").arg("--version").output();
+    let rustc = rustc.ok().and_then(|output| String::from_utf8(output.stdout).ok());
+    let rustc = rustc.map_or("unknown compiler".into(), |text| text.trim().to_owned());
+    format!("{model}, {cores} cores; {rustc}; Minorant {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Writes `report.md` and `report.html` into a folder.
+pub(crate) fn write(folder: &Path, sections: &[Section]) -> Result<Vec<PathBuf>> {
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let machine = machine();
+    let pages =
+        [("report.md", markdown(&machine, sections)), ("report.html", html(&machine, sections))];
+    let mut paths = Vec::new();
+    for (name, text) in pages {
+        let path = folder.join(name);
+        std::fs::write(&path, text).with_context(|| path.display().to_string())?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+fn markdown(machine: &str, sections: &[Section]) -> String {
+    let mut text = format!("# Minorant: benchmarks\n\n{machine}\n");
+    for section in sections {
+        let _ = write!(text, "\n## {}\n", section.title);
+        for paragraph in &section.paragraphs {
+            let _ = write!(text, "\n{paragraph}\n");
+        }
+        for table in &section.tables {
+            let _ = write!(text, "\n### {}\n", table.title);
+            if !table.note.is_empty() {
+                let _ = write!(text, "\n{}\n", table.note);
+            }
+            let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+            text += "\n";
+            text += &row(&table.head);
+            text += &row(&vec!["---".into(); table.head.len()]);
+            table.rows.iter().for_each(|cells| text += &row(cells));
+        }
+    }
+    text
+}
+
+const STYLE: &str = ":root{color-scheme:light dark}\
+body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;\
+color:light-dark(#1b1b1f,#e6e6ea);background:light-dark(#fff,#16161a)}\
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\
+th,td{padding:.3rem .7rem;text-align:right;white-space:nowrap;\
+border-bottom:1px solid light-dark(#ddd,#3a3a42)}\
+th:first-child,td:first-child{text-align:left}\
+tr:hover td{background:light-dark(#f3f4f8,#222229)}\
+.machine,.note{color:light-dark(#555,#a5a5ad)}h2{margin-top:2.5rem}";
+
+fn html(machine: &str, sections: &[Section]) -> String {
+    let mut text = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>Minorant: benchmarks</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <h1>Minorant: benchmarks</h1>\n<p class=\"machine\">{}</p>\n",
+        escape(machine)
+    );
+    for section in sections {
+        let _ = writeln!(text, "<section>\n<h2>{}</h2>", escape(&section.title));
+        for paragraph in &section.paragraphs {
+            let _ = writeln!(text, "<p>{}</p>", escape(paragraph));
+        }
+        for table in &section.tables {
+            let _ = writeln!(text, "<h3>{}</h3>", escape(&table.title));
+            if !table.note.is_empty() {
+                let _ = writeln!(text, "<p class=\"note\">{}</p>", escape(&table.note));
+            }
+            text += "<div class=\"scroll\"><table>\n<thead><tr>";
+            table.head.iter().for_each(|cell| text += &format!("<th>{}</th>", escape(cell)));
+            text += "</tr></thead>\n<tbody>\n";
+            for row in &table.rows {
+                text += "<tr>";
+                row.iter().for_each(|cell| text += &format!("<td>{}</td>", escape(cell)));
+                text += "</tr>\n";
+            }
+            text += "</tbody></table></div>\n";
+        }
+        text += "</section>\n";
+    }
+    text + "</body>\n</html>\n"
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_pages_carry_every_table() {
+        let mut section = Section::new("Counts", "What was counted.");
+        let mut table = Table::new("a < b", "A note.", &["set", "count"]);
+        table.rows.push(vec!["a9a".into(), "26".into()]);
+        section.tables.push(table);
+        let sections = [section, Section::skipped("Peers", "there is no data")];
+        let page = markdown("a machine", &sections);
+        assert!(page.contains("| a9a | 26 |") && page.contains("Skipped: there is no data"));
+        let page = html("a machine", &sections);
+        assert!(page.contains("<td>a9a</td><td>26</td>") && page.contains("a &lt; b"));
+    }
+}

@@ -1,0 +1,134 @@
+//! The peers' side: a Python environment of its own under the build folder, the data written for
+//! it, and a process that trains on request.
+
+use crate::data::{Set, Target};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use zip::write::SimpleFileOptions;
+
+const PACKAGES: [&str; 4] = ["liblinear-official", "scikit-learn", "numpy", "scipy"];
+
+/// A running process that trains with the peers.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    child: Child,
+    requests: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    data: PathBuf,
+}
+
+impl Peers {
+    /// Makes the environment if it is not there yet, and starts the process in it.
+    pub(crate) fn start() -> Result<Peers> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+        std::fs::create_dir_all(&folder)?;
+        let folder = folder.canonicalize()?;
+        let python = folder.join("env/bin/python");
+        let ready = folder.join("ready");
+        if !ready.exists() {
+            eprintln!("peers: setting up a Python environment with {}", PACKAGES.join(", "));
+            command(Command::new("python3").args(["-m", "venv"]).arg(folder.join("env")))?;
+            command(Command::new(&python).args(["-m", "pip", "install", "-q"]).args(PACKAGES))?;
+            std::fs::write(&ready, "")?;
+        }
+        let mut child = Command::new(python)
+            .args(["-c", include_str!("peers.py")])
+            .env("OMP_NUM_THREADS", "1")
+            .env("OPENBLAS_NUM_THREADS", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let requests = child.stdin.take().context("no pipe to Python")?;
+        let answers = BufReader::new(child.stdout.take().context("no pipe from Python")?);
+        Ok(Peers { child, requests, answers, data: folder.join("data.npz") })
+    }
+
+    fn ask(&mut self, request: &Value) -> Result<Value> {
+        writeln!(self.requests, "{request}")?;
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        ensure!(!line.is_empty(), "the peers' process ended before it answered");
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// Hands over a set; later trainings are on it.
+    pub(crate) fn load(&mut self, set: &Set) -> Result<()> {
+        write_npz(&self.data, set)?;
+        self.ask(&json!({ "load": self.data })).map(|_| ())
+    }
+
+    /// Trains; the processor seconds and the objective reached.
+    pub(crate) fn train(
+        &mut self,
+        peer: &str,
+        lambda: f64,
+        tol: f64,
+        binary: bool,
+    ) -> Result<(f64, f64)> {
+        let answer = self.ask(&json!({
+            "peer": peer, "lambda": lambda, "tol": tol, "binary": binary, "iterations": 100_000,
+        }))?;
+        let number = |key: &str| answer[key].as_f64().with_context(|| format!("no {key}"));
+        Ok((number("seconds")?, number("objective")?))
+    }
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        // It waits for requests for ever; there is nothing to save.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(command: &mut Command) -> Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| format!("{name} cannot be run"))?;
+    let why = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}", why.lines().last().unwrap_or("it failed").trim());
+    Ok(())
+}
+
+/// The matrix as the arrays of a SciPy CSR matrix, and the labels.
+fn write_npz(path: &Path, set: &Set) -> Result<()> {
+    let matrix = &set.matrix;
+    let (mut starts, mut columns, mut values) = (vec![0i32], Vec::new(), Vec::new());
+    for i in 0..matrix.rows() {
+        for (j, x) in matrix.row(i).filter(|entry| entry.1 != 0.0) {
+            columns.push(j as i32);
+            values.push(x);
+        }
+        starts.push(i32::try_from(columns.len())?);
+    }
+    let labels: Vec<i32> = match &set.target {
+        Target::Signs(signs) => signs.iter().map(|&sign| sign as i32).collect(),
+        Target::Classes { labels, .. } => labels.iter().map(|&z| z as i32).collect(),
+        Target::Sets { .. } => anyhow::bail!("the peers have no multilabel hinge"),
+    };
+    let shape = [i32::try_from(matrix.rows())?, i32::try_from(matrix.cols())?];
+    let bytes = |numbers: &[i32]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+    let mut archive = zip::ZipWriter::new(File::create(path)?);
+    let mut put = |name: &str, kind: &str, count: usize, body: &[u8]| -> Result<()> {
+        let plain = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        archive.start_file(format!("{name}.npy"), plain)?;
+        let head = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({count},), }}");
+        // Ten bytes before the head; all together a multiple of 64, the last one a line end.
+        let padded = (10 + head.len() + 1).next_multiple_of(64) - 11;
+        archive.write_all(b"\x93NUMPY\x01\x00")?;
+        archive.write_all(&u16::try_from(padded + 1)?.to_le_bytes())?;
+        archive.write_all(format!("{head:padded$}\n").as_bytes())?;
+        Ok(archive.write_all(body)?)
+    };
+    put("shape", "<i4", 2, &bytes(&shape))?;
+    put("indptr", "<i4", starts.len(), &bytes(&starts))?;
+    put("indices", "<i4", columns.len(), &bytes(&columns))?;
+    put("labels", "<i4", labels.len(), &bytes(&labels))?;
+    let body: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    put("data", "<f8", values.len(), &body)?;
+    archive.finish()?;
+    Ok(())
+}

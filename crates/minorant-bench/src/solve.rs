@@ -1,0 +1,39 @@
+//! One run of one method on one problem, as all benchmarks start it: from w = 0, without proofs.
+
+use anyhow::Result;
+use minorant::regularizer::L2;
+use minorant::risk::{Cancel, Risk};
+use minorant::solver::{self, Method, MethodOptions, Outcome, Problem, StopRules};
+use minorant::trace::Observer;
+
+/// What a run may cost.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Budget {
+    pub(crate) evaluations: Option<u64>,
+    pub(crate) seconds: Option<f64>,
+}
+
+/// Plane models of `ls-p-bmrm`.
+pub(crate) const PARTS: usize = 16;
+
+/// Minimises λ/2 ‖w‖² + risk to a certified relative gap.
+pub(crate) fn run(
+    risk: &dyn Risk,
+    lambda: f64,
+    method: Method,
+    tol: f64,
+    budget: Budget,
+    observer: &mut dyn Observer,
+) -> Result<Outcome> {
+    let regularizer = L2::new(lambda)?;
+    let parts = (method == Method::LsPBmrm).then_some(PARTS);
+    let mut solver = method.build(risk, &MethodOptions { parts, ..MethodOptions::default() })?;
+    let rules = StopRules {
+        tol,
+        abs_tol: 0.0,
+        max_evaluations: budget.evaluations,
+        max_seconds: budget.seconds,
+    };
+    let problem = Problem { risk, regularizer: &regularizer };
+    Ok(solver::run(&mut *solver, problem, rules, &Cancel::new(), observer, &mut ())?)
+}
