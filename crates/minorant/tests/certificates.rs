@@ -36,7 +36,8 @@ fn case_of(kind: Kind, seed: u64) -> Case {
     case
 }
 
-fn check(kind: Kind, seed: u64) -> Result<(), String> {
+/// Checks one problem; returns whether Clarabel could referee.
+fn check(kind: Kind, seed: u64) -> Result<bool, String> {
     let case = case_of(kind, seed);
     let (model, report) = fit(&case);
     let rules = case.options.rules;
@@ -67,7 +68,7 @@ fn check(kind: Kind, seed: u64) -> Result<(), String> {
                 return fail(format!("converged with objective {objective}, bound {bound}"));
             }
         }
-        (Status::Stalled, None) if rules.tol < 1e-6 => {}
+        (Status::Stalled, _) if rules.tol < 1e-6 => {}
         _ => return fail(format!("objective {objective}, bound {bound}")),
     }
 
@@ -122,16 +123,21 @@ fn check(kind: Kind, seed: u64) -> Result<(), String> {
     } else if bound.is_finite() {
         return fail("a bound without proof".into());
     }
-    if solutions.is_none() {
-        eprintln!("{kind:?} seed {seed}: Clarabel gave up");
-    }
-    Ok(())
+    Ok(solutions.is_some())
 }
 
 fn check_all(kind: Kind) {
-    let seeds = 0..cases(100, 2000);
-    let failures: Vec<String> = seeds.filter_map(|seed| check(kind, seed).err()).collect();
+    let count = cases(100, 2000);
+    let (mut refereed, mut failures) = (0, Vec::new());
+    for seed in 0..count {
+        match check(kind, seed) {
+            Ok(solved) => refereed += u64::from(solved),
+            Err(failure) => failures.push(failure),
+        }
+    }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    // Clarabel gives up now and then; it must not do so often.
+    assert!(10 * refereed >= 9 * count, "Clarabel solved {refereed} of {count} only");
 }
 
 #[test]
@@ -177,4 +183,24 @@ fn multilabel_with_label_loss() {
 #[test]
 fn one_vs_rest() {
     check_all(Kind::OneVsRest);
+}
+
+/// Problems that were solved wrongly once: proofs at kinks, bounds far below zero, endless steps
+/// along directions that are nothing but rounding.
+#[test]
+fn hard_cases() {
+    let seeds = [
+        (Kind::Hinge, [88, 279, 1699]),
+        (Kind::SquaredHinge, [1578, 1702, 449]),
+        (Kind::MulticlassLoss, [62, 120, 1369]),
+        (Kind::Multilabel, [28, 1202, 1314]),
+        (Kind::OneVsRest, [31, 240, 1209]),
+    ];
+    for (kind, seeds) in seeds {
+        for seed in seeds {
+            if let Err(failure) = check(kind, seed) {
+                panic!("{failure}");
+            }
+        }
+    }
 }

@@ -137,7 +137,8 @@ fn brute_force(search: &Search, lines: &[Affines], square: bool) -> f64 {
     breakpoints.dedup_by(|a, b| *a - *b < 1e-9 * (1.0 + *b));
     for (at, &lo) in breakpoints.iter().enumerate() {
         let hi = breakpoints.get(at + 1).copied();
-        let width = hi.map_or(1.0, |hi| hi - lo);
+        // Near its beginning, where the numbers are small.
+        let width = hi.map_or(1.0, |hi| (hi - lo).min(1.0 + lo));
         let near = slope(search, lines, square, lo + 0.25 * width);
         let far = slope(search, lines, square, lo + 0.75 * width);
         let rate = (far - near) / (0.5 * width);
@@ -253,6 +254,10 @@ fn assert_same(
     }
     let middle = slope(search, lines, square, 0.5 * (found + other));
     assert!(middle.abs() <= 10.0 * ZERO, "slope {middle} in between: {}", told());
+    // Far out, slopes that are nothing but rounding add up to something.
+    if found.max(other) > 1e6 {
+        return;
+    }
     let (a, b) = (value(search, lines, square, found), value(search, lines, square, other));
     assert!((a - b).abs() <= 1e-10 * (1.0 + a.abs()), "{}", told());
 }
@@ -271,7 +276,7 @@ fn binary_lines(search: &Search, signs: &[f64]) -> Vec<Affines> {
 
 #[test]
 fn binary_hinge() {
-    for seed in 0..cases(1500, 20_000) {
+    for seed in 0..cases(3000, 50_000) {
         let mut random = Random::new(seed);
         let search = search(&mut random, 1, grids()[seed as usize % 3]);
         let signs = signs(&mut random, search.examples());
@@ -287,7 +292,7 @@ fn binary_hinge() {
 
 #[test]
 fn squared_hinge() {
-    for seed in 0..cases(1500, 20_000) {
+    for seed in 0..cases(3000, 50_000) {
         let mut random = Random::new(seed);
         let search = search(&mut random, 1, grids()[seed as usize % 3]);
         let signs = signs(&mut random, search.examples());
@@ -299,7 +304,7 @@ fn squared_hinge() {
 
 #[test]
 fn multiclass_hinge() {
-    for seed in 0..cases(1500, 20_000) {
+    for seed in 0..cases(3000, 50_000) {
         let mut random = Random::new(seed);
         let classes = random.between(2, 6);
         let search = search(&mut random, classes, grids()[seed as usize % 3]);
@@ -328,7 +333,7 @@ fn multiclass_hinge() {
 
 #[test]
 fn multilabel_hinge() {
-    for seed in 0..cases(1500, 20_000) {
+    for seed in 0..cases(3000, 50_000) {
         let mut random = Random::new(seed);
         let classes = random.between(2, 6);
         let search = search(&mut random, classes, grids()[seed as usize % 3]);
@@ -449,7 +454,7 @@ fn edges() {
 /// A kink of the risk at η = 1, but for rounding: where the model's minimiser usually is.
 #[test]
 fn kinks_at_the_trial_point() {
-    for seed in 0..cases(3000, 30_000) {
+    for seed in 0..cases(3000, 50_000) {
         let mut random = Random::new(seed);
         let classes = 3;
         let level = number(&mut random, Grid::Any);

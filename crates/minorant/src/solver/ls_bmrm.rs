@@ -12,6 +12,10 @@ use crate::risk::{Lines, Point};
 /// How far from the best point towards the model's minimiser planes are taken.
 const MU: f64 = 0.1;
 
+/// Points on a line are combined, not computed: a longer step would magnify their rounding errors
+/// (where the trial is the best point but for rounding, into anything).
+const LONGEST_STEP: f64 = 1e3;
+
 /// The bundle method with line search.
 #[derive(Debug)]
 pub struct LsBmrm {
@@ -33,7 +37,7 @@ impl LsBmrm {
     /// The exact minimiser of J on the ray from `best` through `trial`, and the step to it.
     fn search(run: &Run<'_>, lines: &dyn Lines, best: &Point, trial: &Point) -> (Point, f64) {
         let quadratic = run.problem.regularizer.along(&best.w, &trial.w);
-        let step = line::minimise(&mut *lines.line(best, trial), quadratic);
+        let step = line::minimise(&mut *lines.line(best, trial), quadratic).min(LONGEST_STEP);
         (lines.between(best, trial, step), step)
     }
 }

@@ -153,7 +153,7 @@ impl Stated {
         self.examples.iter().map(|(s, lines)| s * loss(lines)).sum()
     }
 
-    /// Clarabel's primal and dual value, or nothing where it gives up.
+    /// The objective at Clarabel's weights and its dual value, or nothing where it gives up.
     pub(crate) fn solve(&self) -> Option<(f64, f64)> {
         let (dim, n) = (self.curvatures.len(), self.examples.len());
         let mut program = Program { columns: dim + n, ..Program::default() };
@@ -178,7 +178,10 @@ impl Stated {
         }
         diagonal.resize(program.columns, 0.0);
         linear.resize(program.columns, 0.0);
-        program.solve(&diagonal, &linear)
+        let (x, dual) = program.solve(&diagonal, &linear)?;
+        // Clarabel's own value is that of slacks which may be too small; this one is reached.
+        let primal = self.objective(&x[..dim]);
+        ((primal - dual).abs() <= 1e-7 * (1.0 + primal.abs())).then_some((primal, dual))
     }
 }
 
@@ -225,7 +228,7 @@ impl Program {
         }
     }
 
-    fn solve(self, diagonal: &[f64], linear: &[f64]) -> Option<(f64, f64)> {
+    fn solve(self, diagonal: &[f64], linear: &[f64]) -> Option<(Vec<f64>, f64)> {
         let n = self.columns;
         let p = CscMatrix::new_from_triplets(
             n,
@@ -248,7 +251,7 @@ impl Program {
             DefaultSolver::new(&p, linear, &a, &self.right, &self.cones, settings).ok()?;
         solver.solve();
         let solution = &solver.solution;
-        matches!(solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved)
-            .then_some((solution.obj_val, solution.obj_val_dual))
+        (solution.status == SolverStatus::Solved)
+            .then(|| (solution.x.clone(), solution.obj_val_dual))
     }
 }
