@@ -4,8 +4,12 @@
 //! feature by feature, the K outputs of a feature side by side, so that a sparse entry touches one
 //! run of memory whatever K is. A bias is a constant last feature that is never stored.
 
+mod kernels;
+
 use crate::dense::{LANES, Stored, axpy_kernel, dispatch, dot_kernel};
 use crate::matrix::{Body, Matrix, Values};
+use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy, sparse_dot};
+use pulp::Arch;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -16,11 +20,13 @@ pub struct Design<'a> {
     bias: Option<f64>,
 }
 
-/// Weights (or a gradient) laid out for the kernels: K outputs padded to whole vectors.
+/// Weights (or a gradient) laid out for the kernels: feature by feature, K outputs padded to whole
+/// vectors; or output by output, which suits the gradient over dense rows.
 #[derive(Debug, Clone)]
 pub struct PackedWeights<'w> {
     outputs: usize,
     stride: usize,
+    by_output: bool,
     data: Cow<'w, [f64]>,
 }
 
@@ -33,23 +39,27 @@ impl<'w> PackedWeights<'w> {
     pub fn pack(weights: &'w [f64], outputs: usize) -> Self {
         let stride = stride_of(outputs);
         if stride == outputs {
-            return PackedWeights { outputs, stride, data: Cow::Borrowed(weights) };
+            return PackedWeights {
+                outputs,
+                stride,
+                by_output: false,
+                data: Cow::Borrowed(weights),
+            };
         }
         let mut data = vec![0.0; weights.len() / outputs * stride];
         for (to, from) in data.chunks_exact_mut(stride).zip(weights.chunks_exact(outputs)) {
             to[..outputs].copy_from_slice(from);
         }
-        PackedWeights { outputs, stride, data: Cow::Owned(data) }
-    }
-
-    /// All zeros, to be accumulated into by [`Design::backward`].
-    pub fn zeros(features: usize, outputs: usize) -> PackedWeights<'static> {
-        let stride = stride_of(outputs);
-        PackedWeights { outputs, stride, data: Cow::Owned(vec![0.0; features * stride]) }
+        PackedWeights { outputs, stride, by_output: false, data: Cow::Owned(data) }
     }
 
     /// The weights without padding.
     pub fn unpack(self) -> Vec<f64> {
+        if self.by_output {
+            let features = self.data.len() / self.outputs;
+            let at = |i: usize| self.data[i % self.outputs * features + i / self.outputs];
+            return (0..self.data.len()).map(at).collect();
+        }
         if self.stride == self.outputs {
             return self.data.into_owned();
         }
@@ -89,6 +99,14 @@ impl<'a> Design<'a> {
         (entries + self.bias.map_or(0.0, |bias| bias * bias)).sqrt()
     }
 
+    /// A gradient of zeros, to be accumulated into by [`Design::backward`].
+    pub fn gradient(&self, outputs: usize) -> PackedWeights<'static> {
+        let by_output = !self.matrix.is_sparse() && outputs > 1;
+        let stride = if by_output { outputs } else { stride_of(outputs) };
+        let data = Cow::Owned(vec![0.0; self.features() * stride]);
+        PackedWeights { outputs, stride, by_output, data }
+    }
+
     /// How many rows to take at a time so that a block stays in the second-level cache between
     /// its forward and its backward product.
     pub fn rows_per_block(&self) -> usize {
@@ -98,6 +116,7 @@ impl<'a> Design<'a> {
 
     /// `out[i K + k] = x_i · w_k` for the rows `i` of the block.
     pub fn forward(&self, rows: Range<usize>, weights: &PackedWeights<'_>, out: &mut [f64]) {
+        assert!(!weights.by_output);
         assert_eq!(weights.data.len(), self.features() * weights.stride);
         assert_eq!(out.len(), rows.len() * weights.outputs);
         assert!(rows.end <= self.rows());
@@ -121,6 +140,7 @@ impl<'a> Design<'a> {
         coefficients: &[f64],
         gradient: &mut PackedWeights<'_>,
     ) {
+        assert_eq!(gradient.by_output, !self.matrix.is_sparse() && gradient.outputs > 1);
         assert_eq!(gradient.data.len(), self.features() * gradient.stride);
         assert_eq!(coefficients.len(), rows.len() * gradient.outputs);
         assert!(rows.end <= self.rows());
@@ -148,27 +168,17 @@ impl<'a> Design<'a> {
         out: &mut [f64],
     ) {
         let cols = self.matrix.cols();
-        let row = |i: usize| &values[i * cols..(i + 1) * cols];
+        if weights.outputs > 1 {
+            let bias = self.bias;
+            return Arch::new().dispatch(DenseOutputs { values, cols, rows, bias, weights, out });
+        }
+        let bias = self.bias.map_or(0.0, |b| b * weights.data[cols]);
         dispatch(
             #[inline(always)]
             || {
-                if weights.outputs == 1 {
-                    let bias = self.bias.map_or(0.0, |b| b * weights.data[cols]);
-                    for (o, i) in out.iter_mut().zip(rows.clone()) {
-                        *o = dot_kernel(row(i), &weights.data[..cols]) + bias;
-                    }
-                    return;
-                }
-                let mut at = rows.start;
-                while at + 4 <= rows.end {
-                    let block = [row(at), row(at + 1), row(at + 2), row(at + 3)];
-                    let out = &mut out[(at - rows.start) * weights.outputs..];
-                    outputs_dense(block, self.bias, weights, out);
-                    at += 4;
-                }
-                for i in at..rows.end {
-                    let out = &mut out[(i - rows.start) * weights.outputs..];
-                    outputs_dense([row(i)], self.bias, weights, out);
+                for (o, i) in out.iter_mut().zip(rows) {
+                    let row = &values[i * cols..(i + 1) * cols];
+                    *o = dot_kernel(row, &weights.data[..cols]) + bias;
                 }
             },
         );
@@ -183,22 +193,28 @@ impl<'a> Design<'a> {
         weights: &PackedWeights<'_>,
         out: &mut [f64],
     ) {
-        let cols = self.matrix.cols();
+        if weights.outputs > 1 {
+            let bias = self.bias;
+            return Arch::new().dispatch(SparseOutputs {
+                row_starts,
+                columns,
+                values,
+                rows,
+                bias,
+                weights,
+                out,
+            });
+        }
+        let bias = self.bias.map_or(0.0, |b| b * weights.data[self.matrix.cols()]);
         dispatch(
             #[inline(always)]
             || {
-                let bias = self.bias.filter(|_| weights.outputs == 1);
-                let bias = bias.map_or(0.0, |b| b * weights.data[cols]);
-                for (out, i) in out.chunks_exact_mut(weights.outputs).zip(rows.clone()) {
+                for (out, i) in out.iter_mut().zip(rows) {
                     let span = row_starts[i] as usize..row_starts[i + 1] as usize;
                     let (columns, values) = (&columns[span.clone()], &values[span]);
-                    if weights.outputs == 1 {
-                        // SAFETY: `Matrix::csr` checked every column index against `cols`, and
-                        // `forward` checked that there is a weight for each feature.
-                        out[0] = unsafe { sparse_dot(columns, values, &weights.data) } + bias;
-                    } else {
-                        outputs_sparse(columns, values, self.bias, weights, out);
-                    }
+                    // SAFETY: `Matrix::csr` checked every column index against `cols`, and
+                    // `forward` checked that there is a weight for each feature.
+                    *out = unsafe { sparse_dot(columns, values, &weights.data) } + bias;
                 }
             },
         );
@@ -211,24 +227,22 @@ impl<'a> Design<'a> {
         coefficients: &[f64],
         gradient: &mut PackedWeights<'_>,
     ) {
-        let cols = self.matrix.cols();
-        let (outputs, stride) = (gradient.outputs, gradient.stride);
-        let data = gradient.data.to_mut();
+        let (cols, features) = (self.matrix.cols(), self.features());
+        let outputs = gradient.outputs;
+        let data = &mut gradient.data.to_mut()[..];
         dispatch(
             #[inline(always)]
             || {
-                for (c, i) in coefficients.chunks_exact(outputs).zip(rows.clone()) {
-                    if c.iter().all(|&c| c == 0.0) {
-                        continue;
+                for (c, i) in coefficients.chunks_exact(outputs).zip(rows) {
+                    let row = &values[i * cols..(i + 1) * cols];
+                    for (&c, data) in c.iter().zip(data.chunks_exact_mut(features)) {
+                        if c != 0.0 {
+                            axpy_kernel(c, row, &mut data[..cols]);
+                            data[cols..]
+                                .iter_mut()
+                                .for_each(|g| *g += self.bias.unwrap_or(0.0) * c);
+                        }
                     }
-                    let x = &values[i * cols..(i + 1) * cols];
-                    if outputs == 1 {
-                        axpy_kernel(c[0], x, &mut data[..cols]);
-                    } else {
-                        let entries = x.iter().map(|x| x.wide()).enumerate();
-                        add_outer(entries, c, stride, data);
-                    }
-                    self.add_bias(c, stride, data);
                 }
             },
         );
@@ -286,178 +300,52 @@ impl<'a> Design<'a> {
     }
 }
 
-/// Asks for the cache lines of a stretch that will be read soon.
-#[inline(always)]
-fn prefetch<T>(stretch: &[T]) {
-    #[cfg(target_arch = "x86_64")]
-    for line in stretch.chunks(64 / size_of::<T>()) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing that the program can see, at any address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = stretch;
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Eight column indices by four loads: loads are what the sparse kernels run out of.
-#[inline(always)]
-fn load_columns(columns: &[u32; LANES]) -> [usize; LANES] {
-    let pairs = columns.as_ptr().cast::<u64>();
-    let mut at = [0; LANES];
-    for k in 0..LANES / 2 {
-        // SAFETY: the pairs are the array's own eight entries, and any bits are a number.
-        let pair = unsafe { pairs.add(k).read_unaligned() }.to_le();
-        (at[2 * k], at[2 * k + 1]) = (pair as u32 as usize, (pair >> 32) as usize);
-    }
-    at
-}
-
-/// # Safety
-/// Every entry of `columns` must be below `weights.len()`.
-#[inline(always)]
-unsafe fn sparse_dot<T: Stored>(columns: &[u32], values: &[T], weights: &[f64]) -> f64 {
-    // SAFETY: the caller's promise.
-    let weight = |j: usize| unsafe { *weights.get_unchecked(j) };
-    let mut acc = [0.0f64; LANES];
-    let (js, j_rest) = columns.as_chunks::<LANES>();
-    let (xs, x_rest) = values.as_chunks::<LANES>();
-    for (js, xs) in js.iter().zip(xs) {
-        let js = load_columns(js);
-        for l in 0..LANES {
-            acc[l] = xs[l].wide().mul_add(weight(js[l]), acc[l]);
-        }
-    }
-    let mut sum = ((acc[0] + acc[4]) + (acc[2] + acc[6])) + ((acc[1] + acc[5]) + (acc[3] + acc[7]));
-    for (&j, x) in j_rest.iter().zip(x_rest) {
-        sum = x.wide().mul_add(weight(j as usize), sum);
-    }
-    sum
-}
-
-/// `y[j] += c x_j` for the entries of a row, one after the other: a column may come twice.
-///
-/// # Safety
-/// Every entry of `columns` must be below `y.len()`.
-#[inline(always)]
-unsafe fn sparse_axpy<T: Stored>(c: f64, columns: &[u32], values: &[T], y: &mut [f64]) {
-    let mut add = |j: usize, x: T| {
-        // SAFETY: the caller's promise.
-        let y = unsafe { y.get_unchecked_mut(j) };
-        *y = x.wide().mul_add(c, *y);
-    };
-    let (js, j_rest) = columns.as_chunks::<LANES>();
-    let (xs, x_rest) = values.as_chunks::<LANES>();
-    for (js, xs) in js.iter().zip(xs) {
-        let js = load_columns(js);
-        for l in 0..LANES {
-            add(js[l], xs[l]);
-        }
-    }
-    for (&j, x) in j_rest.iter().zip(x_rest) {
-        add(j as usize, *x);
-    }
-}
-
-/// K outputs of R dense rows at once: each weight loaded serves R rows.
-#[inline(always)]
-fn outputs_dense<T: Stored, const R: usize>(
-    rows: [&[T]; R],
-    bias: Option<f64>,
-    weights: &PackedWeights<'_>,
-    out: &mut [f64],
-) {
-    let (outputs, stride) = (weights.outputs, weights.stride);
-    for group in 0..stride / LANES {
-        let mut acc = [[0.0f64; LANES]; R];
-        let first = group * LANES;
-        let mut add = |j: usize, x: [f64; R]| {
-            let w = &weights.data[j * stride + first..][..LANES];
-            for r in 0..R {
-                for l in 0..LANES {
-                    acc[r][l] = x[r].mul_add(w[l], acc[r][l]);
-                }
-            }
-        };
-        for j in 0..rows[0].len() {
-            add(j, std::array::from_fn(|r| rows[r][j].wide()));
-        }
-        if let Some(bias) = bias {
-            add(rows[0].len(), [bias; R]);
-        }
-        let width = LANES.min(outputs - first);
-        for r in 0..R {
-            out[r * outputs + first..][..width].copy_from_slice(&acc[r][..width]);
-        }
-    }
-}
-
-/// K outputs of one sparse row.
-#[inline(always)]
-fn outputs_sparse<T: Stored>(
-    columns: &[u32],
-    values: &[T],
-    bias: Option<f64>,
-    weights: &PackedWeights<'_>,
-    out: &mut [f64],
-) {
-    let (outputs, stride) = (weights.outputs, weights.stride);
-    for group in 0..stride / LANES {
-        // Even and odd entries have accumulators of their own to hide the latency.
-        let mut acc = [[0.0f64; LANES]; 2];
-        let first = group * LANES;
-        let mut add = |parity: usize, j: usize, x: f64| {
-            let w = &weights.data[j * stride + first..][..LANES];
-            for l in 0..LANES {
-                acc[parity][l] = x.mul_add(w[l], acc[parity][l]);
-            }
-        };
-        let (js, j_rest) = columns.as_chunks::<2>();
-        let (xs, x_rest) = values.as_chunks::<2>();
-        for (js, xs) in js.iter().zip(xs) {
-            add(0, js[0] as usize, xs[0].wide());
-            add(1, js[1] as usize, xs[1].wide());
-        }
-        if let (Some(&j), Some(x)) = (j_rest.first(), x_rest.first()) {
-            add(0, j as usize, x.wide());
-        }
-        if let Some(bias) = bias {
-            add(1, weights.data.len() / stride - 1, bias);
-        }
-        let width = LANES.min(outputs - first);
-        for l in 0..width {
-            out[first + l] = acc[0][l] + acc[1][l];
-        }
-    }
-}
-
-/// `data[j, k] += c_k x_j`: all K at once, or only the few `k` whose coefficient is not zero.
-#[inline(always)]
-fn add_outer(
-    entries: impl Iterator<Item = (usize, f64)> + Clone,
-    c: &[f64],
-    stride: usize,
-    data: &mut [f64],
-) {
-    const FEW: usize = 2;
-    let mut few = [(0usize, 0.0f64); FEW];
-    let mut count = 0;
-    for (k, &c) in c.iter().enumerate().filter(|(_, c)| **c != 0.0) {
-        if count < FEW {
-            few[count] = (k, c);
-        }
-        count += 1;
-    }
-    if count <= FEW {
-        for &(k, c) in &few[..count] {
-            for (j, x) in entries.clone() {
-                let g = &mut data[j * stride + k];
-                *g = x.mul_add(c, *g);
+    /// Products by their definition.
+    fn plain(rows: &[Vec<f64>], w: &[f64], c: &[f64], k: usize) -> (Vec<f64>, Vec<f64>) {
+        let mut outputs = vec![0.0; rows.len() * k];
+        let mut gradient = vec![0.0; w.len()];
+        for (i, row) in rows.iter().enumerate() {
+            for (at, x) in
+                row.iter().enumerate().flat_map(|(j, x)| (0..k).map(move |z| (j * k + z, x)))
+            {
+                outputs[i * k + at % k] += x * w[at];
+                gradient[at] += x * c[i * k + at % k];
             }
         }
-    } else {
-        for (j, x) in entries {
-            for (g, c) in data[j * stride..].iter_mut().zip(c) {
-                *g = x.mul_add(*c, *g);
+        (outputs, gradient)
+    }
+
+    #[test]
+    fn products_agree_with_their_definition_at_every_width() {
+        let number = |i: usize| ((i * 7919 + 13) % 31) as f64 / 8.0 - 2.0;
+        for (cols, k, bias) in [(1, 1, None), (9, 1, Some(0.5)), (37, 3, None), (37, 10, Some(2.0))]
+            .into_iter()
+            .chain((2..19usize).map(|k| (5 + k, k, k.is_multiple_of(2).then_some(1.5))))
+        {
+            let rows = 11;
+            let sparse = |at: usize| if at.is_multiple_of(3) { 0.0 } else { number(at) };
+            let values: Vec<f64> = (0..rows * cols).map(sparse).collect();
+            let full: Vec<Vec<f64>> =
+                values.chunks(cols).map(|row| row.iter().copied().chain(bias).collect()).collect();
+            let w: Vec<f64> = (0..full[0].len() * k).map(|at| number(at + 5)).collect();
+            let c: Vec<f64> = (0..rows * k)
+                .map(|at: usize| if at.is_multiple_of(4) { number(at) } else { 0.0 })
+                .collect();
+            let (outputs, gradient) = plain(&full, &w, &c, k);
+            let dense = Matrix::dense(rows, cols, values.into()).unwrap();
+            for matrix in [&dense, &dense.with_cols(cols).0] {
+                let design = Design::new(matrix, bias);
+                let mut out = vec![f64::NAN; 9 * k];
+                design.forward(2..11, &PackedWeights::pack(&w, k), &mut out);
+                assert_eq!(out, outputs[2 * k..]);
+                let mut total = design.gradient(k);
+                design.backward(0..4, &c[..4 * k], &mut total);
+                design.backward(4..11, &c[4 * k..], &mut total);
+                assert_eq!(total.unpack(), gradient);
             }
         }
     }

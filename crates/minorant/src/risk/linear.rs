@@ -168,7 +168,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         let (chunks, each) = self.chunks_of_parts(parts);
         let chunk_planes = map_chunks(&chunks, |_, rows| {
             cancel.check()?;
-            let mut gradient = PackedWeights::zeros(self.design.features(), k);
+            let mut gradient = self.design.gradient(k);
             let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
             let mut plane = ChunkPlane::default();
             for block in self.blocks(rows) {
@@ -196,7 +196,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         let mut outputs = vec![0.0; self.design.rows() * k];
         let results = map_chunks_mut(&chunks, &mut outputs, k, |_, rows, outputs| {
             cancel.check()?;
-            let mut gradient = PackedWeights::zeros(self.design.features(), k);
+            let mut gradient = self.design.gradient(k);
             let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
             let mut plane = ChunkPlane::default();
             for block in self.blocks(rows.clone()) {
@@ -276,7 +276,7 @@ impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
         let packed = PackedWeights::pack(direction, k);
         let chunk_planes = map_chunks(&self.chunks, |_, rows| {
             cancel.check()?;
-            let mut gradient = PackedWeights::zeros(self.design.features(), k);
+            let mut gradient = self.design.gradient(k);
             let (mut c, mut d) = (vec![0.0; k], vec![0.0; k]);
             let mut plane = ChunkPlane::default();
             for i in rows {
