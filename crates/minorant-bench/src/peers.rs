@@ -111,7 +111,7 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
          the last column. 'Certified' is our run to that gap proven; 'loosest' our run, like the \
          peers', with the loosest tolerance that got there. LIBLINEAR -s 3 stops after 300 \
          iterations whatever its tolerance; scikit-learn is the same code with 100000. A dash: not \
-         reached.",
+         reached with any tolerance that the search had seconds for (few with --quick).",
     );
     let head = [
         "set, λ",
