@@ -6,6 +6,7 @@ pub mod cholesky;
 pub mod dense;
 pub mod design;
 pub mod matrix;
+mod pages;
 pub mod parallel;
 pub mod sum;
 

@@ -2,6 +2,7 @@
 //! or f64, owned or borrowed. Everything is checked once, here; the kernels that read a `Matrix`
 //! rely on it. Products with weights live in [`crate::design`].
 
+use crate::pages::prefer_large;
 use std::borrow::Cow;
 
 /// The values of a matrix in the precision in which they are stored; sums are always f64.
@@ -219,6 +220,17 @@ impl<'a> Matrix<'a> {
             Body::Csr { row_starts, columns, values } => {
                 row_starts.len() * 8 + columns.len() * (4 + values.width())
             }
+        }
+    }
+
+    /// Prepares for many passes over the rows: asks for large pages.
+    pub fn prepare_for_passes(&self) {
+        match self.values() {
+            Values::F32(values) => prefer_large(values),
+            Values::F64(values) => prefer_large(values),
+        }
+        if let Body::Csr { columns, .. } = &self.body {
+            prefer_large(columns);
         }
     }
 

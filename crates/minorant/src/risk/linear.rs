@@ -29,6 +29,7 @@ pub struct LinearRisk<'a, L> {
 impl<'a, L: Loss> LinearRisk<'a, L> {
     /// The risk of `loss` over the rows of `design`.
     pub fn new(design: Design<'a>, loss: L, weights: ExampleWeights) -> Self {
+        design.matrix().prepare_for_passes();
         let chunks = split_evenly(design.rows(), chunk_count(&design));
         let lengths =
             map_chunks(&chunks, |_, rows| rows.map(|i| design.row_length(i)).collect::<Vec<f64>>());
