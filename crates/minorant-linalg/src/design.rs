@@ -110,7 +110,7 @@ impl<'a> Design<'a> {
     /// How many rows to take at a time so that a block stays in the second-level cache between
     /// its forward and its backward product.
     pub fn rows_per_block(&self) -> usize {
-        const BLOCK_BYTES: usize = 128 << 10;
+        const BLOCK_BYTES: usize = 256 << 10;
         (BLOCK_BYTES * self.rows().max(1) / self.matrix.bytes().max(1)).clamp(4, 512)
     }
 
