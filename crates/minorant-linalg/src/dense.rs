@@ -111,13 +111,6 @@ pub fn axpy(c: f64, x: &[f64], y: &mut [f64]) {
     );
 }
 
-/// `x *= c`.
-pub fn scale(c: f64, x: &mut [f64]) {
-    for x in x {
-        *x *= c;
-    }
-}
-
 /// `(1 - t) * a + t * b`, written as `a + t (b - a)` so that `t = 0` gives `a` exactly.
 pub fn between(a: &[f64], b: &[f64], t: f64) -> Vec<f64> {
     assert_eq!(a.len(), b.len());

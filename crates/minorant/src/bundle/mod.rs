@@ -99,11 +99,6 @@ impl Bundle {
         self.planes.is_empty()
     }
 
-    /// Bytes that the planes take.
-    pub fn bytes(&self) -> usize {
-        self.planes.iter().map(|plane| plane.normal.bytes()).sum()
-    }
-
     /// Adds the planes that touch the risk at `w`, one for each part in order. Room is made first:
     /// idle planes go, then weight is folded into aggregates where the limit asks for it.
     pub fn add(&mut self, w: &[f64], planes: Vec<Plane>, regularizer: &L2) {

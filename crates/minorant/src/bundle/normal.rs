@@ -57,12 +57,4 @@ impl Normal {
         self.add_to(1.0, &mut out);
         out
     }
-
-    /// Bytes that it takes.
-    pub(super) fn bytes(&self) -> usize {
-        match self {
-            Normal::Dense(vector) => vector.len() * 8,
-            Normal::Sparse { indices, .. } => indices.len() * 12,
-        }
-    }
 }

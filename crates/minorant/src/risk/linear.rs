@@ -36,21 +36,6 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
         LinearRisk { design, loss, weights, chunks, lengths: lengths.concat() }
     }
 
-    /// The design that the risk reads.
-    pub fn design(&self) -> Design<'a> {
-        self.design
-    }
-
-    /// The loss of one example.
-    pub fn loss(&self) -> &L {
-        &self.loss
-    }
-
-    /// The weights of the examples.
-    pub fn example_weights(&self) -> &ExampleWeights {
-        &self.weights
-    }
-
     /// The chunks of each part: a part is a contiguous block of rows, a chunk a piece of it.
     fn chunks_of_parts(&self, parts: usize) -> (Vec<Range<usize>>, usize) {
         let each = (self.chunks.len() / parts).max(1);
