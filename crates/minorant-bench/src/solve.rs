@@ -27,13 +27,13 @@ pub(crate) fn run(
 ) -> Result<Outcome> {
     let regularizer = L2::new(lambda)?;
     let parts = (method == Method::LsPBmrm).then_some(PARTS);
-    let mut solver = method.build(risk, &MethodOptions { parts, ..MethodOptions::default() })?;
+    let problem = Problem::new(risk, &regularizer);
+    let mut solver = method.build(problem, &MethodOptions { parts, ..MethodOptions::default() })?;
     let rules = StopRules {
         tol,
         abs_tol: 0.0,
         max_evaluations: budget.evaluations,
         max_seconds: budget.seconds,
     };
-    let problem = Problem { risk, regularizer: &regularizer };
     Ok(solver::run(&mut *solver, problem, rules, &Cancel::new(), observer, &mut ())?)
 }

@@ -6,12 +6,14 @@
 //! simplex; for rows that lie on a kink at w_j it also names the piece of the loss, which is a
 //! minorant of the loss whichever it is. Each example's loss lies above its tangents at the w_j; with the weights the tangents
 //! add up to one minorant of the whole risk, whose minimum together with the regularizer is known
-//! in closed form. That minimum is the bound.
+//! in closed form. That minimum is the bound. A proof may also give the slopes of one minorant for
+//! each example outright; how high it may lie follows from the loss.
 
+mod slopes;
 mod tangent;
 
-use crate::bundle::{Proof, Tie};
-use crate::model::{FittedModel, TaskName};
+use crate::model::{FittedModel, Penalty, TaskName};
+use crate::proof::{Proof, ProofPoint, Tie};
 use minorant_data::{Dataset, LabelRows};
 use minorant_linalg::parallel::split_evenly;
 use minorant_linalg::sum::Sum;
@@ -132,7 +134,7 @@ fn is_whole(model: &FittedModel) -> bool {
     let dim = model.outputs_per_problem() * model.rows_of_weights();
     let positive = |x: f64| x > 0.0 && x.is_finite();
     let proofs = model.problems.iter().filter_map(|problem| problem.proof.as_ref());
-    let points = proofs.flat_map(|proof| &proof.points).map(|point| point.w.len());
+    let points = proofs.flat_map(Proof::points).map(|point| point.w.len());
     positive(model.lambda)
         && model.bias_weight.is_none_or(positive)
         && model.label_loss.as_ref().is_none_or(|delta| delta.len() == classes * classes)
@@ -217,6 +219,19 @@ impl Examples<'_> {
         self.model.bias_weight.filter(|_| bias).map_or(1.0, |theta| theta * theta)
     }
 
+    /// Ω(w).
+    fn penalty(&self, w: &[f64]) -> f64 {
+        let lambda = self.model.lambda;
+        match self.model.penalty {
+            Penalty::L2 => {
+                let square: Sum =
+                    w.iter().enumerate().map(|(at, w)| self.theta2(at) * w * w).collect();
+                0.5 * lambda * square.value()
+            }
+            Penalty::L1 => lambda * w.iter().map(|w| w.abs()).collect::<Sum>().value(),
+        }
+    }
+
     fn objective(&self, w: &[f64]) -> f64 {
         let rows: Vec<f64> = (0..self.data.features.rows())
             .into_par_iter()
@@ -226,21 +241,56 @@ impl Examples<'_> {
             })
             .collect();
         let mut sum: Sum = rows.into_iter().collect();
-        let norm: Sum = w.iter().enumerate().map(|(at, w)| self.theta2(at) * w * w).collect();
-        sum.add(0.5 * self.model.lambda * norm.value());
+        sum.add(self.penalty(w));
         sum.value()
     }
 
     /// The bound that a proof gives, and how far rounding may have moved it.
     fn bound(&self, proof: &Proof) -> Result<(f64, f64), String> {
-        let parts = proof.points.first().map_or(0, |point| point.part_weights.len());
+        let blocks = match proof {
+            Proof::Points(points) => self.minorants_at(points)?,
+            Proof::Slopes(slopes) => self.minorants_with(slopes)?,
+        };
+        let mut offset = Sum::new();
+        let mut normal = vec![Sum::new(); self.outputs() * self.model.rows_of_weights()];
+        let (mut offset_size, mut normal_size, mut longest) = (0.0, 0.0, 0);
+        for block in &blocks {
+            offset.add(block.offset.value());
+            normal.iter_mut().zip(&block.normal).for_each(|(sum, x)| sum.add(*x));
+            offset_size += block.offset_size;
+            normal_size += block.normal_size;
+            longest = longest.max(block.rows);
+        }
+        let (offset, lambda) = (offset.value(), self.model.lambda);
+        let roundings = f64::EPSILON * (longest as f64 + 8.0);
+        if self.model.penalty == Penalty::L1 {
+            // λ‖w‖₁ + a·w ≥ 0 where no |a_j| exceeds λ. The risk is nowhere negative, so its
+            // minorant may be scaled down until that holds.
+            let steepest = normal.iter().map(|sum| sum.value().abs()).fold(0.0, f64::max);
+            let scale = if steepest > lambda { lambda / steepest } else { 1.0 };
+            let of_scale = roundings * normal_size / lambda * offset.abs();
+            return Ok((scale * offset, f64::EPSILON * 8.0 * offset_size + of_scale));
+        }
+        let squares = normal.iter().enumerate().map(|(at, sum)| (sum.value(), self.theta2(at)));
+        let square: Sum = squares.map(|(a, theta2)| a * a / theta2).collect();
+        let square = square.value();
+        let theta = self.model.bias_weight.map_or(1.0, |theta| theta.min(1.0));
+        let normal_error = roundings * normal_size / theta;
+        let rounding = f64::EPSILON * (8.0 * offset_size + 4.0 * square / lambda)
+            + normal_error * (square.sqrt() + normal_error) / lambda;
+        Ok((offset - square / (2.0 * lambda), rounding))
+    }
+
+    /// The minorants of the parts' blocks of rows.
+    fn minorants_at(&self, points: &[ProofPoint]) -> Result<Vec<Minorant>, String> {
+        let parts = points.first().map_or(0, |point| point.part_weights.len());
         let rows = self.data.features.rows();
         if parts == 0 || parts > rows {
             return Err(format!("the proof has {parts} parts for {rows} rows"));
         }
         for part in 0..parts {
             let mut sum = Sum::new();
-            for point in &proof.points {
+            for point in points {
                 let alpha = point.part_weights[part];
                 if !(0.0..=1.0).contains(&alpha) {
                     return Err(format!("a weight of part {part} is {alpha}, outside 0 to 1"));
@@ -257,51 +307,25 @@ impl Examples<'_> {
         // Every row's minorant is the α-combination of its tangents: coefficients on its outputs,
         // and an offset. Together they give Σ α a and Σ α b.
         let blocks = split_evenly(rows, parts);
-        let sums: Vec<Minorant> = blocks
-            .into_par_iter()
-            .enumerate()
-            .map(|(part, block)| self.block_minorant(proof, part, block))
-            .collect::<Result<_, String>>()?;
-        let mut offset = Sum::new();
-        let mut normal = vec![Sum::new(); self.outputs() * self.model.rows_of_weights()];
-        let (mut offset_size, mut normal_size, mut longest) = (0.0, 0.0, 0);
-        for part in &sums {
-            offset.add(part.offset.value());
-            normal.iter_mut().zip(&part.normal).for_each(|(sum, x)| sum.add(*x));
-            offset_size += part.offset_size;
-            normal_size += part.normal_size;
-            longest = longest.max(part.rows);
-        }
-        let squares = normal.iter().enumerate().map(|(at, sum)| (sum.value(), self.theta2(at)));
-        let square: Sum = squares.map(|(a, theta2)| a * a / theta2).collect();
-        let (square, lambda) = (square.value(), self.model.lambda);
-        let theta = self.model.bias_weight.map_or(1.0, |theta| theta.min(1.0));
-        let normal_error = f64::EPSILON * (longest as f64 + 8.0) * normal_size / theta;
-        let rounding = f64::EPSILON * (8.0 * offset_size + 4.0 * square / lambda)
-            + normal_error * (square.sqrt() + normal_error) / lambda;
-        Ok((offset.value() - square / (2.0 * lambda), rounding))
+        let of_block = |(part, block)| self.block_minorant(points, part, block);
+        blocks.into_par_iter().enumerate().map(of_block).collect()
     }
 
     fn block_minorant(
         &self,
-        proof: &Proof,
+        points: &[ProofPoint],
         part: usize,
         block: std::ops::Range<usize>,
     ) -> Result<Minorant, String> {
         let k = self.outputs();
-        let mut sum = Minorant {
-            normal: vec![0.0; k * self.model.rows_of_weights()],
-            rows: block.len(),
-            ..Minorant::default()
-        };
+        let mut sum = self.empty_minorant(block.len());
         // Ties come in the order of the examples; each point has its own place in its list.
         let first = |ties: &[Tie]| ties.partition_point(|tie| (tie.example as usize) < block.start);
-        let mut next: Vec<usize> = proof.points.iter().map(|point| first(&point.ties)).collect();
+        let mut next: Vec<usize> = points.iter().map(|point| first(&point.ties)).collect();
         for i in block.clone() {
             let entries = self.entries(i);
-            let length = entries.iter().map(|(_, x)| x * x).sum::<f64>().sqrt();
             let mut coefficients = vec![0.0; k];
-            for (point, next) in proof.points.iter().zip(&mut next) {
+            for (point, next) in points.iter().zip(&mut next) {
                 let tie = point.ties.get(*next).filter(|tie| tie.example as usize == i);
                 *next += usize::from(tie.is_some());
                 let alpha = point.part_weights[part];
@@ -320,14 +344,14 @@ impl Examples<'_> {
                 sum.offset.add(weight * tangent.offset);
                 sum.offset_size += weight * (tangent.offset.abs() + tangent.size);
             }
-            sum.normal_size += length * coefficients.iter().map(|c| c.abs()).sum::<f64>();
-            for &(j, x) in &entries {
-                for (a, c) in sum.normal[j * k..].iter_mut().zip(&coefficients) {
-                    *a += x * c;
-                }
-            }
+            sum.add_row(&entries, &coefficients);
         }
         Ok(sum)
+    }
+
+    fn empty_minorant(&self, rows: usize) -> Minorant {
+        let normal = vec![0.0; self.outputs() * self.model.rows_of_weights()];
+        Minorant { normal, rows, ..Minorant::default() }
     }
 }
 
@@ -339,4 +363,18 @@ struct Minorant {
     offset_size: f64,
     normal_size: f64,
     rows: usize,
+}
+
+impl Minorant {
+    /// Adds a row with coefficients on its outputs to the normal.
+    fn add_row(&mut self, entries: &[(usize, f64)], coefficients: &[f64]) {
+        let k = coefficients.len();
+        let length = entries.iter().map(|(_, x)| x * x).sum::<f64>().sqrt();
+        self.normal_size += length * coefficients.iter().map(|c| c.abs()).sum::<f64>();
+        for &(j, x) in entries {
+            for (a, c) in self.normal[j * k..].iter_mut().zip(coefficients) {
+                *a += x * c;
+            }
+        }
+    }
 }

@@ -16,8 +16,8 @@
 //! let loss = Hinge::new(vec![1.0, 1.0, -1.0]);
 //! let risk = LinearRisk::new(Design::new(&rows, None), loss, ExampleWeights::mean(3));
 //! let regularizer = L2::new(0.1)?;
-//! let problem = Problem { risk: &risk, regularizer: &regularizer };
-//! let mut solver = Method::Auto.build(&risk, &MethodOptions::default())?;
+//! let problem = Problem::new(&risk, &regularizer);
+//! let mut solver = Method::Auto.build(problem, &MethodOptions::default())?;
 //! let mut trace = Vec::new();
 //! let outcome =
 //!     run(&mut *solver, problem, StopRules::default(), &Cancel::new(), &mut trace, &mut ())?;
@@ -36,6 +36,7 @@ pub mod generate;
 pub mod line;
 pub mod master;
 pub mod model;
+pub mod proof;
 pub mod regularizer;
 pub mod risk;
 pub mod solver;

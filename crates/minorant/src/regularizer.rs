@@ -38,6 +38,11 @@ impl L2 {
         Ok(L2 { lambda, center: None, weights: None })
     }
 
+    /// No quadratic term at all: λ = 0. Bundle methods cannot work without one.
+    pub fn none() -> Self {
+        L2 { lambda: 0.0, center: None, weights: None }
+    }
+
     /// The same, centred at `center`.
     pub fn with_center(mut self, center: Vec<f64>) -> Result<Self, RegularizerError> {
         if !center.iter().all(|c| c.is_finite()) {
@@ -99,6 +104,14 @@ impl L2 {
             sum.add_product(u, u);
         }
         0.5 * self.lambda * sum.value()
+    }
+
+    /// Adds the gradient λ θ² ∘ (w − w_reg) at `w` to `gradient`.
+    pub fn add_gradient(&self, w: &[f64], gradient: &mut [f64]) {
+        for (i, (w, g)) in w.iter().zip(gradient).enumerate() {
+            let theta = self.theta(i);
+            *g += self.lambda * theta * theta * (w - self.reg(i));
+        }
     }
 
     /// Ω along w + η (to − w), up to a constant.

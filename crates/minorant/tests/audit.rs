@@ -5,9 +5,9 @@ mod common;
 
 use common::{Case, Kind, METHODS, fit, larger_case};
 use minorant::audit::audit;
-use minorant::bundle::{Proof, ProofPoint};
 use minorant::data::{Dataset, Label, LabelRows};
 use minorant::model::FittedModel;
+use minorant::proof::{Proof, ProofPoint};
 use minorant::solver::Method;
 use minorant::train::Lambda;
 use sha2::{Digest, Sha256};
@@ -46,11 +46,18 @@ fn rejects(model: &FittedModel, data: &Dataset, what: &str, change: impl Fn(&mut
     assert!(!holds(&changed, data), "{:?} {}: {what} passes", model.task, model.solver);
 }
 
+/// The points of the first proof.
+fn points(model: &mut FittedModel) -> &mut [ProofPoint] {
+    match model.problems[0].proof.as_mut().expect("a proof") {
+        Proof::Points(points) => points,
+        Proof::Slopes(_) => &mut [],
+    }
+}
+
 /// Changes the weight of a point of the first proof.
 fn change_alpha(model: &mut FittedModel, change: impl Fn(f64) -> f64, every: bool) {
-    let proof: &mut Proof = model.problems[0].proof.as_mut().expect("a proof");
     let mut changed = false;
-    for ProofPoint { part_weights, .. } in &mut proof.points {
+    for ProofPoint { part_weights, .. } in points(model) {
         for weight in part_weights.iter_mut().filter(|weight| **weight > 0.0) {
             if every || !changed {
                 *weight = change(*weight);
@@ -94,9 +101,8 @@ fn honest_models_hold_and_tampered_ones_do_not() {
             rejects(&model, data, "another bias", |m| m.bias = Some(1.01));
             rejects(&model, data, "other weights", |m| m.problems[0].weights[0] += 1e-3);
             rejects(&model, data, "points of NaN", |m| {
-                let proof = m.problems[0].proof.as_mut().expect("a proof");
-                let w: Vec<f64> = proof.points[0].w.iter().map(|_| f64::NAN).collect();
-                proof.points[0].w = w.into();
+                let point = &mut points(m)[0];
+                point.w = point.w.iter().map(|_| f64::NAN).collect();
             });
             rejects(&model, data, "class weights", |m| {
                 m.class_weights = vec![(m.classes[0].clone(), 1.5)];
@@ -113,7 +119,7 @@ fn misshapen_models_are_rejected_without_a_crash() {
     assert!(holds(&model, data));
     let crop = |m: &mut FittedModel, keep: usize| {
         m.problems[0].weights.truncate(keep);
-        for point in &mut m.problems[0].proof.as_mut().expect("a proof").points {
+        for point in points(m) {
             point.w = point.w[..keep].into();
         }
     };

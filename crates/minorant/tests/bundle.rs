@@ -43,7 +43,7 @@ fn iterate(limits: Limits, parts: usize, seed: u64, rounds: usize) -> (f64, f64)
         bound = bound.max(minimum.bound);
         for part in 0..parts {
             let proof = bundle.proof().expect("a proof");
-            let sum: f64 = proof.points.iter().map(|point| point.part_weights[part]).sum();
+            let sum: f64 = proof.points().iter().map(|point| point.part_weights[part]).sum();
             assert!((sum - 1.0).abs() < 1e-13, "{told}: weights of part {part} sum to {sum}");
         }
         w = minimum.w;
@@ -91,7 +91,7 @@ fn forgotten_origins_leave_no_proof() {
         bundle.add(&w, vec![plane], &regularizer);
         bundle.minimise(&regularizer, 1e-15);
         if let Some(proof) = bundle.proof() {
-            assert!(proof.points.len() <= 4 + 3);
+            assert!(proof.points().len() <= 4 + 3);
         }
     }
 }

@@ -65,6 +65,7 @@ fn the_mathematics_does_no_input_or_output() {
         "master",
         "solver",
         "certificate.rs",
+        "proof.rs",
         "regularizer.rs",
         "trace.rs",
         "archive.rs",

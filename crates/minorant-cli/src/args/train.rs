@@ -5,7 +5,7 @@ use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::data::{Dataset, Label};
 use minorant::solver::{Method, MethodOptions, StopRules};
-use minorant::train::{Lambda, LossName, ModelName, Multiclass, TrainOptions};
+use minorant::train::{Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions};
 use std::path::{Path, PathBuf};
 
 /// What to train, on what, and when to stop.
@@ -85,7 +85,7 @@ pub(crate) struct ProblemArgs {
     /// Memory for planes, such as 500M or 4G (default: a quarter of the machine's)
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Method")]
     max_memory: Option<u64>,
-    /// Seed for methods that draw random numbers (none of these does)
+    /// Seed for methods that draw random numbers
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Method")]
     pub(crate) seed: u64,
     #[command(flatten)]
@@ -102,6 +102,8 @@ enum LossArg {
 enum PenaltyArg {
     /// λ/2 ‖w‖²
     L2,
+    /// λ ‖w‖₁
+    L1,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -174,8 +176,10 @@ impl ProblemArgs {
             None | Some(LossArg::Hinge) => LossName::Hinge,
             Some(LossArg::SquaredHinge) => LossName::SquaredHinge,
         };
-        // The library knows no other.
-        let PenaltyArg::L2 = self.penalty;
+        options.penalty = match self.penalty {
+            PenaltyArg::L2 => Penalty::L2,
+            PenaltyArg::L1 => Penalty::L1,
+        };
         options.multiclass = match self.multiclass {
             MulticlassArg::Joint => Multiclass::Joint,
             MulticlassArg::Ovr => Multiclass::OneVsRest,
@@ -191,6 +195,7 @@ impl ProblemArgs {
         options.method_options = MethodOptions {
             memory: self.memory,
             parts: self.parts,
+            seed: self.seed,
             max_bytes: self.max_memory.or_else(quarter_of_memory),
             ..options.method_options
         };

@@ -1,7 +1,7 @@
 //! The losses once more, in their plainest form, for the audit alone.
 
-use crate::bundle::Piece;
 use crate::model::{FittedModel, TrainedLoss};
+use crate::proof::Piece;
 
 /// What is true of a row.
 #[derive(Debug, Clone, Copy)]

@@ -3,18 +3,16 @@
 //! into an aggregate when a memory limit asks for it. It knows no data and no line search.
 
 mod normal;
-mod proof;
+mod origin;
 mod state;
-
-pub use crate::risk::{Piece, Tie};
-pub use proof::{Proof, ProofPoint};
 
 use crate::certificate::{DualPoint, Term};
 use crate::master::{Gram, Master};
+use crate::proof::Proof;
 use crate::regularizer::L2;
 use crate::risk::Plane;
 use normal::Normal;
-use proof::{Origin, Visit};
+use origin::{Origin, Visit};
 use rayon::prelude::*;
 
 /// What a bundle may hold.
@@ -157,7 +155,7 @@ impl Bundle {
     pub fn proof(&self) -> Option<Proof> {
         let weights = self.master.weights();
         let planes = self.planes.iter().zip(weights);
-        Proof::collect(
+        origin::collect(
             planes.map(|(plane, &weight)| (&plane.origin, plane.part, weight)),
             self.parts,
         )

@@ -1,7 +1,7 @@
 //! A bundle to and from an archive, with the same bits.
 
 use super::normal::Normal;
-use super::proof::{Origin, Visit};
+use super::origin::{Origin, Visit};
 use super::{Bundle, Held, Limits};
 use crate::archive::{Archive, ArchiveError};
 use crate::master::{Gram, Master, MasterState};

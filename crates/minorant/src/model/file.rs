@@ -1,9 +1,9 @@
 //! Models and proofs as files.
 
-use super::{FittedModel, SubProblem, TaskName, TrainedLoss};
-use crate::bundle::{Proof, ProofPoint};
+use super::{FittedModel, Penalty, SubProblem, TaskName, TrainedLoss};
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
+use crate::proof::Proof;
 use crate::train::ModelName;
 use minorant_data::Label;
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,7 @@ struct Header {
     features: usize,
     bias: Option<f64>,
     bias_weight: Option<f64>,
+    penalty: Penalty,
     lambda: f64,
     class_weights: Vec<(JsonLabel, f64)>,
     threshold: Option<f64>,
@@ -93,18 +94,24 @@ impl FittedModel {
 
     /// Bytes of the proofs.
     fn proof_size(&self) -> u64 {
-        let points = self.problems.iter().filter_map(|p| p.proof.as_ref()).flat_map(|p| &p.points);
-        let numbers =
-            |point: &ProofPoint| point.w.len() + point.part_weights.len() + 3 * point.ties.len();
-        points.map(|point| 8 * numbers(point) as u64).sum()
+        let proofs = self.problems.iter().filter_map(|problem| problem.proof.as_ref());
+        proofs.map(|proof| 8 * proof.len() as u64).sum()
     }
 
     fn put_proofs(&self, container: &mut Container) {
         for (k, problem) in self.problems.iter().enumerate() {
             let Some(proof) = &problem.proof else { continue };
-            let count = proof.points.len();
-            let parts = proof.points.first().map_or(0, |point| point.part_weights.len());
-            let (w, alpha, ties) = proof.arrays();
+            let points = match proof {
+                Proof::Points(points) => points,
+                Proof::Slopes(slopes) => {
+                    let shape = [self.examples, self.outputs_per_problem()];
+                    container.put_reals(&format!("proof.{k}.slopes"), &shape, slopes.clone());
+                    continue;
+                }
+            };
+            let count = points.len();
+            let parts = points.first().map_or(0, |point| point.part_weights.len());
+            let (w, alpha, ties) = Proof::arrays(points);
             container.put_reals(&format!("proof.{k}.points"), &[count, problem.weights.len()], w);
             container.put_reals(&format!("proof.{k}.alpha"), &[count, parts], alpha);
             container.put_integers(&format!("proof.{k}.ties"), ties);
@@ -120,6 +127,7 @@ impl FittedModel {
             features: self.features,
             bias: self.bias,
             bias_weight: self.bias_weight,
+            penalty: self.penalty,
             lambda: self.lambda,
             class_weights: self.class_weights.iter().map(|(l, w)| (l.into(), *w)).collect(),
             threshold: self.threshold,
@@ -173,6 +181,7 @@ impl FittedModel {
             features: header.features,
             bias: header.bias,
             bias_weight: header.bias_weight,
+            penalty: header.penalty,
             lambda: header.lambda,
             class_weights: header.class_weights.into_iter().map(|(l, w)| (l.into(), w)).collect(),
             label_loss: container.take_reals("label_loss").map(|(_, delta)| delta),
@@ -242,7 +251,13 @@ impl FittedModel {
 
     /// Moves proofs out of a container; nothing if one does not fit the weights.
     fn take_proofs(&mut self, container: &mut Container) -> Option<()> {
+        let slopes_shape = [self.examples, self.outputs_per_problem()];
         for (k, problem) in self.problems.iter_mut().enumerate() {
+            if let Some((shape, slopes)) = container.take_reals(&format!("proof.{k}.slopes")) {
+                problem.proof = Some(slopes).filter(|_| shape == slopes_shape).map(Proof::Slopes);
+                problem.proof.as_ref()?;
+                continue;
+            }
             let Some((shape, w)) = container.take_reals(&format!("proof.{k}.points")) else {
                 continue;
             };

@@ -7,8 +7,9 @@ mod predict;
 
 pub use predict::{Predictions, Scores};
 
-use crate::bundle::Proof;
 use crate::certificate::Certificate;
+use crate::proof::Proof;
+pub use crate::train::Penalty;
 use crate::train::{LossName, ModelName, Task, TrainOptions, TrainReport};
 use minorant_data::{Dataset, Label};
 
@@ -71,6 +72,8 @@ pub struct FittedModel {
     pub bias: Option<f64>,
     /// Its regularization weight.
     pub bias_weight: Option<f64>,
+    /// How weights are penalised.
+    pub penalty: Penalty,
     /// λ.
     pub lambda: f64,
     /// Class weights that were not 1.
@@ -128,6 +131,7 @@ impl FittedModel {
             features: data.features.cols(),
             bias: options.bias,
             bias_weight: options.bias_weight,
+            penalty: options.penalty,
             lambda: report.lambda,
             class_weights: options.class_weights.clone(),
             label_loss: options.label_loss.clone(),

@@ -1,7 +1,7 @@
 //! The binary hinge loss max(0, 1 − z f) (Eq. 31 of Yu et al.), z = ±1.
 
 use super::Piece;
-use super::loss::{KINK, Loss, TIE, Tangent};
+use super::loss::{KINK, Loss, TIE, Tangent, allowed_size};
 use crate::line::Pieces;
 
 /// The hinge loss of a binary label.
@@ -18,6 +18,16 @@ impl Hinge {
 }
 
 impl Loss for Hinge {
+    fn knows_offsets(&self) -> bool {
+        true
+    }
+
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let size = allowed_size(-self.signs[example] * c[0], 1.0)?;
+        c[0] = -self.signs[example] * size;
+        Some(size)
+    }
+
     fn outputs(&self) -> usize {
         1
     }

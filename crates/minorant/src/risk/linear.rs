@@ -5,8 +5,8 @@
 
 use super::chunk::{self, BlockSums, ChunkPlane};
 use super::{
-    Cancel, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError, Subdifferential,
-    Tie,
+    Cancel, Duals, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError,
+    Subdifferential, Tie,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::between;
@@ -215,6 +215,14 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         Some(self)
     }
 
+    fn is_smooth(&self) -> bool {
+        self.loss.is_smooth()
+    }
+
+    fn duals(&self) -> Option<&dyn Duals> {
+        self.loss.knows_offsets().then_some(self)
+    }
+
     fn examples(&self) -> Option<&dyn Examples> {
         Some(self)
     }
@@ -291,6 +299,53 @@ impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
         let chunk_planes = chunk_planes.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
         let each = chunk_planes.len();
         Ok(chunk::planes(chunk_planes, each).remove(0))
+    }
+}
+
+impl<L: Loss> Duals for LinearRisk<'_, L> {
+    fn slopes(&self) -> usize {
+        self.design.rows() * self.loss.outputs()
+    }
+
+    fn plane_with_slopes(
+        &self,
+        slopes: &mut [f64],
+        cancel: &Cancel,
+    ) -> Result<Option<Plane>, RiskError> {
+        let k = self.loss.outputs();
+        let chunk_planes = map_chunks_mut(&self.chunks, slopes, k, |_, rows, slopes| {
+            cancel.check()?;
+            let mut gradient = self.design.gradient(k);
+            let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
+            let mut plane = ChunkPlane::default();
+            for block in self.blocks(rows.clone()) {
+                let mut sums = BlockSums::default();
+                let c = &mut coefficients[..block.len() * k];
+                for i in block.clone() {
+                    let slopes = &mut slopes[(i - rows.start) * k..(i - rows.start + 1) * k];
+                    let Some(offset) = self.loss.highest_offset(i, slopes) else {
+                        return Ok(None);
+                    };
+                    let weight = self.weights.of(i);
+                    let at = (i - block.start) * k;
+                    for (c, slope) in c[at..at + k].iter_mut().zip(slopes) {
+                        *c = weight * *slope;
+                        sums.normal_size += c.abs() * self.lengths[i];
+                    }
+                    sums.offset += weight * offset;
+                    sums.offset_size += weight * offset.abs();
+                }
+                plane.add(block.len(), sums);
+                self.design.backward(block, c, &mut gradient);
+            }
+            plane.normal = gradient.unpack();
+            Ok(Some(plane))
+        });
+        let planes = chunk_planes.into_iter().collect::<Result<Option<Vec<_>>, RiskError>>()?;
+        Ok(planes.map(|chunks| {
+            let each = chunks.len();
+            chunk::planes(chunks, each).remove(0)
+        }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The binary logistic loss log(1 + exp(−z f)), z = ±1.
 
-use super::loss::{Loss, Tangent};
+use super::loss::{Loss, Tangent, allowed_size, entropy};
 
 /// The logistic loss of a binary label.
 #[derive(Debug, Clone)]
@@ -16,6 +16,20 @@ impl Logistic {
 }
 
 impl Loss for Logistic {
+    fn is_smooth(&self) -> bool {
+        true
+    }
+
+    fn knows_offsets(&self) -> bool {
+        true
+    }
+
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let size = allowed_size(-self.signs[example] * c[0], 1.0)?;
+        c[0] = -self.signs[example] * size;
+        Some(entropy(size) + entropy(1.0 - size))
+    }
+
     fn outputs(&self) -> usize {
         1
     }

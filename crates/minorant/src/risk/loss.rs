@@ -74,6 +74,23 @@ pub trait Loss: Sync {
         None
     }
 
+    /// Whether [`Loss::highest_offset`] knows an answer.
+    fn knows_offsets(&self) -> bool {
+        false
+    }
+
+    /// The largest offset with which `offset + c · f` lies below the loss for every `f` (the
+    /// negative convex conjugate at `c`). Slopes that rounding has carried out of what the loss
+    /// allows are moved back; nothing where `c` is no minorant's slope at all.
+    fn highest_offset(&self, _example: usize, _c: &mut [f64]) -> Option<f64> {
+        None
+    }
+
+    /// Whether the loss is differentiable everywhere.
+    fn is_smooth(&self) -> bool {
+        false
+    }
+
     /// Whether `f` lies at a kink, within rounding.
     fn at_kink(&self, _example: usize, _f: &[f64]) -> bool {
         false
@@ -88,6 +105,40 @@ pub trait Loss: Sync {
 /// Outputs nearer than this to a kink, relative to their size, may fall on its other side when
 /// they are computed in another way.
 pub(crate) const TIE: f64 = 1e-9;
+
+/// How far outside of what a loss allows a slope may lie by rounding.
+const OUTSIDE: f64 = 1e-13;
+
+/// A slope's size that ought to lie between 0 and `most`, moved there if rounding has carried it
+/// out; nothing if it lies further out.
+pub(crate) fn allowed_size(q: f64, most: f64) -> Option<f64> {
+    (-OUTSIDE <= q && q <= most + OUTSIDE).then(|| q.clamp(0.0, most))
+}
+
+/// Slopes that ought to be 0 or more at all classes but the label, at most 1 together, and with
+/// the label's add up to 0; made so if rounding is all that stands between, else nothing. Returns
+/// the sum over the others.
+pub(crate) fn allowed_slopes(label: usize, c: &mut [f64]) -> Option<f64> {
+    let mut others = 0.0;
+    for (_, c) in c.iter_mut().enumerate().filter(|(z, _)| *z != label) {
+        *c = allowed_size(*c, 1.0)?;
+        others += *c;
+    }
+    let total = allowed_size(others, 1.0)?;
+    if (c[label] + total).abs() > OUTSIDE {
+        return None;
+    }
+    if others > 1.0 {
+        c.iter_mut().for_each(|c| *c /= others);
+    }
+    c[label] = -total;
+    Some(total)
+}
+
+/// −q ln q.
+pub(crate) fn entropy(q: f64) -> f64 {
+    if q > 0.0 { -q * q.ln() } else { 0.0 }
+}
 
 /// How near to a kink counts as on it, relative to the numbers compared.
 pub(crate) const KINK: f64 = 1e-12;

@@ -157,6 +157,11 @@ pub trait Risk: Sync {
         Ok((point, planes))
     }
 
+    /// Whether the risk is differentiable everywhere.
+    fn is_smooth(&self) -> bool {
+        false
+    }
+
     /// Into how many partial risks the risk can be split; 1 where it cannot.
     fn max_parts(&self) -> usize {
         1
@@ -169,6 +174,11 @@ pub trait Risk: Sync {
 
     /// The steepest subgradients, where the risk offers them.
     fn subdifferential(&self) -> Option<&dyn Subdifferential> {
+        None
+    }
+
+    /// Minorants by their slopes, where the risk knows them.
+    fn duals(&self) -> Option<&dyn Duals> {
         None
     }
 
@@ -197,6 +207,21 @@ pub trait Subdifferential {
         direction: &[f64],
         cancel: &Cancel,
     ) -> Result<Plane, RiskError>;
+}
+
+/// A risk over examples that knows how high a minorant with given slopes may lie.
+pub trait Duals {
+    /// Number of slopes: one for each output of each example.
+    fn slopes(&self) -> usize;
+
+    /// The highest plane whose examples' minorants have these slopes in their outputs. Slopes that
+    /// rounding has carried out of what the losses allow are moved back; nothing where some are no
+    /// minorant's at all. One backward product.
+    fn plane_with_slopes(
+        &self,
+        slopes: &mut [f64],
+        cancel: &Cancel,
+    ) -> Result<Option<Plane>, RiskError>;
 }
 
 /// A risk that is a weighted sum over examples.

@@ -2,7 +2,7 @@
 //! with Δ = 1 off the diagonal it is Crammer and Singer's.
 
 use super::Piece;
-use super::loss::{Loss, TIE, Tangent, steepest_maximum};
+use super::loss::{Loss, TIE, Tangent, allowed_slopes, steepest_maximum};
 use crate::line::Pieces;
 
 /// The multiclass hinge loss of a class label.
@@ -62,6 +62,17 @@ impl MulticlassHinge {
 }
 
 impl Loss for MulticlassHinge {
+    fn knows_offsets(&self) -> bool {
+        true
+    }
+
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let label = self.labels[example] as usize;
+        allowed_slopes(label, c)?;
+        // The label's own margin is 0.
+        Some(self.margins(label).iter().zip(c).map(|(margin, c)| margin * *c).sum())
+    }
+
     fn outputs(&self) -> usize {
         self.classes
     }

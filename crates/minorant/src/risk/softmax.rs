@@ -1,6 +1,6 @@
 //! The multiclass logistic loss log Σ_z exp(f_z) − f_{z_i}.
 
-use super::loss::{Loss, Tangent};
+use super::loss::{Loss, Tangent, allowed_slopes, entropy};
 
 /// The softmax loss of a class label.
 #[derive(Debug, Clone)]
@@ -17,6 +17,21 @@ impl Softmax {
 }
 
 impl Loss for Softmax {
+    fn is_smooth(&self) -> bool {
+        true
+    }
+
+    fn knows_offsets(&self) -> bool {
+        true
+    }
+
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let label = self.labels[example] as usize;
+        let others = allowed_slopes(label, c)?;
+        let rest = c.iter().enumerate().filter(|(z, _)| *z != label);
+        Some(rest.map(|(_, c)| entropy(*c)).sum::<f64>() + entropy(1.0 - others))
+    }
+
     fn outputs(&self) -> usize {
         self.classes
     }

@@ -1,6 +1,6 @@
 //! The squared hinge loss max(0, 1 − z f)², z = ±1: smooth, with a jump in its curvature.
 
-use super::loss::{Loss, Tangent};
+use super::loss::{Loss, Tangent, allowed_size};
 use crate::line::Pieces;
 
 /// The squared hinge loss of a binary label.
@@ -17,6 +17,20 @@ impl SquaredHinge {
 }
 
 impl Loss for SquaredHinge {
+    fn is_smooth(&self) -> bool {
+        true
+    }
+
+    fn knows_offsets(&self) -> bool {
+        true
+    }
+
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let size = allowed_size(-self.signs[example] * c[0], f64::MAX)?;
+        c[0] = -self.signs[example] * size;
+        Some(size - 0.25 * size * size)
+    }
+
     fn outputs(&self) -> usize {
         1
     }

@@ -1,7 +1,6 @@
 //! `auto`: picks a method by what the risk offers and by sizes, never by the clock.
 
-use super::Method;
-use crate::risk::Risk;
+use super::{Method, Problem};
 
 /// Plane models where nobody says otherwise.
 pub const DEFAULT_PARTS: usize = 16;
@@ -9,8 +8,9 @@ pub const DEFAULT_PARTS: usize = 16;
 pub const MANY_WEIGHTS: usize = 10_000;
 
 impl Method {
-    /// The method that `auto` stands for on this risk.
-    pub(super) fn pick(risk: &dyn Risk) -> Method {
+    /// The method that `auto` stands for on this problem.
+    pub(super) fn pick(problem: Problem<'_>) -> Method {
+        let risk = problem.risk;
         match risk.lines() {
             Some(_) if risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => Method::LsPBmrm,
             Some(_) => Method::LsBmrm,

@@ -43,7 +43,7 @@ impl Bmrm {
 
 impl Solver for Bmrm {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
-        self.visit(run, run.problem.regularizer.center(self.dim), "start")
+        self.visit(run, run.problem.start_point(), "start")
     }
 
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {

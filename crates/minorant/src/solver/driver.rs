@@ -4,8 +4,8 @@
 
 use super::{Halt, Problem, Solver, Status, Step, StopRules};
 use crate::archive::{Archive, ArchiveError};
-use crate::bundle::Proof;
 use crate::certificate::Certificate;
+use crate::proof::Proof;
 use crate::risk::{Cancel, Plane, Point, RiskError};
 use crate::trace::{Observer, TraceRecord};
 use minorant_linalg::dense::norm2;
@@ -29,6 +29,7 @@ pub struct Run<'a> {
     proof: Option<Proof>,
     master_time: Duration,
     idle_iterations: u32,
+    direction_steps: u64,
 }
 
 /// Iterations without any progress after which a run counts as stalled.
@@ -52,6 +53,7 @@ impl<'a> Run<'a> {
             proof: None,
             master_time: Duration::ZERO,
             idle_iterations: 0,
+            direction_steps: 0,
         }
     }
 
@@ -75,7 +77,7 @@ impl<'a> Run<'a> {
     }
 
     /// Counts one evaluation, or stops the run where none is left.
-    fn charge(&mut self) -> Result<(), Halt> {
+    pub fn charge(&mut self) -> Result<(), Halt> {
         if let Some(status) = self.spent() {
             return Err(Halt::Stop(status));
         }
@@ -117,7 +119,8 @@ impl<'a> Run<'a> {
     /// Refuses planes that the master could not compute with.
     fn check_planes(&self, planes: &[Plane]) -> Result<(), RiskError> {
         for plane in planes {
-            let square = norm2(&plane.normal) / self.problem.regularizer.lambda();
+            let lambda = self.problem.regularizer.lambda();
+            let square = norm2(&plane.normal) / if lambda > 0.0 { lambda } else { 1.0 };
             if !square.is_finite() || !plane.offset.is_finite() {
                 let why = "a plane's squared length over lambda overflows; scale the features down";
                 return Err(RiskError::NotFinite(why.into()));
@@ -186,6 +189,17 @@ impl<'a> Run<'a> {
         0.02 * gap.max(self.target())
     }
 
+    /// Counts steps of direction finding, which read no more than the rows at kinks and are no
+    /// evaluations.
+    pub fn count_direction_steps(&mut self, steps: u64) {
+        self.direction_steps += steps;
+    }
+
+    /// The token that asks running work to stop.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
     /// Counts the time that `work` takes as the master's.
     pub fn master<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
@@ -197,7 +211,7 @@ impl<'a> Run<'a> {
     fn save(&self, iteration: u64, archive: &mut Archive) {
         archive.put_integers(
             "run.counts",
-            [iteration, self.evaluations, u64::from(self.idle_iterations)],
+            [iteration, self.evaluations, u64::from(self.idle_iterations), self.direction_steps],
         );
         let seconds = [self.seconds(), self.master_time.as_secs_f64()];
         archive
@@ -210,7 +224,7 @@ impl<'a> Run<'a> {
     fn load(&mut self, archive: &mut Archive) -> Result<u64, ArchiveError> {
         let counts = archive.take_integers("run.counts")?;
         let numbers = archive.take_reals("run.numbers")?;
-        let ([iteration, evaluations, idle], [seconds, master, best, bound]) =
+        let ([iteration, evaluations, idle, direction_steps], [seconds, master, best, bound]) =
             (&counts[..], &numbers[..])
         else {
             return Err(ArchiveError("run.numbers".into()));
@@ -218,6 +232,7 @@ impl<'a> Run<'a> {
         self.proof = Proof::load("run", archive)?;
         self.evaluations = *evaluations;
         self.idle_iterations = *idle as u32;
+        self.direction_steps = *direction_steps;
         self.earlier = *seconds;
         self.master_time = Duration::try_from_secs_f64(*master).unwrap_or_default();
         self.best_objective = *best;
@@ -269,6 +284,8 @@ pub struct Outcome {
     pub evaluations: u64,
     /// Iterations.
     pub iterations: u64,
+    /// Steps of direction finding, where the method has that.
+    pub direction_steps: u64,
     /// Seconds of optimisation.
     pub seconds: f64,
     /// Seconds of them in the master and the bundle's vectors.
@@ -364,6 +381,7 @@ pub fn run(
         status,
         evaluations: run.evaluations,
         iterations: iteration,
+        direction_steps: run.direction_steps,
         seconds: run.seconds(),
         master_seconds: run.master_time.as_secs_f64(),
     })

@@ -44,7 +44,7 @@ impl LsBmrm {
 
 impl Solver for LsBmrm {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
-        let center = run.problem.regularizer.center(self.dim);
+        let center = run.problem.start_point();
         let (point, planes) = run.evaluate_with_planes(center, self.parts)?;
         run.reserve_final_pass();
         let objective = run.objective(&point)?;

@@ -16,14 +16,19 @@ pub use name::{Method, MethodError, MethodOptions};
 use crate::archive::{Archive, ArchiveError};
 use crate::regularizer::L2;
 use crate::risk::{Point, Risk, RiskError};
+use minorant_linalg::sum::Sum;
 
-/// The objective λ/2 ‖θ ∘ (w − w_reg)‖² + R(w).
+/// The objective λ/2 ‖θ ∘ (w − w_reg)‖² + R(w), or λ ‖w‖₁ + R(w).
 #[derive(Clone, Copy)]
 pub struct Problem<'a> {
     /// The data term.
     pub risk: &'a dyn Risk,
-    /// The quadratic term.
+    /// The quadratic term; its λ is 0 where there is none.
     pub regularizer: &'a L2,
+    /// The factor of ‖w‖₁; 0 where there is no such term.
+    pub l1: f64,
+    /// Where methods start; the regularizer's centre if not given.
+    pub start: Option<&'a [f64]>,
 }
 
 impl std::fmt::Debug for Problem<'_> {
@@ -32,10 +37,37 @@ impl std::fmt::Debug for Problem<'_> {
     }
 }
 
-impl Problem<'_> {
+impl<'a> Problem<'a> {
+    /// λ/2 ‖θ ∘ (w − w_reg)‖² + R(w).
+    pub fn new(risk: &'a dyn Risk, regularizer: &'a L2) -> Self {
+        Problem { risk, regularizer, l1: 0.0, start: None }
+    }
+
+    /// The same with `l1` ‖w‖₁ added.
+    pub fn with_l1(self, l1: f64) -> Self {
+        Problem { l1, ..self }
+    }
+
+    /// The same, started at `w`.
+    pub fn starting_at(self, w: Option<&'a [f64]>) -> Self {
+        Problem { start: w, ..self }
+    }
+
+    /// Where methods start.
+    pub fn start_point(&self) -> Vec<f64> {
+        let center = || self.regularizer.center(self.risk.dim());
+        self.start.map_or_else(center, <[f64]>::to_vec)
+    }
+
+    /// Ω(w).
+    pub fn penalty(&self, w: &[f64]) -> f64 {
+        let l1 = || self.l1 * w.iter().map(|w| w.abs()).collect::<Sum>().value();
+        self.regularizer.value(w) + if self.l1 > 0.0 { l1() } else { 0.0 }
+    }
+
     /// J at an evaluated point.
     pub fn objective(&self, point: &Point) -> f64 {
-        self.regularizer.value(&point.w) + point.value
+        self.penalty(&point.w) + point.value
     }
 }
 

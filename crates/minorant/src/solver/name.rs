@@ -1,6 +1,6 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
-use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Solver};
+use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Problem, Solver};
 use crate::bundle::Limits;
 use crate::risk::Risk;
 
@@ -26,6 +26,8 @@ pub struct MethodOptions {
     pub memory: Option<usize>,
     /// Plane models.
     pub parts: Option<usize>,
+    /// Seed of methods that draw random numbers.
+    pub seed: u64,
     /// Bytes that the planes may take before aggregation sets in.
     pub max_bytes: Option<u64>,
     /// Bytes that a proof may take.
@@ -39,7 +41,7 @@ pub enum MethodError {
     #[error("there is no solver '{0}' here; these can be chosen: {1}")]
     Unknown(String, String),
     /// The risk lacks something that the method needs.
-    #[error("{method} needs {need}, which this model does not offer; use one of: {instead}")]
+    #[error("{method} needs {need}, which this problem does not offer; use one of: {instead}")]
     Lacks {
         /// The method's name.
         method: &'static str,
@@ -80,9 +82,14 @@ impl Method {
             .ok_or_else(|| MethodError::Unknown(name.into(), list(Method::ALL.into_iter())))
     }
 
-    fn missing(self, risk: &dyn Risk) -> Option<&'static str> {
+    /// What the method needs and this problem does not offer.
+    fn missing(self, problem: Problem<'_>) -> Option<&'static str> {
+        let lines = problem.risk.lines().is_some();
+        let quadratic = problem.regularizer.lambda() > 0.0 && problem.l1 == 0.0;
         match self {
-            Method::LsBmrm | Method::LsPBmrm if risk.lines().is_none() => {
+            Method::Auto => None,
+            _ if !quadratic => Some("a quadratic regularizer with lambda above 0"),
+            Method::LsBmrm | Method::LsPBmrm if !lines => {
                 Some("the restriction of the risk to lines")
             }
             _ => None,
@@ -90,19 +97,19 @@ impl Method {
     }
 
     /// The method itself, or the one that `auto` stands for.
-    pub fn resolve(self, risk: &dyn Risk) -> Method {
-        if self == Method::Auto { Method::pick(risk) } else { self }
+    pub fn resolve(self, problem: Problem<'_>) -> Method {
+        if self == Method::Auto { Method::pick(problem) } else { self }
     }
 
-    /// Sets the method up for a risk.
+    /// Sets the method up for a problem.
     pub fn build(
         self,
-        risk: &dyn Risk,
+        problem: Problem<'_>,
         options: &MethodOptions,
     ) -> Result<Box<dyn Solver>, MethodError> {
-        let method = self.resolve(risk);
-        if let Some(need) = method.missing(risk) {
-            let able = Method::ALL.into_iter().filter(|other| other.missing(risk).is_none());
+        let (method, risk) = (self.resolve(problem), problem.risk);
+        if let Some(need) = method.missing(problem) {
+            let able = Method::ALL.into_iter().filter(|other| other.missing(problem).is_none());
             return Err(MethodError::Lacks { method: method.name(), need, instead: list(able) });
         }
         if options.memory.is_some_and(|memory| memory < 3) {

@@ -6,12 +6,11 @@ mod one_vs_rest;
 mod options;
 mod task;
 
-pub use options::{Lambda, LossName, ModelName, Multiclass, TrainError, TrainOptions};
+pub use options::{Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions};
 pub(crate) use task::{Task, weights_of};
 
 use crate::certificate::Certificate;
 use crate::model::{FittedModel, SubProblem};
-use crate::regularizer::L2;
 use crate::risk::Cancel;
 use crate::solver::{self, Checkpoints, Outcome, Problem, Status};
 use crate::trace::Observer;
@@ -43,6 +42,8 @@ pub struct TrainReport {
     pub evaluations: u64,
     /// Iterations.
     pub iterations: u64,
+    /// Steps of direction finding, where the method has that.
+    pub direction_steps: u64,
     /// Seconds of optimisation.
     pub seconds: f64,
     /// Seconds of them in the master and the bundle's vectors.
@@ -65,12 +66,14 @@ pub fn train(
     let dim = design.features() * outputs;
     let regularizer = options.regularizer(lambda, design.features(), outputs)?;
     regularizer.check(dim)?;
+    options.check_start(dim * task.problems())?;
     let (outcomes, method) = if let Task::OneVsRest { .. } = task {
         one_vs_rest::solve(
             &task,
             design,
             &weights,
             &regularizer,
+            options.l1(lambda),
             options,
             cancel,
             observer,
@@ -78,14 +81,16 @@ pub fn train(
         )?
     } else {
         let risk = task.risk(0, design, weights, options);
-        let problem = Problem { risk: &*risk, regularizer: &regularizer };
-        let method = options.method.resolve(&*risk);
-        let mut solver = method.build(&*risk, &options.method_options)?;
+        let problem = Problem::new(&*risk, &regularizer)
+            .with_l1(options.l1(lambda))
+            .starting_at(options.start.as_deref());
+        let method = options.method.resolve(problem);
+        let mut solver = method.build(problem, &options.method_options)?;
         let outcome =
             solver::run(&mut *solver, problem, options.rules, cancel, observer, checkpoints)?;
         (vec![outcome], method)
     };
-    let report = summarise(&outcomes, &regularizer, lambda, data, method.name());
+    let report = summarise(&outcomes, lambda, data, method.name());
     let model = FittedModel::new(data, options, &task, &report, problems(outcomes));
     Ok((model, report))
 }
@@ -103,7 +108,6 @@ fn problems(outcomes: Vec<Outcome>) -> Vec<SubProblem> {
 /// Sums over the subproblems; there is one unless classes are trained one against the rest.
 fn summarise(
     outcomes: &[Outcome],
-    regularizer: &L2,
     lambda: f64,
     data: &Dataset,
     solver: &'static str,
@@ -119,12 +123,13 @@ fn summarise(
         features: data.features.cols(),
         dim: outcomes.iter().map(|o| o.point.w.len()).sum(),
         lambda,
-        regularizer: sum(&|o| regularizer.value(&o.point.w)),
+        regularizer: sum(&|o| o.certificate.objective - o.point.value),
         risk: sum(&|o| o.point.value),
         certificate: Certificate { objective: sum(&|o| o.certificate.objective), lower_bound },
         status: status.unwrap_or(Status::Converged),
         evaluations: outcomes.iter().map(|o| o.evaluations).sum(),
         iterations: outcomes.iter().map(|o| o.iterations).sum(),
+        direction_steps: outcomes.iter().map(|o| o.direction_steps).sum(),
         seconds: sum(&|o| o.seconds),
         master_seconds: sum(&|o| o.master_seconds),
     }

@@ -5,8 +5,8 @@
 use super::options::{ModelName, TrainError, TrainOptions};
 use super::task::Task;
 use crate::archive::{Archive, ArchiveError};
-use crate::bundle::Proof;
 use crate::certificate::Certificate;
+use crate::proof::Proof;
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Point};
 use crate::solver::{self, Checkpoints, Method, Outcome, Problem, RunError, Status, StopRules};
@@ -19,6 +19,7 @@ pub(super) fn solve(
     design: Design<'_>,
     weights: &ExampleWeights,
     regularizer: &L2,
+    l1: f64,
     options: &TrainOptions,
     cancel: &Cancel,
     observer: &mut dyn Observer,
@@ -40,9 +41,10 @@ pub(super) fn solve(
         let class = state.finished.len();
         interrupted |= class > 0 && cancel.is_cancelled();
         let risk = task.risk(class, design, weights.clone(), options);
-        method = options.method.resolve(&*risk);
-        let mut solver = method.build(&*risk, &options.method_options)?;
-        let problem = Problem { risk: &*risk, regularizer };
+        let begin = options.start.as_ref().map(|w| &w[class * risk.dim()..][..risk.dim()]);
+        let problem = Problem::new(&*risk, regularizer).with_l1(l1).starting_at(begin);
+        method = options.method.resolve(problem);
+        let mut solver = method.build(problem, &options.method_options)?;
         let used: u64 = state.finished.iter().map(|o| o.evaluations).sum();
         let spent: f64 = state.finished.iter().map(|o| o.seconds).sum();
         let waiting = (classes - class - 1) as u64;
@@ -171,7 +173,7 @@ fn save_outcome(name: &str, outcome: &Outcome, archive: &mut Archive) {
     let seconds = [outcome.seconds, outcome.master_seconds];
     archive.put_reals(&format!("{name}.numbers"), [&numbers[..], &seconds].concat());
     let status = STATUSES.iter().position(|status| *status == outcome.status).unwrap_or(0);
-    let counts = [outcome.evaluations, outcome.iterations, status as u64];
+    let counts = [outcome.evaluations, outcome.iterations, outcome.direction_steps, status as u64];
     archive.put_integers(&format!("{name}.counts"), counts);
     if let Some(proof) = &outcome.proof {
         proof.save(name, archive);
@@ -182,8 +184,10 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
     let w = archive.take_reals(&format!("{name}.w"))?;
     let numbers = archive.take_reals(&format!("{name}.numbers"))?;
     let counts = archive.take_integers(&format!("{name}.counts"))?;
-    let ([value, objective, bound, seconds, master_seconds], [evaluations, iterations, status]) =
-        (&numbers[..], &counts[..])
+    let (
+        [value, objective, bound, seconds, master_seconds],
+        [evaluations, iterations, direction_steps, status],
+    ) = (&numbers[..], &counts[..])
     else {
         return Err(ArchiveError(format!("{name}.numbers")));
     };
@@ -197,6 +201,7 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
         status: STATUSES.get(*status as usize).copied().unwrap_or(Status::Stalled),
         evaluations: *evaluations,
         iterations: *iterations,
+        direction_steps: *direction_steps,
         seconds: *seconds,
         master_seconds: *master_seconds,
     })

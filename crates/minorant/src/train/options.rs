@@ -42,6 +42,17 @@ pub enum LossName {
     SquaredHinge,
 }
 
+/// How weights are penalised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Penalty {
+    /// λ/2 ‖w‖².
+    #[default]
+    L2,
+    /// λ ‖w‖₁.
+    L1,
+}
+
 /// How more than two classes are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Multiclass {
@@ -68,6 +79,8 @@ pub struct TrainOptions {
     pub model: ModelName,
     /// The support vector machine's loss.
     pub loss: LossName,
+    /// How weights are penalised.
+    pub penalty: Penalty,
     /// How more than two classes are trained.
     pub multiclass: Multiclass,
     /// What the labels are, if not by their look.
@@ -90,6 +103,8 @@ pub struct TrainOptions {
     pub method_options: MethodOptions,
     /// When to stop.
     pub rules: StopRules,
+    /// Weights to start from, those of one problem after the other.
+    pub start: Option<Vec<f64>>,
 }
 
 impl TrainOptions {
@@ -98,6 +113,7 @@ impl TrainOptions {
         TrainOptions {
             model,
             loss: LossName::default(),
+            penalty: Penalty::default(),
             multiclass: Multiclass::default(),
             label_kind: None,
             label_loss: None,
@@ -112,6 +128,7 @@ impl TrainOptions {
                 ..MethodOptions::default()
             },
             rules: StopRules::default(),
+            start: None,
         }
     }
 
@@ -131,7 +148,24 @@ impl TrainOptions {
         }
     }
 
-    /// λ/2 ‖θ ∘ w‖² with the bias's own θ.
+    /// Refuses start weights that are not `dim` finite numbers.
+    pub(super) fn check_start(&self, dim: usize) -> Result<(), TrainError> {
+        let Some(start) = &self.start else { return Ok(()) };
+        if start.len() == dim && start.iter().all(|w| w.is_finite()) {
+            return Ok(());
+        }
+        Err(TrainError::Setting(format!(
+            "expected {dim} finite weights to start from, found {}",
+            start.len()
+        )))
+    }
+
+    /// The factor of ‖w‖₁.
+    pub(super) fn l1(&self, lambda: f64) -> f64 {
+        if self.penalty == Penalty::L1 { lambda } else { 0.0 }
+    }
+
+    /// λ/2 ‖θ ∘ w‖² with the bias's own θ, where that is the penalty.
     pub(super) fn regularizer(
         &self,
         lambda: f64,
@@ -144,6 +178,15 @@ impl TrainOptions {
             )));
         }
         let regularizer = L2::new(lambda)?;
+        if self.penalty == Penalty::L1 {
+            if self.bias_weight.is_some() {
+                return Err(TrainError::Setting(
+                    "a bias weight goes with the penalty l2; l1 penalises the bias like the others"
+                        .into(),
+                ));
+            }
+            return Ok(L2::none());
+        }
         let Some(theta) = self.bias_weight else { return Ok(regularizer) };
         if self.bias.is_none() {
             return Err(TrainError::Setting("a bias weight needs a bias: add --bias 1".into()));

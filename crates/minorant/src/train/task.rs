@@ -1,7 +1,7 @@
 //! What the labels ask for: a binary, multiclass or multilabel risk, or one binary risk for each
 //! class.
 
-use super::options::{LossName, ModelName, Multiclass, TrainError, TrainOptions};
+use super::options::{LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions};
 use crate::risk::hinge::Hinge;
 use crate::risk::logistic::Logistic;
 use crate::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
@@ -87,6 +87,9 @@ impl Task {
             }
             _ => {}
         }
+        if options.penalty == Penalty::L1 && options.model != ModelName::Logistic {
+            return refuse("the penalty l1 goes with logistic; svm has the penalty l2");
+        }
         let joint = matches!(self, Task::Multiclass { .. } | Task::Multilabel { .. });
         let Some(delta) = &options.label_loss else { return Ok(()) };
         if !joint || options.model != ModelName::Svm {
@@ -122,6 +125,11 @@ impl Task {
             | Task::OneVsRest { classes, .. }
             | Task::Multilabel { classes, .. } => *classes,
         }
+    }
+
+    /// Number of problems that are solved one after the other.
+    pub(crate) fn problems(&self) -> usize {
+        if let Task::OneVsRest { classes, .. } = self { *classes } else { 1 }
     }
 
     /// Linear outputs of one risk of the task.

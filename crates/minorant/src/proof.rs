@@ -1,0 +1,119 @@
+//! Proofs: the dual point behind a bound in a form that anybody who has the data can check without
+//! trusting whoever found it. Nothing here looks at data; `audit` does.
+
+use crate::archive::{Archive, ArchiveError};
+pub use crate::risk::{Piece, Tie};
+use std::sync::Arc;
+
+/// One share of a proof by points: a point at which the risk is linearised, and the weight of each
+/// part's plane there.
+#[derive(Debug, Clone)]
+pub struct ProofPoint {
+    /// The weights w_j.
+    pub w: Arc<[f64]>,
+    /// α_j for each part.
+    pub part_weights: Vec<f64>,
+    /// The pieces chosen for examples at kinks, in the order of the examples.
+    pub ties: Arc<[Tie]>,
+}
+
+/// The dual point behind a bound.
+#[derive(Debug, Clone)]
+pub enum Proof {
+    /// Planes of the risk by the points where they touch, in the order in which these were
+    /// visited; for each part the weights sum to 1.
+    Points(Vec<ProofPoint>),
+    /// For every example the slopes (one an output) of a minorant of its loss: the dual variables
+    /// of methods that work on examples. How high such a minorant may lie, the loss itself says.
+    Slopes(Vec<f64>),
+}
+
+impl Proof {
+    /// The points of a proof by points.
+    pub fn points(&self) -> &[ProofPoint] {
+        match self {
+            Proof::Points(points) => points,
+            Proof::Slopes(_) => &[],
+        }
+    }
+
+    /// How many numbers it is made of.
+    pub(crate) fn len(&self) -> usize {
+        let numbers =
+            |point: &ProofPoint| point.w.len() + point.part_weights.len() + 3 * point.ties.len();
+        match self {
+            Proof::Points(points) => points.iter().map(numbers).sum(),
+            Proof::Slopes(slopes) => slopes.len(),
+        }
+    }
+
+    /// Points as arrays: the points, part weights, and ties as (point, example, piece).
+    pub(crate) fn arrays(points: &[ProofPoint]) -> (Vec<f64>, Vec<f64>, Vec<u64>) {
+        let w = points.iter().flat_map(|point| point.w.iter().copied()).collect();
+        let weights = points.iter().flat_map(|point| point.part_weights.iter().copied());
+        let ties = points.iter().enumerate().flat_map(|(at, point)| {
+            point.ties.iter().flat_map(move |tie| {
+                let [example, piece] = tie.pack();
+                [at as u64, example, piece]
+            })
+        });
+        (w, weights.collect(), ties.collect())
+    }
+
+    /// A proof of `count` points from its arrays; nothing if they do not fit together.
+    pub(crate) fn from_arrays(
+        count: usize,
+        w: &[f64],
+        part_weights: &[f64],
+        ties: &[u64],
+    ) -> Option<Proof> {
+        let divides = |length: usize| count > 0 && length > 0 && length.is_multiple_of(count);
+        if !divides(w.len()) || !divides(part_weights.len()) || !ties.len().is_multiple_of(3) {
+            return None;
+        }
+        let mut of_point = vec![Vec::new(); count];
+        for tie in ties.as_chunks::<3>().0 {
+            let list = of_point.get_mut(usize::try_from(tie[0]).ok()?)?;
+            list.push(Tie::unpack([tie[1], tie[2]])?);
+        }
+        let points = w.chunks(w.len() / count).zip(part_weights.chunks(part_weights.len() / count));
+        let points = points.zip(of_point).map(|((w, weights), ties)| ProofPoint {
+            w: w.into(),
+            part_weights: weights.into(),
+            ties: ties.into(),
+        });
+        Some(Proof::Points(points.collect()))
+    }
+
+    /// Writes the proof under a name.
+    pub(crate) fn save(&self, name: &str, archive: &mut Archive) {
+        match self {
+            Proof::Points(points) => {
+                let (w, weights, ties) = Proof::arrays(points);
+                archive.put_integers(&format!("{name}.proof.points"), [points.len() as u64]);
+                archive.put_reals(&format!("{name}.proof.w"), w);
+                archive.put_reals(&format!("{name}.proof.weights"), weights);
+                archive.put_integers(&format!("{name}.proof.ties"), ties);
+            }
+            Proof::Slopes(slopes) => {
+                archive.put_reals(&format!("{name}.proof.slopes"), slopes.clone());
+            }
+        }
+    }
+
+    /// The proof that was written under a name, if there was one.
+    pub(crate) fn load(name: &str, archive: &mut Archive) -> Result<Option<Proof>, ArchiveError> {
+        if let Ok(slopes) = archive.take_reals(&format!("{name}.proof.slopes")) {
+            return Ok(Some(Proof::Slopes(slopes)));
+        }
+        let Ok(count) = archive.take_integer(&format!("{name}.proof.points")) else {
+            return Ok(None);
+        };
+        let w = archive.take_reals(&format!("{name}.proof.w"))?;
+        let weights = archive.take_reals(&format!("{name}.proof.weights"))?;
+        let ties = archive.take_integers(&format!("{name}.proof.ties"))?;
+        Proof::from_arrays(count as usize, &w, &weights, &ties)
+            .map(Some)
+            .ok_or_else(|| ArchiveError(format!("{name}.proof")))
+    }
+}
