@@ -154,6 +154,15 @@ impl Store {
     }
 }
 
+/// The rows of a set over and over, so that they no longer fit into the processor's caches.
+pub(crate) fn repeated(set: &Set, times: usize) -> Result<Set> {
+    let rows = set.matrix.rows();
+    let order: Vec<usize> = (0..times * rows).map(|i| i % rows).collect();
+    let Target::Signs(signs) = &set.target else { bail!("only binary sets are repeated") };
+    let target = Target::Signs(order.iter().map(|&i| signs[i]).collect());
+    Ok(Set { matrix: set.matrix.select_rows(&order), target })
+}
+
 fn single(rows: LabelRows) -> Result<Vec<u32>> {
     match rows {
         LabelRows::Single(labels) => Ok(labels),
