@@ -21,6 +21,7 @@ fn run<'a>(
     solver: &str,
     objective: f64,
     lower_bound: Option<f64>,
+    local_gap: None,
     trace: &'a [TraceRecord],
 ) -> ReportRun<'a> {
     let relative_gap = lower_bound.map(|bound| (objective - bound) / objective.abs());
