@@ -3,7 +3,7 @@
 
 use minorant::regularizer::L2;
 use minorant::risk::{Cancel, Plane, Point, Risk, RiskError};
-use minorant::solver::{Method, MethodOptions, Outcome, Problem, StopRules, run};
+use minorant::solver::{Method, MethodOptions, Outcome, Problem, Status, StopRules, run};
 
 struct Chained {
     dim: usize,
@@ -80,95 +80,57 @@ fn solve(risk: &Chained, lambda: f64, method: Method, options: &MethodOptions) -
     run(&mut *solver, problem, rules, &Cancel::new(), &mut (), &mut ()).unwrap()
 }
 
-#[test]
-fn tables() {
-    let m = [
-        [-55.685092, -41.327746, -8.1666667, 24.916667],
-        [-560.94153, -416.32775, -83.166667, 249.91667],
-        [-5613.5064, -4166.3277, -833.16667, 2499.9167],
-        [-56139.155, -41666.328, -8333.1667, 24999.917],
-    ];
-    let c = [
-        [15.612689, 31.197846, 77.808549, 152.18187],
-        [156.23769, 312.44785, 780.93355, 1530.7331],
-        [1562.4877, 3124.9478, 7812.1835, 15316.245],
-        [15624.988, 31249.948, 78124.684, 153171.37],
-    ];
+/// Objective, evaluations and exact minimum of the cells of the paper's Tables 2 and 3; the minima
+/// of the first table are those of a conic program, those of the second of a dynamic program.
+const DIMS: [usize; 4] = [100, 1000, 10_000, 100_000];
+const LAMBDAS: [f64; 4] = [0.1, 0.2, 0.5, 1.0];
+const MIFFLIN: [[f64; 4]; 4] = [
+    [-55.685092, -41.327746, -8.1666667, 24.916667],
+    [-560.94153, -416.32775, -83.166667, 249.91667],
+    [-5613.5064, -4166.3277, -833.16667, 2499.9167],
+    [-56139.155, -41666.328, -8333.1667, 24999.917],
+];
+const CRESCENT: [[f64; 4]; 4] = [
+    [15.612689, 31.197846, 77.808549, 152.18187],
+    [156.23769, 312.44785, 780.93355, 1530.7331],
+    [1562.4877, 3124.9478, 7812.1835, 15316.245],
+    [15624.988, 31249.948, 78124.684, 153171.37],
+];
+
+/// Total evaluations and relative errors of the cells of a table.
+fn table(method: Method, crescent: bool) -> (u64, Vec<f64>) {
     let options = MethodOptions { memory: Some(200), ..MethodOptions::default() };
-    for method in [Method::NrbmLs] {
-        for crescent in [false, true] {
-            let mut total = 0;
-            let mut errors = Vec::new();
-            for (i, dim) in [100, 1000, 10000, 100000].into_iter().enumerate() {
-                for (j, lambda) in [0.1, 0.2, 0.5, 1.0].into_iter().enumerate() {
-                    let o = solve(&Chained { dim, crescent }, lambda, method, &options);
-                    let exact = if crescent { c[i][j] } else { m[i][j] };
-                    let error = (o.certificate.objective - exact) / exact.abs();
-                    if std::env::var("Q").is_ok() {
-                    } else {
-                        eprintln!(
-                            "{} D={dim} lam={lambda} obj {:.6} exact {exact} err {error:.2e} evals {} its {} {:?} gap {:?} {:.2}s",
-                            method.name(),
-                            o.certificate.objective,
-                            o.evaluations,
-                            o.iterations,
-                            o.status,
-                            o.local_gap,
-                            o.seconds
-                        );
-                    }
-                    total += o.evaluations;
-                    errors.push(error);
-                }
-            }
-            let bad = errors.iter().filter(|e| **e > 2e-3).count();
-            let max = errors.iter().copied().fold(0.0, f64::max);
-            eprintln!(
-                "TOTAL {} crescent={crescent}: {total} evals, >2e-3: {bad}, max {max:.2e}",
-                method.name()
-            );
+    let (mut total, mut errors) = (0, Vec::new());
+    for (i, dim) in DIMS.into_iter().enumerate() {
+        for (j, lambda) in LAMBDAS.into_iter().enumerate() {
+            let outcome = solve(&Chained { dim, crescent }, lambda, method, &options);
+            assert_eq!(outcome.status, Status::Converged, "{method:?} {crescent} {dim} {lambda}");
+            let exact = if crescent { CRESCENT[i][j] } else { MIFFLIN[i][j] };
+            errors.push((outcome.certificate.objective - exact) / exact.abs());
+            total += outcome.evaluations;
         }
+    }
+    (total, errors)
+}
+
+fn within(errors: &[f64], limit: f64) -> usize {
+    errors.iter().filter(|error| **error <= limit).count()
+}
+
+#[test]
+fn line_search_reproduces_the_tables() {
+    for (crescent, most) in [(false, 280), (true, 760)] {
+        let (total, errors) = table(Method::NrbmLs, crescent);
+        assert!(total <= most, "{total} evaluations");
+        assert!(within(&errors, 2e-3) >= 15 && within(&errors, 5e-3) == 16, "{errors:?}");
     }
 }
 
 #[test]
-fn unseen() {
-    let options = MethodOptions { memory: Some(200), ..MethodOptions::default() };
-    for crescent in [false, true] {
-        for dim in [3, 7, 30, 51, 301, 700, 3001] {
-            for lambda in [0.05, 0.15, 0.3, 0.7, 2.0] {
-                let o = solve(&Chained { dim, crescent }, lambda, Method::NrbmLs, &options);
-                eprintln!(
-                    "CELL {crescent} {dim} {lambda} {} {} {:?}",
-                    o.certificate.objective, o.evaluations, o.status
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn tracing() {
-    let risk = Chained { dim: 301, crescent: false };
-    let regularizer = L2::new(0.05).unwrap().with_center(risk.start()).unwrap();
-    let problem = Problem::new(&risk, &regularizer);
-    let rules =
-        StopRules { tol: 1e-3, abs_tol: 0.0, max_evaluations: Some(2000), ..StopRules::default() };
-    let options = MethodOptions { memory: Some(200), ..MethodOptions::default() };
-    let mut solver = Method::NrbmLs.build(problem, &options).unwrap();
-    let mut trace = Vec::new();
-    run(&mut *solver, problem, rules, &Cancel::new(), &mut trace, &mut ()).unwrap();
-    for r in trace {
-        eprintln!(
-            "T {} {} {} {:.6} {:.6} {:?} {:?} {}",
-            r.iteration,
-            r.evaluations,
-            r.step,
-            r.objective,
-            r.best_objective,
-            r.local_gap,
-            r.step_length,
-            r.planes
-        );
+fn the_proximal_variant_needs_fewer_evaluations() {
+    for (crescent, most) in [(false, 240), (true, 380)] {
+        let (total, errors) = table(Method::ProxNrbm, crescent);
+        assert!(total <= most, "{total} evaluations");
+        assert_eq!(within(&errors, 2e-2), 16, "{errors:?}");
     }
 }

@@ -166,6 +166,11 @@ impl<'a> Run<'a> {
         if gap <= self.target() { Err(Halt::Stop(Status::Converged)) } else { Ok(()) }
     }
 
+    /// Tells that the run's model got better although neither objective nor gap shows it.
+    pub fn note_better_model(&mut self) {
+        self.idle_iterations = 0;
+    }
+
     /// The gap that the last local model had, where there is one.
     fn known_local_gap(&self) -> Option<f64> {
         Some(self.local_gap).filter(|gap| gap.is_finite() && !self.problem.risk.is_convex())

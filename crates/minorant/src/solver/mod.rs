@@ -7,6 +7,7 @@ mod driver;
 mod ls_bmrm;
 mod name;
 mod nrbm;
+mod prox_nrbm;
 mod ray_search;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
@@ -15,6 +16,7 @@ pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
 pub use nrbm::{Nrbm, Strategy};
+pub use prox_nrbm::ProxNrbm;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::regularizer::L2;

@@ -1,6 +1,6 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
-use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Nrbm, Problem, Solver, Strategy};
+use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Nrbm, Problem, ProxNrbm, Solver, Strategy};
 use crate::bundle::{Limits, Locality};
 use crate::risk::Risk;
 
@@ -21,6 +21,8 @@ pub enum Method {
     NrbmLs,
     /// The same with planes at the model's minimiser as well.
     NrbmLsFull,
+    /// The same with a proximal term instead of a line search.
+    ProxNrbm,
     /// Whichever suits the problem.
     Auto,
 }
@@ -69,7 +71,7 @@ const LOCAL_MEMORY: usize = 100;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 8] = [
+    pub const ALL: [Method; 9] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -78,6 +80,7 @@ impl Method {
         Method::Nrbm,
         Method::NrbmLs,
         Method::NrbmLsFull,
+        Method::ProxNrbm,
     ];
 
     /// The name that users type.
@@ -90,6 +93,7 @@ impl Method {
             Method::Nrbm => "nrbm",
             Method::NrbmLs => "nrbm-ls",
             Method::NrbmLsFull => "nrbm-ls-full",
+            Method::ProxNrbm => "prox-nrbm",
             Method::Auto => "auto",
         }
     }
@@ -150,6 +154,7 @@ impl Method {
             Method::Nrbm => nrbm(Strategy::Minimiser),
             Method::NrbmLs => nrbm(Strategy::Greedy),
             Method::NrbmLsFull => nrbm(Strategy::Full),
+            Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits.planes)),
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
         })
     }
@@ -174,7 +179,7 @@ impl Method {
     fn limits(self, dim: usize, parts: usize, options: &MethodOptions) -> Limits {
         let asked = match self {
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
-            Method::Nrbm | Method::NrbmLs | Method::NrbmLsFull => {
+            Method::Nrbm | Method::NrbmLs | Method::NrbmLsFull | Method::ProxNrbm => {
                 options.memory.unwrap_or(LOCAL_MEMORY)
             }
             _ => options.memory.unwrap_or(usize::MAX),
