@@ -10,6 +10,7 @@ fn record(evaluations: u64, objective: f64, lower_bound: Option<f64>) -> TraceRe
         objective,
         best_objective: objective,
         lower_bound,
+        local_gap: None,
         step: "descent",
         step_length: None,
         planes: 1,
@@ -21,7 +22,6 @@ fn run<'a>(
     solver: &str,
     objective: f64,
     lower_bound: Option<f64>,
-    local_gap: None,
     trace: &'a [TraceRecord],
 ) -> ReportRun<'a> {
     let relative_gap = lower_bound.map(|bound| (objective - bound) / objective.abs());

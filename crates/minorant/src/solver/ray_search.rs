@@ -114,9 +114,8 @@ pub(super) fn search(
             // Not finite: the step was too long.
             End { step, value: f64::INFINITY, slope: f64::NAN }
         };
-        if end.value > ray.objective + DECREASE * step * start || end.value.is_nan() {
-            high = Some(end);
-        } else if end.slope > -CURVATURE * start {
+        let fell = end.value <= ray.objective + DECREASE * step * start;
+        if !fell || end.slope > -CURVATURE * start {
             high = Some(end);
         } else if end.slope < CURVATURE * start && step < LONGEST {
             low = end;
