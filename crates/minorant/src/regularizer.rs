@@ -143,6 +143,11 @@ impl L2 {
         plane
     }
 
+    /// The coordinates u = θ ∘ (w − w_reg).
+    pub fn to_metric(&self, w: &[f64]) -> Vec<f64> {
+        w.iter().enumerate().map(|(i, w)| self.theta(i) * (w - self.reg(i))).collect()
+    }
+
     /// The weights w = w_reg + u ⊘ θ.
     pub fn from_metric(&self, mut u: Vec<f64>) -> Vec<f64> {
         if let Some(weights) = &self.weights {

@@ -15,6 +15,8 @@ pub struct TraceRecord {
     pub best_objective: f64,
     /// The best lower bound so far.
     pub lower_bound: Option<f64>,
+    /// The gap of the local model, where the risk is not convex.
+    pub local_gap: Option<f64>,
     /// The kind of step.
     pub step: &'static str,
     /// The step's length, where the method has one.
@@ -26,9 +28,10 @@ pub struct TraceRecord {
 }
 
 impl TraceRecord {
-    /// Best objective less lower bound.
+    /// Best objective less lower bound, or the gap of a local model.
     pub fn gap(&self) -> Option<f64> {
-        self.lower_bound.map(|bound| (self.best_objective - bound).max(0.0))
+        let gap = |bound: f64| (self.best_objective - bound).max(0.0);
+        self.lower_bound.map(gap).or(self.local_gap)
     }
 }
 

@@ -238,6 +238,7 @@ mod tests {
             objective,
             best_objective: objective,
             lower_bound,
+            local_gap: None,
             step: "descent",
             step_length: None,
             planes: 1,

@@ -10,6 +10,7 @@ fn record(evaluations: u64, objective: f64, lower_bound: Option<f64>) -> TraceRe
         objective,
         best_objective: objective,
         lower_bound,
+        local_gap: None,
         step: "descent",
         step_length: None,
         planes: 1,

@@ -2,9 +2,12 @@
 //! feeds the master, tells the model's minimiser and bound, drops idle planes, and folds planes
 //! into an aggregate when a memory limit asks for it. It knows no data and no line search.
 
+mod local;
 mod normal;
 mod origin;
 mod state;
+
+pub use local::{LocalBundle, LocalMinimum, Locality, Trial, Update};
 
 use crate::certificate::{DualPoint, Term};
 use crate::master::{Gram, Master};

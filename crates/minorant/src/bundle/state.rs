@@ -48,15 +48,7 @@ impl Bundle {
         archive.put_reals("planes.sizes", sizes.collect());
         archive.put_integers("planes.parts", self.planes.iter().map(|p| p.part as u64));
         archive.put_integers("planes.idle", self.planes.iter().map(|p| u64::from(p.idle)));
-        let products = (0..self.len()).flat_map(|j| self.gram.row(j)[..=j].iter().copied());
-        archive.put_reals("gram", products.collect());
-        let master = self.master.snapshot();
-        archive.put_reals("master.weights", master.weights);
-        archive.put_integers("master.parts", master.part_of);
-        archive.put_integers("master.support", master.support);
-        archive.put_reals("master.factor", master.factor);
-        archive.put_reals("master.shift", vec![master.shift]);
-        archive.put_integers("master.updates", [master.updates as u64, master.stale as u64]);
+        save_master(&self.gram, &self.master, archive);
     }
 
     /// The bundle that was saved.
@@ -126,29 +118,8 @@ impl Bundle {
             idle: idle[j] as u32,
             origin,
         });
-        let products = archive.take_reals("gram")?;
-        if products.len() != count * (count + 1) / 2 {
-            return Err(bad("gram"));
-        }
-        let mut gram = Gram::new();
-        let mut at = 0;
-        for j in 0..count {
-            gram.push(&products[at..=at + j]);
-            at += j + 1;
-        }
-        let updates = archive.take_integers("master.updates")?;
-        let [updates, stale] = updates[..] else { return Err(bad("master.updates")) };
-        let state = MasterState {
-            parts,
-            part_of: archive.take_integers("master.parts")?,
-            weights: archive.take_reals("master.weights")?,
-            support: archive.take_integers("master.support")?,
-            factor: archive.take_reals("master.factor")?,
-            shift: archive.take_real("master.shift")?,
-            updates: updates as usize,
-            stale: stale as usize,
-        };
-        if state.part_of != of_part || state.weights.len() != count {
+        let (gram, master) = load_master(count, parts, archive)?;
+        if (0..count).any(|j| master.part_of(j) as u64 != of_part[j]) {
             return Err(bad("master"));
         }
         Ok(Bundle {
@@ -157,8 +128,57 @@ impl Bundle {
             limits: Limits { planes: limits.planes.max(3), ..limits },
             planes: planes.collect(),
             gram,
-            master: Master::restore(state),
+            master,
             visits: archive.take_integer("visits.count")?,
         })
     }
+}
+
+/// Writes a Gram matrix and the master over it.
+pub(super) fn save_master(gram: &Gram, master: &Master, archive: &mut Archive) {
+    let products = (0..gram.len()).flat_map(|j| gram.row(j)[..=j].iter().copied());
+    archive.put_reals("gram", products.collect());
+    let master = master.snapshot();
+    archive.put_reals("master.weights", master.weights);
+    archive.put_integers("master.parts", master.part_of);
+    archive.put_integers("master.support", master.support);
+    archive.put_reals("master.factor", master.factor);
+    archive.put_reals("master.shift", vec![master.shift]);
+    archive.put_integers("master.updates", [master.updates as u64, master.stale as u64]);
+}
+
+/// The Gram matrix of `count` planes and the master that were saved.
+pub(super) fn load_master(
+    count: usize,
+    parts: usize,
+    archive: &mut Archive,
+) -> Result<(Gram, Master), ArchiveError> {
+    let bad = |name: &str| ArchiveError(name.into());
+    let products = archive.take_reals("gram")?;
+    if products.len() != count * (count + 1) / 2 {
+        return Err(bad("gram"));
+    }
+    let mut gram = Gram::new();
+    let mut at = 0;
+    for j in 0..count {
+        gram.push(&products[at..=at + j]);
+        at += j + 1;
+    }
+    let updates = archive.take_integers("master.updates")?;
+    let [updates, stale] = updates[..] else { return Err(bad("master.updates")) };
+    let state = MasterState {
+        parts,
+        part_of: archive.take_integers("master.parts")?,
+        weights: archive.take_reals("master.weights")?,
+        support: archive.take_integers("master.support")?,
+        factor: archive.take_reals("master.factor")?,
+        shift: archive.take_real("master.shift")?,
+        updates: updates as usize,
+        stale: stale as usize,
+    };
+    let of_known_parts = state.part_of.iter().all(|&part| part < parts as u64);
+    if state.part_of.len() != count || state.weights.len() != count || !of_known_parts {
+        return Err(bad("master"));
+    }
+    Ok((gram, Master::restore(state)))
 }

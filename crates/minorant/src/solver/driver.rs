@@ -26,6 +26,7 @@ pub struct Run<'a> {
     reserve: u64,
     best_objective: f64,
     bound: f64,
+    local_gap: f64,
     proof: Option<Proof>,
     master_time: Duration,
     idle_iterations: u32,
@@ -50,6 +51,7 @@ impl<'a> Run<'a> {
             reserve: 0,
             best_objective: f64::INFINITY,
             bound: f64::NEG_INFINITY,
+            local_gap: f64::INFINITY,
             proof: None,
             master_time: Duration::ZERO,
             idle_iterations: 0,
@@ -156,6 +158,24 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Tells the gap of a local model of a risk that is not convex, and stops the run if it is
+    /// good enough. It proves nothing about other points.
+    pub fn check_local_gap(&mut self, gap: f64) -> Result<(), Halt> {
+        self.note_progress(self.local_gap, gap);
+        self.local_gap = gap;
+        if gap <= self.target() { Err(Halt::Stop(Status::Converged)) } else { Ok(()) }
+    }
+
+    /// Tells that the run's model got better although neither objective nor gap shows it.
+    pub fn note_better_model(&mut self) {
+        self.idle_iterations = 0;
+    }
+
+    /// The gap that the last local model had, where there is one.
+    fn known_local_gap(&self) -> Option<f64> {
+        Some(self.local_gap).filter(|gap| gap.is_finite() && !self.problem.risk.is_convex())
+    }
+
     fn note_progress(&mut self, from: f64, to: f64) {
         if !from.is_finite() || (to - from).abs() > 1e-15 * self.best_objective.abs() {
             self.idle_iterations = 0;
@@ -214,8 +234,10 @@ impl<'a> Run<'a> {
             [iteration, self.evaluations, u64::from(self.idle_iterations), self.direction_steps],
         );
         let seconds = [self.seconds(), self.master_time.as_secs_f64()];
-        archive
-            .put_reals("run.numbers", [&seconds[..], &[self.best_objective, self.bound]].concat());
+        archive.put_reals(
+            "run.numbers",
+            [&seconds[..], &[self.best_objective, self.bound, self.local_gap]].concat(),
+        );
         if let Some(proof) = &self.proof {
             proof.save("run", archive);
         }
@@ -224,8 +246,10 @@ impl<'a> Run<'a> {
     fn load(&mut self, archive: &mut Archive) -> Result<u64, ArchiveError> {
         let counts = archive.take_integers("run.counts")?;
         let numbers = archive.take_reals("run.numbers")?;
-        let ([iteration, evaluations, idle, direction_steps], [seconds, master, best, bound]) =
-            (&counts[..], &numbers[..])
+        let (
+            [iteration, evaluations, idle, direction_steps],
+            [seconds, master, best, bound, local_gap],
+        ) = (&counts[..], &numbers[..])
         else {
             return Err(ArchiveError("run.numbers".into()));
         };
@@ -237,6 +261,7 @@ impl<'a> Run<'a> {
         self.master_time = Duration::try_from_secs_f64(*master).unwrap_or_default();
         self.best_objective = *best;
         self.bound = *bound;
+        self.local_gap = *local_gap;
         Ok(*iteration)
     }
 }
@@ -278,6 +303,8 @@ pub struct Outcome {
     pub certificate: Certificate,
     /// The dual point behind the bound, where it could be kept.
     pub proof: Option<Proof>,
+    /// The gap of the local model, where the risk is not convex.
+    pub local_gap: Option<f64>,
     /// How the run ended.
     pub status: Status,
     /// Evaluations.
@@ -377,6 +404,7 @@ pub fn run(
     Ok(Outcome {
         certificate: Certificate { objective: run.objective(&point)?, lower_bound },
         point,
+        local_gap: run.known_local_gap(),
         proof: run.proof.take(),
         status,
         evaluations: run.evaluations,
@@ -402,6 +430,7 @@ fn record(run: &Run<'_>, iteration: u64, step: Step, planes: usize) -> TraceReco
         objective: step.objective,
         best_objective: run.best_objective,
         lower_bound: run.proven_bound(),
+        local_gap: run.known_local_gap(),
         step: step.kind,
         step_length: step.length,
         planes,

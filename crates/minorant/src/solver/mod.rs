@@ -6,12 +6,17 @@ mod bmrm;
 mod driver;
 mod ls_bmrm;
 mod name;
+mod nrbm;
+mod prox_nrbm;
+mod ray_search;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
+pub use nrbm::{Nrbm, Strategy};
+pub use prox_nrbm::ProxNrbm;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::regularizer::L2;

@@ -1,7 +1,7 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
-use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Problem, Solver};
-use crate::bundle::Limits;
+use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Nrbm, Problem, ProxNrbm, Solver, Strategy};
+use crate::bundle::{Limits, Locality};
 use crate::risk::Risk;
 
 /// A method, as users name it.
@@ -15,6 +15,14 @@ pub enum Method {
     LsBmrm,
     /// The same with several plane models.
     LsPBmrm,
+    /// The bundle method for risks that need not be convex.
+    Nrbm,
+    /// The same with line search.
+    NrbmLs,
+    /// The same with planes at the model's minimiser as well.
+    NrbmLsFull,
+    /// The same with a proximal term instead of a line search.
+    ProxNrbm,
     /// Whichever suits the problem.
     Auto,
 }
@@ -26,6 +34,8 @@ pub struct MethodOptions {
     pub memory: Option<usize>,
     /// Plane models.
     pub parts: Option<usize>,
+    /// How localities of planes grow.
+    pub locality: Locality,
     /// Seed of methods that draw random numbers.
     pub seed: u64,
     /// Bytes that the planes may take before aggregation sets in.
@@ -57,11 +67,21 @@ pub enum MethodError {
 
 const IDLE: u32 = 20;
 const LIMITED_MEMORY: usize = 200;
+const LOCAL_MEMORY: usize = 100;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 5] =
-        [Method::Auto, Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm];
+    pub const ALL: [Method; 9] = [
+        Method::Auto,
+        Method::Bmrm,
+        Method::LmBmrm,
+        Method::LsBmrm,
+        Method::LsPBmrm,
+        Method::Nrbm,
+        Method::NrbmLs,
+        Method::NrbmLsFull,
+        Method::ProxNrbm,
+    ];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
@@ -70,6 +90,10 @@ impl Method {
             Method::LmBmrm => "lm-bmrm",
             Method::LsBmrm => "ls-bmrm",
             Method::LsPBmrm => "ls-p-bmrm",
+            Method::Nrbm => "nrbm",
+            Method::NrbmLs => "nrbm-ls",
+            Method::NrbmLsFull => "nrbm-ls-full",
+            Method::ProxNrbm => "prox-nrbm",
             Method::Auto => "auto",
         }
     }
@@ -88,6 +112,11 @@ impl Method {
         let quadratic = problem.regularizer.lambda() > 0.0 && problem.l1 == 0.0;
         match self {
             Method::Auto => None,
+            Method::Bmrm | Method::LmBmrm | Method::LsBmrm | Method::LsPBmrm
+                if !problem.risk.is_convex() =>
+            {
+                Some("a convex risk")
+            }
             _ if !quadratic => Some("a quadratic regularizer with lambda above 0"),
             Method::LsBmrm | Method::LsPBmrm if !lines => {
                 Some("the restriction of the risk to lines")
@@ -117,8 +146,15 @@ impl Method {
         }
         let parts = method.parts(risk, options)?;
         let limits = method.limits(risk.dim(), parts, options);
+        let nrbm = |strategy| -> Box<dyn Solver> {
+            Box::new(Nrbm::new(problem, strategy, options.locality, limits))
+        };
         Ok(match method {
             Method::Bmrm | Method::LmBmrm | Method::Auto => Box::new(Bmrm::new(risk.dim(), limits)),
+            Method::Nrbm => nrbm(Strategy::Minimiser),
+            Method::NrbmLs => nrbm(Strategy::Greedy),
+            Method::NrbmLsFull => nrbm(Strategy::Full),
+            Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits.planes)),
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
         })
     }
@@ -143,6 +179,9 @@ impl Method {
     fn limits(self, dim: usize, parts: usize, options: &MethodOptions) -> Limits {
         let asked = match self {
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
+            Method::Nrbm | Method::NrbmLs | Method::NrbmLsFull | Method::ProxNrbm => {
+                options.memory.unwrap_or(LOCAL_MEMORY)
+            }
             _ => options.memory.unwrap_or(usize::MAX),
         };
         // Each plane takes its normal and, for the proof, the point where it touches (one for all
