@@ -4,14 +4,17 @@
 mod auto;
 mod bmrm;
 mod driver;
+mod l1;
 mod ls_bmrm;
 mod name;
+mod newton_cd;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
+pub use newton_cd::NewtonCd;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::regularizer::L2;

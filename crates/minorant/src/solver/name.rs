@@ -1,6 +1,6 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
-use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Problem, Solver};
+use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, NewtonCd, Problem, Solver};
 use crate::bundle::Limits;
 use crate::risk::Risk;
 
@@ -15,6 +15,8 @@ pub enum Method {
     LsBmrm,
     /// The same with several plane models.
     LsPBmrm,
+    /// Newton's method with coordinate descent for λ‖w‖₁.
+    NewtonCd,
     /// Whichever suits the problem.
     Auto,
 }
@@ -60,8 +62,14 @@ const LIMITED_MEMORY: usize = 200;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 5] =
-        [Method::Auto, Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm];
+    pub const ALL: [Method; 6] = [
+        Method::Auto,
+        Method::Bmrm,
+        Method::LmBmrm,
+        Method::LsBmrm,
+        Method::LsPBmrm,
+        Method::NewtonCd,
+    ];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
@@ -70,6 +78,7 @@ impl Method {
             Method::LmBmrm => "lm-bmrm",
             Method::LsBmrm => "ls-bmrm",
             Method::LsPBmrm => "ls-p-bmrm",
+            Method::NewtonCd => "newton-cd",
             Method::Auto => "auto",
         }
     }
@@ -86,8 +95,14 @@ impl Method {
     fn missing(self, problem: Problem<'_>) -> Option<&'static str> {
         let lines = problem.risk.lines().is_some();
         let quadratic = problem.regularizer.lambda() > 0.0 && problem.l1 == 0.0;
+        let l1 = problem.l1 > 0.0 && problem.regularizer.lambda() == 0.0;
         match self {
-            Method::Auto => None,
+            Method::Auto => Method::pick(problem).missing(problem),
+            Method::NewtonCd if !l1 => Some("the penalty l1"),
+            Method::NewtonCd if !lines || problem.risk.curvature().is_none() => {
+                Some("the second derivatives of the risk")
+            }
+            Method::NewtonCd => None,
             _ if !quadratic => Some("a quadratic regularizer with lambda above 0"),
             Method::LsBmrm | Method::LsPBmrm if !lines => {
                 Some("the restriction of the risk to lines")
@@ -120,6 +135,7 @@ impl Method {
         Ok(match method {
             Method::Bmrm | Method::LmBmrm | Method::Auto => Box::new(Bmrm::new(risk.dim(), limits)),
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
+            Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
         })
     }
 
