@@ -5,7 +5,9 @@
 use crate::dense::{Stored, dispatch};
 use crate::design::{Design, sparse_dot};
 use crate::matrix::{Body, Matrix, Values};
+use crate::parallel::{add_in_order, map_chunks, split_evenly};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The columns of a design, the constant one included; zeros are left out.
 #[derive(Debug, Clone)]
@@ -192,29 +194,19 @@ impl ColumnSet {
 
     /// The symmetric matrix of Σ_i a_i x_i y_i over all pairs of columns, row by row.
     pub fn gram(&self, a: &[f64]) -> Vec<f64> {
+        assert_eq!(a.len(), self.rows);
         let size = self.len();
-        let mut gram = vec![0.0; size * size];
         if size == 0 {
-            return gram;
+            return Vec::new();
         }
-        let (starts, places, values) = self.by_rows();
-        // Each row of the result has one thread and one order of additions.
-        gram.par_chunks_mut(size).enumerate().for_each(|(at, row)| {
-            let (rows, xs) = self.column(at);
-            for (&i, x) in rows.iter().zip(xs) {
-                let i = i as usize;
-                let (places, values) =
-                    (&places[starts[i]..starts[i + 1]], &values[starts[i]..starts[i + 1]]);
-                let factor = a[i] * x;
-                for (&place, y) in places.iter().zip(values) {
-                    // Places ascend; the other half is mirrored below.
-                    if place as usize > at {
-                        break;
-                    }
-                    row[place as usize] += factor * y;
-                }
-            }
-        });
+        let rows = self.by_rows();
+        // Only the lower half is summed up; the other one mirrors it.
+        let mut gram = if size <= CACHED {
+            let chunks = split_evenly(self.rows, CHUNKS.min(self.rows.max(1)));
+            add_in_order(map_chunks(&chunks, |_, chunk| rows.outer_products(chunk, size, a)))
+        } else {
+            self.gram_by_columns(&rows, a)
+        };
         for at in 0..size {
             for other in 0..at {
                 gram[other * size + at] = gram[at * size + other];
@@ -223,8 +215,28 @@ impl ColumnSet {
         gram
     }
 
-    /// The set's entries row by row: starts, places in the set (ascending), values.
-    fn by_rows(&self) -> (Vec<usize>, Vec<u32>, Vec<f64>) {
+    /// Each row of the result has one thread and one order of additions.
+    fn gram_by_columns(&self, by_rows: &ByRows, a: &[f64]) -> Vec<f64> {
+        let size = self.len();
+        let mut gram = vec![0.0; size * size];
+        gram.par_chunks_mut(size).enumerate().for_each(|(at, row)| {
+            let (rows, xs) = self.column(at);
+            for (&i, x) in rows.iter().zip(xs) {
+                let factor = a[i as usize] * x;
+                let (places, values) = by_rows.row(i as usize);
+                for (&place, y) in places.iter().zip(values) {
+                    // Places ascend.
+                    if place as usize > at {
+                        break;
+                    }
+                    row[place as usize] += factor * y;
+                }
+            }
+        });
+        gram
+    }
+
+    fn by_rows(&self) -> ByRows {
         let mut starts = vec![0; self.rows + 1];
         self.indices.iter().for_each(|&i| starts[i as usize + 1] += 1);
         for i in 0..self.rows {
@@ -241,7 +253,43 @@ impl ColumnSet {
                 *to += 1;
             }
         }
-        (starts, places, values)
+        ByRows { starts, places, values }
+    }
+}
+
+/// Gram matrices up to this size fit the second-level cache, and sums over rows may jump in them.
+const CACHED: usize = 256;
+/// Chunks of rows that such a matrix is summed up from.
+const CHUNKS: usize = 4;
+
+/// The entries of a set of columns row by row, their places in the set ascending.
+struct ByRows {
+    starts: Vec<usize>,
+    places: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl ByRows {
+    #[inline]
+    fn row(&self, i: usize) -> (&[u32], &[f64]) {
+        let span = self.starts[i]..self.starts[i + 1];
+        (&self.places[span.clone()], &self.values[span])
+    }
+
+    /// The lower half of Σ_i a_i x_i x_iᵀ over a chunk of rows.
+    fn outer_products(&self, rows: Range<usize>, size: usize, a: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; size * size];
+        for i in rows {
+            let (places, values) = self.row(i);
+            for (at, (&place, x)) in places.iter().zip(values).enumerate() {
+                let factor = a[i] * x;
+                let sums = &mut sums[place as usize * size..][..size];
+                for (&place, y) in places[..=at].iter().zip(values) {
+                    sums[place as usize] += factor * y;
+                }
+            }
+        }
+        sums
     }
 }
 
@@ -268,6 +316,7 @@ mod tests {
                     if j == cols { bias.unwrap_or(0.0) } else { values[i * cols + j] }
                 };
                 let gram = set.gram(&a);
+                let by_columns = set.gram_by_columns(&set.by_rows(), &a);
                 for (at, j) in features.clone().enumerate() {
                     let (found, xs) = set.column(at);
                     let expected: Vec<u32> =
@@ -279,6 +328,8 @@ mod tests {
                     for (other, k) in features.clone().enumerate() {
                         let plain: f64 = (0..rows).map(|i| a[i] * x(i, j) * x(i, k)).sum();
                         assert!((gram[at * set.len() + other] - plain).abs() < 1e-12);
+                        let lower = by_columns[at.max(other) * set.len() + at.min(other)];
+                        assert!((lower - plain).abs() < 1e-12);
                     }
                     assert!((set.square(at, &a) - gram[at * set.len() + at]).abs() < 1e-12);
                 }
