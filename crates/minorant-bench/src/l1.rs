@@ -120,7 +120,9 @@ fn problem(
         our_seconds.push(train(gap)?.1.cpu);
         for (at, peer) in PEERS.into_iter().enumerate() {
             for (target, seconds) in peer_seconds[at].iter_mut().enumerate() {
-                if let Some(tol) = tolerances[at][target].filter(|_| seconds.iter().sum::<f64>() < limit) {
+                if let Some(tol) =
+                    tolerances[at][target].filter(|_| seconds.iter().sum::<f64>() < limit)
+                {
                     seconds.push(peers.train_l1(peer, lambda, tol)?.0);
                 }
             }

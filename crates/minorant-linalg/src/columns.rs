@@ -71,10 +71,13 @@ impl Columns {
     }
 }
 
+/// What looks at the columns and values of a row.
+type Visit<'v, T> = dyn FnMut(usize, &[u32], &[T]) + 'v;
+
 /// Starts, row indices and values of the columns of a matrix, rows in ascending order.
 fn transpose<T: Stored>(matrix: &Matrix<'_>, values: &[T]) -> (Vec<usize>, Vec<u32>, Vec<T>) {
     let (rows, cols) = (matrix.rows(), matrix.cols());
-    let spans = |visit: &mut dyn FnMut(usize, &[u32], &[T])| match matrix.body() {
+    let spans = |visit: &mut Visit<'_, T>| match matrix.body() {
         Body::Csr { row_starts, columns, .. } => {
             for i in 0..rows {
                 let span = row_starts[i] as usize..row_starts[i + 1] as usize;

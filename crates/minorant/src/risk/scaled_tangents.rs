@@ -51,11 +51,6 @@ impl<L: Loss> LinearRisk<'_, L> {
         let of_conjugates = 4.0 * f64::EPSILON * k as f64 * weights;
         // The sums above round as well, once a row.
         let moved = moved * (1.0 + f64::EPSILON * self.design.rows() as f64);
-        Some(ScaledTangents {
-            slopes,
-            offset,
-            offset_error: offset_error + of_conjugates,
-            moved,
-        })
+        Some(ScaledTangents { slopes, offset, offset_error: offset_error + of_conjugates, moved })
     }
 }

@@ -12,7 +12,7 @@ impl Method {
     pub(super) fn pick(problem: Problem<'_>) -> Method {
         let risk = problem.risk;
         if problem.l1 > 0.0 {
-            return Method::NewtonCd;
+            return if risk.curvature().is_some() { Method::NewtonCd } else { Method::Owlqn };
         }
         match risk.lines() {
             Some(_) if risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => Method::LsPBmrm,

@@ -60,9 +60,7 @@ pub(super) fn offer_bound(run: &mut Run<'_>, point: &Point, plane: &Plane) {
     for _ in 0..ATTEMPTS {
         let Some(tangents) = duals.scaled_tangents(point, factor) else { return };
         let scaled = factor * steepest * (1.0 + 2.0 * f64::EPSILON) + tangents.moved;
-        if let Some(bound) =
-            l1_bound(tangents.offset, tangents.offset_error, scaled, lambda)
-        {
+        if let Some(bound) = l1_bound(tangents.offset, tangents.offset_error, scaled, lambda) {
             run.offer_bound(bound, || Some(Proof::Slopes(tangents.slopes)));
             return;
         }

@@ -8,6 +8,10 @@ mod l1;
 mod ls_bmrm;
 mod name;
 mod newton_cd;
+mod orthant;
+mod owlqn;
+mod owlqn_star;
+mod quasi_newton;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
@@ -15,6 +19,9 @@ pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
 pub use newton_cd::NewtonCd;
+pub use orthant::Subgradients;
+pub use owlqn::Owlqn;
+pub use owlqn_star::OwlqnStar;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::regularizer::L2;

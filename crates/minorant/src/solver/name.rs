@@ -1,6 +1,9 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
-use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, NewtonCd, Problem, Solver};
+use super::{
+    Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, NewtonCd, Owlqn, OwlqnStar, Problem, Solver,
+    Subgradients,
+};
 use crate::bundle::Limits;
 use crate::risk::Risk;
 
@@ -15,6 +18,10 @@ pub enum Method {
     LsBmrm,
     /// The same with several plane models.
     LsPBmrm,
+    /// The orthant-wise quasi-Newton method for λ‖w‖₁.
+    Owlqn,
+    /// The same with directions by Algorithm 2 of Yu et al.
+    OwlqnStar,
     /// Newton's method with coordinate descent for λ‖w‖₁.
     NewtonCd,
     /// Whichever suits the problem.
@@ -59,15 +66,25 @@ pub enum MethodError {
 
 const IDLE: u32 = 20;
 const LIMITED_MEMORY: usize = 200;
+/// Steps that limited-memory quasi-Newton methods remember.
+const PAIRS: usize = 15;
+
+impl MethodOptions {
+    fn pairs(&self) -> usize {
+        self.memory.unwrap_or(PAIRS)
+    }
+}
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 6] = [
+    pub const ALL: [Method; 8] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
         Method::LsBmrm,
         Method::LsPBmrm,
+        Method::Owlqn,
+        Method::OwlqnStar,
         Method::NewtonCd,
     ];
 
@@ -78,6 +95,8 @@ impl Method {
             Method::LmBmrm => "lm-bmrm",
             Method::LsBmrm => "ls-bmrm",
             Method::LsPBmrm => "ls-p-bmrm",
+            Method::Owlqn => "owlqn",
+            Method::OwlqnStar => "owlqn-star",
             Method::NewtonCd => "newton-cd",
             Method::Auto => "auto",
         }
@@ -98,11 +117,12 @@ impl Method {
         let l1 = problem.l1 > 0.0 && problem.regularizer.lambda() == 0.0;
         match self {
             Method::Auto => Method::pick(problem).missing(problem),
-            Method::NewtonCd if !l1 => Some("the penalty l1"),
-            Method::NewtonCd if !lines || problem.risk.curvature().is_none() => {
-                Some("the second derivatives of the risk")
+            Method::Owlqn | Method::OwlqnStar | Method::NewtonCd if !l1 => Some("the penalty l1"),
+            Method::Owlqn | Method::OwlqnStar => {
+                (!problem.risk.is_smooth()).then_some("a smooth risk")
             }
-            Method::NewtonCd => None,
+            Method::NewtonCd => (!lines || problem.risk.curvature().is_none())
+                .then_some("the second derivatives of the risk"),
             _ if !quadratic => Some("a quadratic regularizer with lambda above 0"),
             Method::LsBmrm | Method::LsPBmrm if !lines => {
                 Some("the restriction of the risk to lines")
@@ -135,6 +155,10 @@ impl Method {
         Ok(match method {
             Method::Bmrm | Method::LmBmrm | Method::Auto => Box::new(Bmrm::new(risk.dim(), limits)),
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
+            Method::Owlqn => Box::new(Owlqn::new(risk.dim(), options.pairs(), Subgradients::Least)),
+            Method::OwlqnStar => {
+                Box::new(OwlqnStar::new(risk.dim(), options.pairs(), Subgradients::Least))
+            }
             Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
         })
     }

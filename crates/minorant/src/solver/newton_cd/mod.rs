@@ -152,9 +152,9 @@ impl Solver for NewtonCd {
         // Slopes that differ from λ by v put about v ‖w‖₁ between the objective and the bound.
         let size: f64 = point.w.iter().map(|w| w.abs()).sum();
         let enough = ENOUGH * run.target() / size.max(f64::MIN_POSITIVE);
-        let accuracy =
-            Accuracy { slope: (FORCING * steepest).max(enough.min(0.5 * steepest)) };
-        let (to, work) = run.master(|| model_minimiser(curvature, point, gradient, lambda, accuracy));
+        let accuracy = Accuracy { slope: (FORCING * steepest).max(enough.min(0.5 * steepest)) };
+        let (to, work) =
+            run.master(|| model_minimiser(curvature, point, gradient, lambda, accuracy));
         let slope = l1::slope_towards(&point.w, &to, gradient, lambda);
         if slope >= 0.0 {
             // The model's minimiser is where we are, as far as numbers can tell.
@@ -166,7 +166,7 @@ impl Solver for NewtonCd {
         let mut length = 1.0;
         let rounding = 4.0 * f64::EPSILON * before.abs();
         let mut objective = run.problem.objective(&trial);
-        if !(objective <= before + SUFFICIENT * slope + rounding) {
+        if objective > before + SUFFICIENT * slope + rounding {
             let Some((w, step)) = backtrack(run, lines, point, &trial, slope) else {
                 return Err(Halt::Stop(Status::Stalled));
             };
