@@ -1,18 +1,27 @@
 //! `owlqn-star`: OWL-QN with the direction-finding routine of Yu et al. (OWL-QN*, §8.4): the
 //! direction comes from Algorithm 2 over the subdifferential of λ‖w‖₁, whatever subgradient it
-//! starts from; the line search is OWL-QN's, in the orthant that the direction points into.
+//! starts from; the line search is OWL-QN's.
 //!
-//! Where Algorithm 2 fails, or its iterations run out before it has a descent direction, the
-//! subgradient of least length takes its place.
+//! Departures: the tolerance of Algorithm 2 shrinks with what a step can gain, for an absolute one
+//! ends the progress where steps gain less. Zero weights that the direction would move uphill stay
+//! where they are, which makes it the steeper: convex combinations of subgradients come near to
+//! zero entries, but never reach them. Where Algorithm 2 fails, the subgradient of least length
+//! takes its place.
 
 use super::orthant::{Orthant, Subgradients};
 use super::quasi_newton::{Effort, descent_direction};
 use super::{Halt, Run, Solver, Step, l1};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::Point;
+use minorant_linalg::dense::dot;
 
-/// ε = 10⁻⁵ (§8.1), and k_max.
-const EFFORT: Effort = Effort { tolerance: 1e-5, most: 100 };
+/// ε (§8.1), at most ...
+const TOLERANCE: f64 = 1e-5;
+/// ... and this share of the decrease that the quasi-Newton step for the subgradient of least
+/// length promises.
+const SHARE: f64 = 0.05;
+/// k_max.
+const MOST: u64 = 100;
 
 /// The orthant-wise method with directions by Algorithm 2.
 #[derive(Debug)]
@@ -46,16 +55,15 @@ impl Solver for OwlqnStar {
             (0..p.len()).map(entry).collect()
         };
         let memory = &self.orthant.memory;
-        let found = descent_direction(first, EFFORT, |v| memory.times(v), steepest);
+        let least = l1::pseudo_gradient(&point.w, gradient, lambda);
+        let promise = 0.5 * dot(&least, &memory.times(&least));
+        let effort = Effort { tolerance: TOLERANCE.min(SHARE * promise), most: MOST };
+        let found = descent_direction(first, effort, |v| memory.times(v), steepest);
         run.count_direction_steps(found.steps);
-        let p = match found.direction {
-            Some(direction) => direction.p,
-            None => {
-                let least = l1::pseudo_gradient(&point.w, gradient, lambda);
-                least.into_iter().map(|g| -g).collect()
-            }
-        };
-        self.orthant.search(run, &p, |at| p[at])
+        let p = found.direction.map(|direction| direction.p);
+        let p = p.unwrap_or_else(|| least.iter().map(|g| -g).collect());
+        // At a zero weight the slope is (g + λ sign p) p, below 0 only on the side of −`least`.
+        self.orthant.search(run, &p, |at| -least[at])
     }
 
     fn best(&self) -> Option<&Point> {
