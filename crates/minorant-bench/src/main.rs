@@ -6,6 +6,7 @@ mod clock;
 mod counts;
 mod data;
 mod evaluation;
+mod l1;
 mod page;
 mod peers;
 mod probe;
@@ -47,6 +48,8 @@ enum What {
     Counts,
     /// LIBLINEAR and scikit-learn beside us.
     Peers,
+    /// L1-regularised logistic regression, LIBLINEAR beside us.
+    L1,
     /// All of these.
     All,
 }
@@ -63,10 +66,11 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 3] = [
+    let benchmarks: [(What, &str, Benchmark); 4] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Peers, "Beside the peers", peers::section),
+        (What::L1, l1::TITLE, l1::section),
     ];
     let mut sections = Vec::new();
     for (what, title, benchmark) in benchmarks {
@@ -99,7 +103,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 3);
+            assert_eq!(text.matches("Skipped: ").count(), 4);
         }
     }
 }

@@ -26,8 +26,29 @@ pub(crate) fn run(
     observer: &mut dyn Observer,
 ) -> Result<Outcome> {
     let regularizer = L2::new(lambda)?;
+    minimise(Problem::new(risk, &regularizer), method, tol, budget, observer)
+}
+
+/// Minimises λ‖w‖₁ + risk to a certified relative gap.
+pub(crate) fn run_l1(
+    risk: &dyn Risk,
+    lambda: f64,
+    method: Method,
+    tol: f64,
+    budget: Budget,
+) -> Result<Outcome> {
+    let none = L2::none();
+    minimise(Problem::new(risk, &none).with_l1(lambda), method, tol, budget, &mut ())
+}
+
+fn minimise(
+    problem: Problem<'_>,
+    method: Method,
+    tol: f64,
+    budget: Budget,
+    observer: &mut dyn Observer,
+) -> Result<Outcome> {
     let parts = (method == Method::LsPBmrm).then_some(PARTS);
-    let problem = Problem::new(risk, &regularizer);
     let mut solver = method.build(problem, &MethodOptions { parts, ..MethodOptions::default() })?;
     let rules = StopRules {
         tol,

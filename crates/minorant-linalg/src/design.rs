@@ -8,7 +8,8 @@ mod kernels;
 
 use crate::dense::{LANES, Stored, axpy_kernel, dispatch, dot_kernel};
 use crate::matrix::{Body, Matrix, Values};
-use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy, sparse_dot};
+pub(crate) use kernels::sparse_dot;
+use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy};
 use pulp::Arch;
 use std::borrow::Cow;
 use std::ops::Range;

@@ -115,3 +115,10 @@ impl DualPoint {
         bound - (self.offset_error + of_square + of_sum)
     }
 }
+
+/// The bound on λ‖w‖₁ + R(w) from a minorant of R: its offset, if no entry of its normal exceeds λ
+/// (λ‖w‖₁ + a·w ≥ 0 for every w then). `steepest` is the largest entry, rounding errors included.
+/// Nothing where some entry is too large.
+pub fn l1_bound(offset: f64, offset_error: f64, steepest: f64, lambda: f64) -> Option<f64> {
+    (steepest <= lambda).then(|| offset - offset_error - 2.0 * f64::EPSILON * offset.abs())
+}

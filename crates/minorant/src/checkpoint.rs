@@ -30,7 +30,7 @@ impl Header {
             (
                 (options.model, options.loss, options.multiclass, options.label_kind),
                 (&options.label_loss, options.lambda, options.bias, options.bias_weight),
-                (&options.class_weights, options.method),
+                (&options.class_weights, options.method, options.penalty),
                 (options.method_options.memory, options.method_options.parts),
             )
         );

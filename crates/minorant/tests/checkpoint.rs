@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Case, Kind, METHODS, fit, larger_case};
+use common::{Case, Kind, L1_METHODS, METHODS, fit, larger_case, with_l1};
 use minorant::archive::Archive;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::risk::Cancel;
@@ -76,7 +76,7 @@ fn case_of(kind: Kind, method: Method) -> Case {
         Method::LsPBmrm => case.options.method_options.parts = Some(5),
         _ => {}
     }
-    case
+    if L1_METHODS.contains(&method) { with_l1(case) } else { case }
 }
 
 fn check(kind: Kind, method: Method) {
@@ -130,6 +130,15 @@ fn multiclass_and_multilabel() {
 #[test]
 fn one_vs_rest() {
     for method in METHODS {
+        check(Kind::OneVsRest, method);
+    }
+}
+
+#[test]
+fn l1_penalty() {
+    for method in L1_METHODS {
+        check(Kind::Logistic, method);
+        check(Kind::Softmax, method);
         check(Kind::OneVsRest, method);
     }
 }
@@ -208,13 +217,14 @@ fn checkpoints_of_other_runs_are_refused() {
     weighted.options.example_weights = Some(vec![2.0; 90]);
     assert!(refusal(&weighted, &path).contains("other data"));
     type Change = fn(&mut Case);
-    let changes: [Change; 6] = [
+    let changes: [Change; 7] = [
         |case| case.options.lambda = Some(Lambda::Lambda(0.02)),
         |case| case.options.bias = None,
         |case| case.options.bias_weight = Some(2.0),
         |case| case.options.method = Method::LsBmrm,
         |case| case.options.method_options.parts = Some(6),
         |case| case.options.loss = minorant::train::LossName::SquaredHinge,
+        |case| case.options.penalty = minorant::train::Penalty::L1,
     ];
     for change in changes {
         let mut other = case.clone();

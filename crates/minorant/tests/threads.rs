@@ -3,15 +3,22 @@
 
 mod common;
 
-use common::{Kind, METHODS, fit, larger_case};
+use common::{Kind, L1_METHODS, METHODS, fit, larger_case, with_l1};
 use minorant::solver::Method;
 use rayon::ThreadPoolBuilder;
 
 fn check(kind: Kind) {
+    check_methods(kind, &METHODS);
+}
+
+fn check_methods(kind: Kind, methods: &[Method]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model");
-    for method in METHODS {
+    for &method in methods {
         let mut case = larger_case(kind, 3000, 17, 5);
+        if L1_METHODS.contains(&method) {
+            case = with_l1(case);
+        }
         case.options.method = method;
         case.options.rules.tol = 1e-6;
         case.options.rules.max_evaluations = Some(40);
@@ -53,4 +60,11 @@ fn multiclass_models() {
 fn multilabel_models() {
     check(Kind::Multilabel);
     check(Kind::MultilabelLoss);
+}
+
+#[test]
+fn models_with_l1_penalty() {
+    check_methods(Kind::Logistic, &L1_METHODS);
+    check_methods(Kind::Softmax, &L1_METHODS);
+    check_methods(Kind::OneVsRest, &L1_METHODS);
 }

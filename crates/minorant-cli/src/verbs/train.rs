@@ -7,7 +7,7 @@ use crate::output;
 use crate::progress::Watchers;
 use crate::report::{Report, ReportRun};
 use minorant::checkpoint::FileCheckpoints;
-use minorant::model::{FittedModel, PROOF_BYTES};
+use minorant::model::{FittedModel, PROOF_BYTES, Penalty};
 use minorant::trace::TraceRecord;
 use minorant::train::{TrainReport, train};
 use std::process::ExitCode;
@@ -123,7 +123,7 @@ fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
     let certificate = report.certificate;
     let bound = certificate.lower_bound.map_or("none".into(), number::bound);
     let gap = certificate.relative_gap().map_or("unknown".into(), output::percent);
-    [
+    let mut lines = vec![
         format!(
             "{} by {} on {data}: {} examples, {} features, {} weights, lambda {}",
             model.model.as_str(),
@@ -143,6 +143,10 @@ fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
             report.seconds
         ),
         output::certificate_in_words(report, model.tol),
-    ]
-    .join("\n")
+    ];
+    if model.penalty == Penalty::L1 {
+        let sparse = format!("non-zeros     {} of {} weights", model.nonzero_weights(), report.dim);
+        lines.insert(1, sparse);
+    }
+    lines.join("\n")
 }

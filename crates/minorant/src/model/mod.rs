@@ -159,6 +159,11 @@ impl FittedModel {
         self.features + usize::from(self.bias.is_some())
     }
 
+    /// How many weights are not zero.
+    pub fn nonzero_weights(&self) -> usize {
+        self.problems.iter().flat_map(|p| &p.weights).filter(|w| **w != 0.0).count()
+    }
+
     /// Whether every bound has a proof in the model.
     pub fn is_auditable(&self) -> bool {
         self.problems.iter().all(|problem| problem.proof.is_some())

@@ -5,25 +5,28 @@
 
 use super::chunk::{self, BlockSums, ChunkPlane};
 use super::{
-    Cancel, Duals, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError,
-    Subdifferential, Tie,
+    Cancel, Curvature, Duals, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError,
+    ScaledTangents, Subdifferential, Tie,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::between;
 use minorant_linalg::parallel::{map_chunks, map_chunks_mut, split_evenly};
 use minorant_linalg::sum::Sum;
-use minorant_linalg::{Design, PackedWeights};
+use minorant_linalg::{Columns, Design, PackedWeights};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// The risk of a linear model on a data set.
 #[derive(Debug)]
 pub struct LinearRisk<'a, L> {
-    design: Design<'a>,
-    loss: L,
-    weights: ExampleWeights,
-    chunks: Vec<Range<usize>>,
+    pub(super) design: Design<'a>,
+    pub(super) loss: L,
+    pub(super) weights: ExampleWeights,
+    pub(super) chunks: Vec<Range<usize>>,
     /// ‖x_i‖, for the bounds on rounding errors.
-    lengths: Vec<f64>,
+    pub(super) lengths: Vec<f64>,
+    /// The features column by column, once somebody has asked for them.
+    pub(super) columns: OnceLock<Columns>,
 }
 
 impl<'a, L: Loss> LinearRisk<'a, L> {
@@ -33,7 +36,8 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
         let chunks = split_evenly(design.rows(), chunk_count(&design));
         let lengths =
             map_chunks(&chunks, |_, rows| rows.map(|i| design.row_length(i)).collect::<Vec<f64>>());
-        LinearRisk { design, loss, weights, chunks, lengths: lengths.concat() }
+        let columns = OnceLock::new();
+        LinearRisk { design, loss, weights, chunks, lengths: lengths.concat(), columns }
     }
 
     /// The chunks of each part: a part is a contiguous block of rows, a chunk a piece of it.
@@ -47,7 +51,7 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
         (blocks.into_iter().flat_map(split).collect(), each)
     }
 
-    fn blocks(&self, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    pub(super) fn blocks(&self, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let step = self.design.rows_per_block();
         rows.clone().step_by(step.max(1)).map(move |at| at..(at + step).min(rows.end))
     }
@@ -223,6 +227,12 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         self.loss.knows_offsets().then_some(self)
     }
 
+    fn curvature(&self) -> Option<&dyn Curvature> {
+        // 32 bits must be able to number the rows.
+        let numbered = u32::try_from(self.design.rows()).is_ok();
+        (numbered && self.loss.has_second_derivative()).then_some(self)
+    }
+
     fn examples(&self) -> Option<&dyn Examples> {
         Some(self)
     }
@@ -346,6 +356,10 @@ impl<L: Loss> Duals for LinearRisk<'_, L> {
             let each = chunks.len();
             chunk::planes(chunks, each).remove(0)
         }))
+    }
+
+    fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {
+        self.highest_with_tangents_slopes(point, factor)
     }
 }
 

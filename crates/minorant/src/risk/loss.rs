@@ -86,6 +86,14 @@ pub trait Loss: Sync {
         None
     }
 
+    /// Whether [`Loss::second_derivative`] knows an answer.
+    fn has_second_derivative(&self) -> bool {
+        false
+    }
+
+    /// The second derivative diag(a) − b bᵀ at outputs `f`; a loss of one output leaves `b` alone.
+    fn second_derivative(&self, _example: usize, _f: &[f64], _a: &mut [f64], _b: &mut [f64]) {}
+
     /// Whether the loss is differentiable everywhere.
     fn is_smooth(&self) -> bool {
         false

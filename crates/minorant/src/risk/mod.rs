@@ -3,12 +3,14 @@
 //! Solvers know risks only through these traits; data and losses stay behind them.
 
 mod chunk;
+mod curvature;
 pub mod hinge;
 mod linear;
 pub mod logistic;
 pub mod loss;
 pub mod multiclass_hinge;
 pub mod multilabel_hinge;
+mod scaled_tangents;
 pub mod softmax;
 pub mod squared_hinge;
 
@@ -16,6 +18,7 @@ pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};
 
 use crate::line::Line;
+use minorant_linalg::Columns;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -182,6 +185,11 @@ pub trait Risk: Sync {
         None
     }
 
+    /// Second derivatives and single features, where the risk offers them.
+    fn curvature(&self) -> Option<&dyn Curvature> {
+        None
+    }
+
     /// One example at a time, where the risk has examples.
     fn examples(&self) -> Option<&dyn Examples> {
         None
@@ -222,6 +230,46 @@ pub trait Duals {
         slopes: &mut [f64],
         cancel: &Cancel,
     ) -> Result<Option<Plane>, RiskError>;
+
+    /// The highest minorant whose slopes are `factor`, between 0 and 1, times those of the tangents
+    /// at `point`. Reads the point's outputs, not the data.
+    fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents>;
+}
+
+/// A minorant of a risk whose slopes are those of tangents, scaled down; its normal is the
+/// tangents' one scaled alike, but for rounding.
+#[derive(Debug, Clone)]
+pub struct ScaledTangents {
+    /// The slopes, one for each output of each example.
+    pub slopes: Vec<f64>,
+    /// The offset.
+    pub offset: f64,
+    /// How far rounding may have moved the offset.
+    pub offset_error: f64,
+    /// How far (in length) the normal may lie from the scaled normal of the tangents.
+    pub moved: f64,
+}
+
+/// A twice differentiable risk of linear outputs whose features can be read one by one.
+pub trait Curvature {
+    /// Linear outputs of an example.
+    fn outputs(&self) -> usize;
+
+    /// The features column by column, from a copy that is made when it is first asked for: one
+    /// pass over the data.
+    fn columns(&self) -> &Columns;
+
+    /// The second derivatives at `point` in the outputs of each example, with its weight.
+    fn second_derivatives(&self, point: &Point) -> SecondDerivatives;
+}
+
+/// For every example diag(a) − b bᵀ over its outputs, the example's weight included.
+#[derive(Debug, Clone)]
+pub struct SecondDerivatives {
+    /// The diagonal, one entry for each output of each example.
+    pub diagonal: Vec<f64>,
+    /// The vectors b, laid out alike; empty where there is one output.
+    pub rank_one: Vec<f64>,
 }
 
 /// A risk that is a weighted sum over examples.

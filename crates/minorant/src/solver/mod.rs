@@ -4,10 +4,16 @@
 mod auto;
 mod bmrm;
 mod driver;
+mod l1;
 mod ls_bmrm;
 mod name;
+mod newton_cd;
 mod nrbm;
+mod orthant;
+mod owlqn;
+mod owlqn_star;
 mod prox_nrbm;
+mod quasi_newton;
 mod ray_search;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
@@ -15,7 +21,11 @@ pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
+pub use newton_cd::NewtonCd;
 pub use nrbm::{Nrbm, Strategy};
+pub use orthant::Subgradients;
+pub use owlqn::Owlqn;
+pub use owlqn_star::OwlqnStar;
 pub use prox_nrbm::ProxNrbm;
 
 use crate::archive::{Archive, ArchiveError};

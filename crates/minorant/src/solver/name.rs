@@ -1,6 +1,9 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
-use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Nrbm, Problem, ProxNrbm, Solver, Strategy};
+use super::{
+    Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, NewtonCd, Nrbm, Owlqn, OwlqnStar, Problem, ProxNrbm,
+    Solver, Strategy, Subgradients,
+};
 use crate::bundle::{Limits, Locality};
 use crate::risk::Risk;
 
@@ -23,6 +26,12 @@ pub enum Method {
     NrbmLsFull,
     /// The same with a proximal term instead of a line search.
     ProxNrbm,
+    /// The orthant-wise quasi-Newton method for λ‖w‖₁.
+    Owlqn,
+    /// The same with directions by Algorithm 2 of Yu et al.
+    OwlqnStar,
+    /// Newton's method with coordinate descent for λ‖w‖₁.
+    NewtonCd,
     /// Whichever suits the problem.
     Auto,
 }
@@ -68,10 +77,18 @@ pub enum MethodError {
 const IDLE: u32 = 20;
 const LIMITED_MEMORY: usize = 200;
 const LOCAL_MEMORY: usize = 100;
+/// Steps that limited-memory quasi-Newton methods remember.
+const PAIRS: usize = 15;
+
+impl MethodOptions {
+    fn pairs(&self) -> usize {
+        self.memory.unwrap_or(PAIRS)
+    }
+}
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 9] = [
+    pub const ALL: [Method; 12] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -81,6 +98,9 @@ impl Method {
         Method::NrbmLs,
         Method::NrbmLsFull,
         Method::ProxNrbm,
+        Method::Owlqn,
+        Method::OwlqnStar,
+        Method::NewtonCd,
     ];
 
     /// The name that users type.
@@ -94,6 +114,9 @@ impl Method {
             Method::NrbmLs => "nrbm-ls",
             Method::NrbmLsFull => "nrbm-ls-full",
             Method::ProxNrbm => "prox-nrbm",
+            Method::Owlqn => "owlqn",
+            Method::OwlqnStar => "owlqn-star",
+            Method::NewtonCd => "newton-cd",
             Method::Auto => "auto",
         }
     }
@@ -110,13 +133,20 @@ impl Method {
     fn missing(self, problem: Problem<'_>) -> Option<&'static str> {
         let lines = problem.risk.lines().is_some();
         let quadratic = problem.regularizer.lambda() > 0.0 && problem.l1 == 0.0;
+        let l1 = problem.l1 > 0.0 && problem.regularizer.lambda() == 0.0;
         match self {
-            Method::Auto => None,
             Method::Bmrm | Method::LmBmrm | Method::LsBmrm | Method::LsPBmrm
                 if !problem.risk.is_convex() =>
             {
                 Some("a convex risk")
             }
+            Method::Auto => Method::pick(problem).missing(problem),
+            Method::Owlqn | Method::OwlqnStar | Method::NewtonCd if !l1 => Some("the penalty l1"),
+            Method::Owlqn | Method::OwlqnStar => {
+                (!problem.risk.is_smooth()).then_some("a smooth risk")
+            }
+            Method::NewtonCd => (!lines || problem.risk.curvature().is_none())
+                .then_some("the second derivatives of the risk"),
             _ if !quadratic => Some("a quadratic regularizer with lambda above 0"),
             Method::LsBmrm | Method::LsPBmrm if !lines => {
                 Some("the restriction of the risk to lines")
@@ -156,6 +186,11 @@ impl Method {
             Method::NrbmLsFull => nrbm(Strategy::Full),
             Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits.planes)),
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
+            Method::Owlqn => Box::new(Owlqn::new(risk.dim(), options.pairs(), Subgradients::Least)),
+            Method::OwlqnStar => {
+                Box::new(OwlqnStar::new(risk.dim(), options.pairs(), Subgradients::Least))
+            }
+            Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
         })
     }
 

@@ -9,7 +9,9 @@ use minorant::linalg::{Matrix, Storage};
 use minorant::model::FittedModel;
 use minorant::risk::Cancel;
 use minorant::solver::Method;
-use minorant::train::{Lambda, LossName, ModelName, Multiclass, TrainOptions, TrainReport, train};
+use minorant::train::{
+    Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions, TrainReport, train,
+};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -97,6 +99,17 @@ impl Kind {
 /// The methods that can be asked for.
 pub(crate) const METHODS: [Method; 5] =
     [Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm, Method::Auto];
+
+/// The methods for λ‖w‖₁.
+pub(crate) const L1_METHODS: [Method; 3] = [Method::NewtonCd, Method::Owlqn, Method::OwlqnStar];
+
+/// The same case with the penalty λ‖w‖₁, and logistic where it was something else.
+pub(crate) fn with_l1(mut case: Case) -> Case {
+    case.options.model = ModelName::Logistic;
+    case.options.penalty = Penalty::L1;
+    case.options.bias_weight = None;
+    case
+}
 
 /// What a random matrix looks like.
 #[derive(Debug, Clone, Copy, PartialEq)]
