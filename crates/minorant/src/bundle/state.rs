@@ -2,7 +2,7 @@
 
 use super::normal::Normal;
 use super::origin::{Origin, Visit};
-use super::{Bundle, Held, Limits};
+use super::{Bundle, Center, Held, Limits};
 use crate::archive::{Archive, ArchiveError};
 use crate::master::{Gram, Master, MasterState};
 use crate::risk::Tie;
@@ -57,6 +57,9 @@ impl Bundle {
         archive.put_reals("master.factor", master.factor);
         archive.put_reals("master.shift", vec![master.shift]);
         archive.put_integers("master.updates", [master.updates as u64, master.stale as u64]);
+        if let Some(center) = &self.center {
+            center.save(archive);
+        }
     }
 
     /// The bundle that was saved.
@@ -159,6 +162,7 @@ impl Bundle {
             gram,
             master: Master::restore(state),
             visits: archive.take_integer("visits.count")?,
+            center: Center::load(dim, count, archive)?,
         })
     }
 }

@@ -162,6 +162,12 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Tells that the iteration was worth making although neither objective nor bound got better:
+    /// it does not count towards a stall.
+    pub fn keep_going(&mut self) {
+        self.idle_iterations = 0;
+    }
+
     /// The best bound, if there is one and it holds for all weights.
     fn proven_bound(&self) -> Option<f64> {
         Some(self.bound).filter(|bound| bound.is_finite() && self.problem.risk.is_convex())

@@ -6,12 +6,15 @@ mod bmrm;
 mod driver;
 mod ls_bmrm;
 mod name;
+mod prox_bmrm;
+mod sgd_pass;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
+pub use prox_bmrm::ProxBmrm;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::regularizer::L2;

@@ -1,6 +1,6 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
-use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Problem, Solver};
+use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Problem, ProxBmrm, Solver};
 use crate::bundle::Limits;
 use crate::risk::Risk;
 
@@ -11,6 +11,12 @@ pub enum Method {
     Bmrm,
     /// The bundle method with a limit on its planes.
     LmBmrm,
+    /// The bundle method with several plane models.
+    PBmrm,
+    /// The bundle method with a prox term.
+    ProxBmrm,
+    /// The same with several plane models.
+    ProxPBmrm,
     /// The bundle method with exact line search.
     LsBmrm,
     /// The same with several plane models.
@@ -60,14 +66,25 @@ const LIMITED_MEMORY: usize = 200;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 5] =
-        [Method::Auto, Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm];
+    pub const ALL: [Method; 8] = [
+        Method::Auto,
+        Method::Bmrm,
+        Method::LmBmrm,
+        Method::PBmrm,
+        Method::ProxBmrm,
+        Method::ProxPBmrm,
+        Method::LsBmrm,
+        Method::LsPBmrm,
+    ];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
         match self {
             Method::Bmrm => "bmrm",
             Method::LmBmrm => "lm-bmrm",
+            Method::PBmrm => "p-bmrm",
+            Method::ProxBmrm => "prox-bmrm",
+            Method::ProxPBmrm => "prox-p-bmrm",
             Method::LsBmrm => "ls-bmrm",
             Method::LsPBmrm => "ls-p-bmrm",
             Method::Auto => "auto",
@@ -118,17 +135,22 @@ impl Method {
         let parts = method.parts(risk, options)?;
         let limits = method.limits(risk.dim(), parts, options);
         Ok(match method {
-            Method::Bmrm | Method::LmBmrm | Method::Auto => Box::new(Bmrm::new(risk.dim(), limits)),
+            Method::Bmrm | Method::LmBmrm | Method::PBmrm | Method::Auto => {
+                Box::new(Bmrm::new(risk.dim(), parts, limits))
+            }
+            Method::ProxBmrm | Method::ProxPBmrm => {
+                Box::new(ProxBmrm::new(risk.dim(), parts, limits, options.seed))
+            }
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
         })
     }
 
     fn parts(self, risk: &dyn Risk, options: &MethodOptions) -> Result<usize, MethodError> {
-        if self != Method::LsPBmrm {
+        if !matches!(self, Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm) {
             return match options.parts {
                 None | Some(1) => Ok(1),
                 Some(_) => Err(MethodError::Setting(format!(
-                    "{} has one plane model; for several use ls-p-bmrm",
+                    "{} has one plane model; for several use ls-p-bmrm, p-bmrm or prox-p-bmrm",
                     self.name()
                 ))),
             };
