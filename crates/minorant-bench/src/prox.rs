@@ -82,8 +82,7 @@ fn iterations(
             let most = if quick { 150 } else { 2000 };
             let budget = Budget { evaluations: Some(most), seconds: Some(600.0) };
             let lambda = lambda / examples;
-            let outcome =
-                solve::run_from(start, risk, lambda, row.method, TOL, budget, &mut ())?;
+            let outcome = solve::run_from(start, risk, lambda, row.method, TOL, budget, &mut ())?;
             let paper = row.paper[at].map_or("–".into(), |count| count.to_string());
             let ours = if outcome.certificate.certifies(TOL) {
                 format!("{} / {}", outcome.iterations, outcome.evaluations)
@@ -104,16 +103,15 @@ fn iterations(
 /// Errors on the two halves of MNIST's test set, of the classifiers that ls-p-bmrm found.
 fn errors(store: &Store, solved: &[Outcome]) -> Result<Table> {
     let head = ["", "λ = 1000", "λ = 100", "λ = 10", "λ = 1", "test"];
-    let note = "The first 5000 test digits validate, the others test the classifier that does best \
-                on them; which ones the paper took, it does not say.";
+    let note = "Every other test digit validates, the rest tests the classifier that does best on \
+                them; which ones the paper took, it does not say.";
     let mut table = Table::new("Risks (Table 1)", note, &head);
     let set = store.mnist_part("t10k", Form::Dense, Storage::F32)?;
-    let half = set.matrix.rows() / 2;
     let validation: Vec<f64> =
-        solved.iter().map(|o| error(&set, &o.point.w, 0..half)).collect::<Result<_>>()?;
+        solved.iter().map(|o| error(&set, &o.point.w, 0)).collect::<Result<_>>()?;
     let best = (0..solved.len()).min_by(|&a, &b| validation[a].total_cmp(&validation[b]));
     let test = match best {
-        Some(best) => error(&set, &solved[best].point.w, half..2 * half)?,
+        Some(best) => error(&set, &solved[best].point.w, 1)?,
         None => f64::NAN,
     };
     let row = |name: &str, validation: &[f64], test: f64| {
@@ -126,8 +124,10 @@ fn errors(store: &Store, solved: &[Outcome]) -> Result<Table> {
     Ok(table)
 }
 
-fn error(set: &Set, w: &[f64], rows: std::ops::Range<usize>) -> Result<f64> {
+/// The error on every other row from the one given on.
+fn error(set: &Set, w: &[f64], from: usize) -> Result<f64> {
     let Target::Classes { classes, labels } = &set.target else { bail!("expected classes") };
+    let rows = (from..set.matrix.rows()).step_by(2);
     let count = rows.len() as f64;
     let wrong = rows.filter(|&row| {
         let mut scores = vec![0.0; *classes];

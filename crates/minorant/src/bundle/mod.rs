@@ -9,7 +9,7 @@ mod state;
 
 pub use prox::{Center, NearMinimum};
 
-use crate::certificate::{DualPoint, Term};
+use crate::certificate::{BoundOverLambda, DualPoint, Term};
 use crate::master::{Gram, Master};
 use crate::proof::Proof;
 use crate::regularizer::L2;
@@ -36,6 +36,8 @@ pub struct ModelMinimum {
     pub w: Vec<f64>,
     /// A lower bound on the objective, valid however well the master was solved.
     pub bound: f64,
+    /// The same dual point's bound for every λ.
+    pub bounds: BoundOverLambda,
 }
 
 /// A plane in the regularizer's metric.
@@ -150,7 +152,8 @@ impl Bundle {
         self.age();
         let dual = self.dual_point();
         let u = dual.normal().iter().map(|v| -v / lambda).collect();
-        ModelMinimum { w: regularizer.from_metric(u), bound: dual.bound(lambda) }
+        let bounds = dual.over_lambda();
+        ModelMinimum { w: regularizer.from_metric(u), bound: bounds.at(lambda), bounds }
     }
 
     /// One more iteration begins: planes that get no weight in it have been idle for longer.

@@ -5,6 +5,7 @@
 
 use super::Bundle;
 use crate::archive::{Archive, ArchiveError};
+use crate::certificate::BoundOverLambda;
 use crate::regularizer::L2;
 use minorant_linalg::dense::{axpy, dot, norm2};
 use rayon::prelude::*;
@@ -61,8 +62,8 @@ impl Center {
 pub struct NearMinimum {
     /// Its minimiser.
     pub w: Vec<f64>,
-    /// A lower bound on the objective, from the same dual point without the prox term.
-    pub bound: f64,
+    /// The bound on the objective that the same dual point gives without the prox term.
+    pub bounds: BoundOverLambda,
     /// The model's risk at the minimiser, within rounding.
     pub risk: f64,
     /// How far the minimiser is from the centre, in the regularizer's metric.
@@ -120,7 +121,7 @@ impl Bundle {
         }
         NearMinimum {
             w: regularizer.from_metric(u.clone()),
-            bound: dual.bound(lambda),
+            bounds: dual.over_lambda(),
             risk: highest.iter().sum(),
             distance: self.distance(&sums, lambda, alpha),
             center: Center { u, products },

@@ -10,6 +10,11 @@ pub const MANY_WEIGHTS: usize = 10_000;
 impl Method {
     /// The method that `auto` stands for on this problem.
     pub(super) fn pick(problem: Problem<'_>) -> Method {
+        Method::pick_bundle(problem)
+    }
+
+    /// The same among the bundle methods, whose planes serve every λ of a path.
+    pub(crate) fn pick_bundle(problem: Problem<'_>) -> Method {
         let risk = problem.risk;
         match risk.lines() {
             Some(_) if risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => Method::LsPBmrm,

@@ -45,6 +45,11 @@ impl Bmrm {
 
 impl Solver for Bmrm {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        if let Some(best) = &self.best {
+            let objective = run.objective(best)?;
+            run.offer_objective(objective);
+            return Ok(Step { kind: "start", objective, length: None });
+        }
         self.visit(run, run.problem.start_point(), "start")
     }
 
@@ -52,9 +57,14 @@ impl Solver for Bmrm {
         // w_t := argmin of λ/2‖w‖² + max_j plane_j(w), by its dual (Eq. 8 of Do and Artières).
         let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
         let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
-        run.offer_bound(minimum.bound, || self.bundle.proof());
+        run.offer_bounds(minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         self.visit(run, minimum.w, "descent")
+    }
+
+    fn restart_at(&mut self, point: Point) -> bool {
+        self.best = Some(point);
+        true
     }
 
     fn best(&self) -> Option<&Point> {

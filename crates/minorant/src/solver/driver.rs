@@ -4,7 +4,7 @@
 
 use super::{Halt, Problem, Solver, Status, Step, StopRules};
 use crate::archive::{Archive, ArchiveError};
-use crate::certificate::Certificate;
+use crate::certificate::{BoundOverLambda, Certificate};
 use crate::proof::Proof;
 use crate::risk::{Cancel, Plane, Point, RiskError};
 use crate::trace::{Observer, TraceRecord};
@@ -27,6 +27,8 @@ pub struct Run<'a> {
     best_objective: f64,
     bound: f64,
     proof: Option<Proof>,
+    /// The best bound for every λ, where the method tells it.
+    bounds: Option<BoundOverLambda>,
     master_time: Duration,
     idle_iterations: u32,
     direction_steps: u64,
@@ -51,6 +53,7 @@ impl<'a> Run<'a> {
             best_objective: f64::INFINITY,
             bound: f64::NEG_INFINITY,
             proof: None,
+            bounds: None,
             master_time: Duration::ZERO,
             idle_iterations: 0,
             direction_steps: 0,
@@ -153,6 +156,18 @@ impl<'a> Run<'a> {
             self.note_progress(self.bound, bound);
             self.bound = bound;
             self.proof = proof();
+            self.bounds = None;
+        }
+    }
+
+    /// Tells the bound that a dual point gives for every λ, and the proof of it; the best at the
+    /// problem's λ is kept.
+    pub fn offer_bounds(&mut self, bounds: BoundOverLambda, proof: impl FnOnce() -> Option<Proof>) {
+        let bound = bounds.at(self.problem.regularizer.lambda());
+        let is_best = bound > self.bound;
+        self.offer_bound(bound, proof);
+        if is_best {
+            self.bounds = Some(bounds);
         }
     }
 
@@ -225,6 +240,9 @@ impl<'a> Run<'a> {
         if let Some(proof) = &self.proof {
             proof.save("run", archive);
         }
+        if let Some(bounds) = &self.bounds {
+            archive.put_reals("run.bounds", bounds.numbers().to_vec());
+        }
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<u64, ArchiveError> {
@@ -236,6 +254,8 @@ impl<'a> Run<'a> {
             return Err(ArchiveError("run.numbers".into()));
         };
         self.proof = Proof::load("run", archive)?;
+        let bounds = archive.take_reals("run.bounds").ok();
+        self.bounds = bounds.and_then(|numbers| BoundOverLambda::from_numbers(&numbers));
         self.evaluations = *evaluations;
         self.idle_iterations = *idle as u32;
         self.direction_steps = *direction_steps;
@@ -284,6 +304,8 @@ pub struct Outcome {
     pub certificate: Certificate,
     /// The dual point behind the bound, where it could be kept.
     pub proof: Option<Proof>,
+    /// The bound of the same dual point for every λ, where the method tells it.
+    pub bounds: Option<BoundOverLambda>,
     /// How the run ended.
     pub status: Status,
     /// Evaluations.
@@ -384,6 +406,7 @@ pub fn run(
         certificate: Certificate { objective: run.objective(&point)?, lower_bound },
         point,
         proof: run.proof.take(),
+        bounds: run.bounds,
         status,
         evaluations: run.evaluations,
         iterations: iteration,

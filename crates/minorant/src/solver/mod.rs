@@ -152,8 +152,14 @@ pub struct Step {
 
 /// A method at work.
 pub trait Solver {
-    /// Evaluates the start point.
+    /// Evaluates the start point, unless [`Solver::restart_at`] gave an evaluated one.
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt>;
+
+    /// Gets ready for a run on the same risk with another λ, which is to start at an evaluated
+    /// point: planes of the risk stay planes of the risk. Returns whether the method can.
+    fn restart_at(&mut self, _point: Point) -> bool {
+        false
+    }
 
     /// One iteration.
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt>;

@@ -19,7 +19,7 @@ use crate::risk::{Plane, Point};
 
 /// K: how far an iterate that does not improve the objective enough may lie from the last one, as
 /// a share of the length of the start point.
-const RADIUS: f64 = 0.02;
+const RADIUS: f64 = 0.01;
 /// T: after so many sufficient improvements the target is reached.
 const STEPS_TO_TARGET: f64 = 100.0;
 /// α beyond this many λ keeps any iterate where it is.
@@ -139,7 +139,7 @@ impl ProxBmrm {
         let (plain_distance, plain) = run.master(|| {
             (bundle.solve_near(lambda, 0.0, accuracy), bundle.near_minimum(regularizer, 0.0))
         });
-        run.offer_bound(plain.bound, || bundle.proof());
+        run.offer_bounds(plain.bounds, || bundle.proof());
         run.check_gap()?;
         if plain_distance <= radius {
             self.state.alpha = 0.0;
@@ -183,7 +183,7 @@ impl ProxBmrm {
             })
         };
         // A dual point of the model with prox term is one without it, too.
-        run.offer_bound(minimum.bound, || self.bundle.proof());
+        run.offer_bounds(minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         let NearMinimum { w, risk, center, distance, .. } = minimum;
         let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
@@ -205,7 +205,13 @@ impl ProxBmrm {
             let above_best = objective - self.best_objective(run);
             self.state.threshold = (run.gap() + above_best - run.target()) / STEPS_TO_TARGET;
         }
-        let kind = if enough { "descent" } else if near { "near" } else { "null" };
+        let kind = if enough {
+            "descent"
+        } else if near {
+            "near"
+        } else {
+            "null"
+        };
         Ok(Step { kind, objective, length: Some(distance) })
     }
 
@@ -216,6 +222,12 @@ impl ProxBmrm {
 
 impl Solver for ProxBmrm {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        if let Some(best) = &self.best {
+            let objective = run.objective(best)?;
+            run.offer_objective(objective);
+            self.center_at_best(run);
+            return Ok(Step { kind: "start", objective, length: None });
+        }
         let start = run.problem.start_point();
         let (point, planes) = run.evaluate_with_planes(start, self.parts)?;
         let objective = self.take(run, point, planes)?;
@@ -235,6 +247,11 @@ impl Solver for ProxBmrm {
             Some((sgd, awaits)) => self.descend(run, sgd, awaits),
             None => self.iterate(run),
         }
+    }
+
+    fn restart_at(&mut self, point: Point) -> bool {
+        self.best = Some(point);
+        true
     }
 
     fn best(&self) -> Option<&Point> {
@@ -267,8 +284,7 @@ impl Solver for ProxBmrm {
             Some(sgd) => Some((sgd, archive.take_integer("sgd.awaits")? != 0)),
             None => None,
         };
-        let [center_objective, radius, alpha, threshold] =
-            archive.take_reals("prox.numbers")?[..]
+        let [center_objective, radius, alpha, threshold] = archive.take_reals("prox.numbers")?[..]
         else {
             return Err(ArchiveError("prox.numbers".into()));
         };

@@ -6,8 +6,8 @@ use super::Problem;
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Cancel, Examples, LazyWeights, RiskError};
 use minorant_linalg::dense::norm2;
-use rand::seq::SliceRandom;
 use rand::SeedableRng;
+use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
 /// Examples between two looks at the cancellation token.

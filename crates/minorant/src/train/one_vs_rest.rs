@@ -198,6 +198,7 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
             lower_bound: Some(*bound).filter(|bound| !bound.is_nan()),
         },
         proof: Proof::load(name, archive)?,
+        bounds: None,
         status: STATUSES.get(*status as usize).copied().unwrap_or(Status::Stalled),
         evaluations: *evaluations,
         iterations: *iterations,

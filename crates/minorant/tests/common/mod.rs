@@ -95,8 +95,16 @@ impl Kind {
 }
 
 /// The methods that can be asked for.
-pub(crate) const METHODS: [Method; 5] =
-    [Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm, Method::Auto];
+pub(crate) const METHODS: [Method; 8] = [
+    Method::Bmrm,
+    Method::LmBmrm,
+    Method::PBmrm,
+    Method::ProxBmrm,
+    Method::ProxPBmrm,
+    Method::LsBmrm,
+    Method::LsPBmrm,
+    Method::Auto,
+];
 
 /// What a random matrix looks like.
 #[derive(Debug, Clone, Copy, PartialEq)]
