@@ -108,8 +108,13 @@ impl Store {
 
     /// MNIST's ten digits, pixels / 255.
     pub(crate) fn mnist(&self, form: Form, storage: Storage) -> Result<Set> {
-        let images = "mnist/train-images-idx3-ubyte.gz";
-        let data = self.read(&[images, "mnist/train-labels-idx1-ubyte.gz"])?;
+        self.mnist_part("train", form, storage)
+    }
+
+    /// The training part of MNIST (`train`) or the other one (`t10k`).
+    pub(crate) fn mnist_part(&self, part: &str, form: Form, storage: Storage) -> Result<Set> {
+        let file = |what: &str| format!("mnist/{part}-{what}-ubyte.gz");
+        let data = self.read(&[&file("images-idx3"), &file("labels-idx1")])?;
         let (rows, cols) = (data.features.rows(), data.features.cols());
         let pixels = data.features.values();
         let scaled = (0..pixels.len()).map(|at| pixels.get(at) / 255.0).collect();

@@ -10,6 +10,7 @@ mod l1;
 mod page;
 mod peers;
 mod probe;
+mod prox;
 mod python;
 mod solve;
 
@@ -46,6 +47,8 @@ enum What {
     Evaluation,
     /// Evaluations that the methods need.
     Counts,
+    /// The tables of Uříčář and Franc.
+    Prox,
     /// LIBLINEAR and scikit-learn beside us.
     Peers,
     /// L1-regularised logistic regression, LIBLINEAR beside us.
@@ -66,9 +69,10 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 4] = [
+    let benchmarks: [(What, &str, Benchmark); 5] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
+        (What::Prox, "Tables of Uříčář and Franc", prox::section),
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),
     ];

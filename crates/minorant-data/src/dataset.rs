@@ -14,6 +14,30 @@ pub struct Dataset {
     pub labels: Labels,
 }
 
+impl Dataset {
+    /// The rows with these numbers, in this order; classes stay as they are.
+    pub fn select_rows(&self, rows: &[usize]) -> Dataset {
+        let labels = match &self.labels.rows {
+            LabelRows::Single(labels) => {
+                LabelRows::Single(rows.iter().map(|&row| labels[row]).collect())
+            }
+            LabelRows::Sets { .. } => {
+                let (mut starts, mut items) = (vec![0], Vec::new());
+                for &row in rows {
+                    items.extend_from_slice(self.labels.row(row));
+                    starts.push(items.len() as u64);
+                }
+                LabelRows::Sets { starts, items }
+            }
+            LabelRows::None => LabelRows::None,
+        };
+        Dataset {
+            features: self.features.select_rows(rows),
+            labels: Labels { classes: self.labels.classes.clone(), rows: labels },
+        }
+    }
+}
+
 /// The labels of all rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Labels {

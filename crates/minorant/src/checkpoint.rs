@@ -32,6 +32,7 @@ impl Header {
                 (&options.label_loss, options.lambda, options.bias, options.bias_weight),
                 (&options.class_weights, options.method, options.penalty),
                 (options.method_options.memory, options.method_options.parts),
+                options.method_options.seed,
             )
         );
         Header { data_sha256, settings }
@@ -87,7 +88,9 @@ fn load(path: &Path, header: &Header) -> Result<Archive, FileError> {
         return Err(differs("data"));
     }
     if found.settings != header.settings {
-        return Err(differs("settings (model, lambda, bias, weights, solver, memory, parts)"));
+        return Err(differs(
+            "settings (model, lambda, bias, weights, solver, memory, parts, seed)",
+        ));
     }
     let mut archive = Archive::default();
     for (name, array) in container.arrays {

@@ -23,7 +23,7 @@ fn case_of(kind: Kind, seed: u64) -> Case {
             options.method_options.memory = Some(random.between(3, 10));
             options.rules.max_evaluations = Some(1000);
         }
-        Method::LsPBmrm if random.chance(0.8) => {
+        Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm if random.chance(0.8) => {
             options.method_options.parts = Some(random.between(1, case.data.features.rows() + 3));
         }
         _ => {}

@@ -73,7 +73,9 @@ fn case_of(kind: Kind, method: Method) -> Case {
             case.options.method_options.memory = Some(8);
             case.options.rules.tol = 3e-3;
         }
-        Method::LsPBmrm => case.options.method_options.parts = Some(5),
+        Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm => {
+            case.options.method_options.parts = Some(5);
+        }
         _ => {}
     }
     if L1_METHODS.contains(&method) { with_l1(case) } else { case }

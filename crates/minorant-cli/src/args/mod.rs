@@ -2,9 +2,11 @@
 //! the library's options happens in `train.rs` and `data.rs`; nothing is computed here.
 
 mod data;
+mod path;
 mod train;
 
 pub(crate) use data::DataArgs;
+pub(crate) use path::{PathArgs, TuneArgs};
 pub(crate) use train::{ProblemArgs, read_numbers};
 
 use clap::{Args, Parser, Subcommand};
@@ -39,6 +41,10 @@ pub(crate) enum Verb {
     Inspect(InspectArgs),
     /// Run several solvers on one problem and write a report
     Compare(Box<CompareArgs>),
+    /// Train models for a range of λ, with a proven gap for every λ in between
+    Path(Box<PathArgs>),
+    /// Choose λ by cross-validation and train with it
+    Tune(Box<TuneArgs>),
     /// Check a model's certificate against its data
     Audit(AuditArgs),
     /// See it work in a minute, on data that it makes itself
@@ -54,12 +60,13 @@ pub(crate) enum Verb {
   minorant train svm letter.scale --c 1 --bias 1 --tol 1e-4
   minorant train logistic train.csv --label-column species --json
   minorant train svm scene-train.arff.gz scene.xml --lambda 1e-3 --trace trace.jsonl
+  minorant train svm a9a.gz --lambda 1e-5 --solver prox-bmrm --start a9a.safetensors
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
-    /// Solver: auto, bmrm, lm-bmrm, ls-bmrm or ls-p-bmrm
+    /// Solver: auto, bmrm, lm-bmrm, p-bmrm, prox-bmrm, prox-p-bmrm, ls-bmrm or ls-p-bmrm
     #[arg(long, value_name = "S", default_value = "auto", value_parser = train::parse_method)]
     pub(crate) solver: minorant::solver::Method,
     /// Save the model here
@@ -74,6 +81,9 @@ pub(crate) struct TrainArgs {
     /// Write an HTML report with the convergence plot here
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
+    /// Start from the weights of this model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) start: Option<PathBuf>,
     /// Save the state of the run here now and then
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,

@@ -79,7 +79,7 @@ pub(crate) struct ProblemArgs {
     /// Planes to keep for each part, the aggregate included (lm-bmrm: 200)
     #[arg(long, value_name = "M", help_heading = "Method")]
     memory: Option<usize>,
-    /// Plane models of ls-p-bmrm (16 below 10000 weights, else 1)
+    /// Plane models of ls-p-bmrm, p-bmrm and prox-p-bmrm (16 below 10000 weights, else 1)
     #[arg(long, value_name = "P", help_heading = "Method")]
     parts: Option<usize>,
     /// Memory for planes, such as 500M or 4G (default: a quarter of the machine's)

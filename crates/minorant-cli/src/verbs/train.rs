@@ -6,10 +6,11 @@ use crate::number;
 use crate::output;
 use crate::progress::Watchers;
 use crate::report::{Report, ReportRun};
+use anyhow::Context;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::model::{FittedModel, PROOF_BYTES, Penalty};
 use minorant::trace::TraceRecord;
-use minorant::train::{TrainReport, train};
+use minorant::train::{TrainReport, start_from, train};
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
@@ -22,6 +23,10 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let cancel = cancel_on_interrupt();
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read()?;
+        if let Some(file) = &args.start {
+            let weights = start_from(&FittedModel::load(file)?, &data, &options);
+            options.start = Some(weights.with_context(|| file.display().to_string())?);
+        }
         let mut watchers = Watchers::new("training", problem.tol, args.output.quiet);
         let mut checkpoints = FileCheckpoints::new(
             args.checkpoint.as_deref(),
@@ -119,7 +124,7 @@ pub(super) fn report_run<'a>(
 }
 
 /// The answer for people.
-fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
+pub(super) fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
     let certificate = report.certificate;
     let bound = certificate.lower_bound.map_or("none".into(), number::bound);
     let gap = certificate.relative_gap().map_or("unknown".into(), output::percent);

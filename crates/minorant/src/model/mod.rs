@@ -102,6 +102,7 @@ impl FittedModel {
     /// Puts the model together after training.
     pub(crate) fn new(
         data: &Dataset,
+        data_sha256: String,
         options: &TrainOptions,
         task: &Task,
         report: &TrainReport,
@@ -141,7 +142,7 @@ impl FittedModel {
             tol: options.rules.tol,
             certificate: report.certificate,
             examples: data.features.rows(),
-            data_sha256: crate::fingerprint::of(data, options.example_weights.as_deref()),
+            data_sha256,
             problems,
         }
     }

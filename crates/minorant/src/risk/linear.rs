@@ -5,8 +5,8 @@
 
 use super::chunk::{self, BlockSums, ChunkPlane};
 use super::{
-    Cancel, Curvature, Duals, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError,
-    ScaledTangents, Subdifferential, Tie,
+    Cancel, Curvature, Duals, ExampleWeights, Examples, LazyWeights, Lines, Loss, Plane, Point,
+    Risk, RiskError, ScaledTangents, Subdifferential, Tie,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::between;
@@ -369,23 +369,59 @@ impl<L: Loss> Examples for LinearRisk<'_, L> {
     }
 
     fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64 {
-        let k = self.loss.outputs();
-        let row = self.design.matrix().row(example);
+        let (value, c) = self.example_tangent(example, |at| w[at]);
+        self.for_each_slope(example, &c, |at, slope| gradient[at] += step * slope);
+        value
+    }
+
+    fn descend(&self, example: usize, weights: &mut LazyWeights<'_>, step: f64) -> f64 {
+        let LazyWeights { center, theta, scale, values } = weights;
+        let (value, c) = match center {
+            None => self.example_tangent(example, |at| *scale * values[at]),
+            Some(center) => self.example_tangent(example, |at| center[at] + *scale * values[at]),
+        };
+        match theta {
+            None => self.for_each_slope(example, &c, |at, slope| values[at] -= step * slope),
+            Some(theta) => self.for_each_slope(example, &c, |at, slope| {
+                values[at] -= step * slope / (theta[at] * theta[at]);
+            }),
+        }
+        value
+    }
+}
+
+impl<L: Loss> LinearRisk<'_, L> {
+    /// The entries of a row that are not zero, the constant feature included.
+    fn row_entries(&self, example: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let bias = self.design.bias().map(|b| (self.design.matrix().cols(), b));
-        let entries: Vec<(usize, f64)> = row.chain(bias).collect();
+        self.design.matrix().row(example).chain(bias).filter(|(_, x)| *x != 0.0)
+    }
+
+    /// An example's share of the risk at the weights that `weight` gives, and its slopes in the
+    /// example's outputs.
+    fn example_tangent(&self, example: usize, weight: impl Fn(usize) -> f64) -> (f64, Vec<f64>) {
+        let k = self.loss.outputs();
         let (mut f, mut c) = (vec![0.0; k], vec![0.0; k]);
-        for &(j, x) in &entries {
-            for (f, w) in f.iter_mut().zip(&w[j * k..]) {
-                *f += x * w;
+        for (j, x) in self.row_entries(example) {
+            for (z, f) in f.iter_mut().enumerate() {
+                *f += x * weight(j * k + z);
             }
         }
+        let share = self.weights.of(example);
         let tangent = self.loss.tangent(example, &f, &mut c);
-        let weight = self.weights.of(example);
-        for &(j, x) in &entries {
-            for (g, c) in gradient[j * k..].iter_mut().zip(&c) {
-                *g += step * weight * c * x;
+        c.iter_mut().for_each(|c| *c *= share);
+        (share * tangent.value, c)
+    }
+
+    /// The subgradient that slopes `c` in an example's outputs make, coordinate by coordinate.
+    fn for_each_slope(&self, example: usize, c: &[f64], mut tell: impl FnMut(usize, f64)) {
+        if c.iter().all(|c| *c == 0.0) {
+            return;
+        }
+        for (j, x) in self.row_entries(example) {
+            for (z, slope) in c.iter().enumerate() {
+                tell(j * c.len() + z, slope * x);
             }
         }
-        weight * tangent.value
     }
 }

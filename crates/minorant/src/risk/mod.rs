@@ -285,4 +285,22 @@ pub trait Examples {
     /// Adds `step` times a subgradient of the example's share of the risk at `w` to `gradient`,
     /// and returns that share's value.
     fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64;
+
+    /// Takes `step` times a subgradient of the example's share of the risk off the weights (off
+    /// their `values`, in the regularizer's metric), and returns that share's value. Only the
+    /// example's own entries are touched.
+    fn descend(&self, example: usize, weights: &mut LazyWeights<'_>, step: f64) -> f64;
+}
+
+/// Weights w = w_reg + scale · values: shrinking them all costs one multiplication.
+#[derive(Debug, Clone)]
+pub struct LazyWeights<'a> {
+    /// w_reg; 0 if not given.
+    pub center: Option<&'a [f64]>,
+    /// The regularizer's θ; 1 if not given.
+    pub theta: Option<&'a [f64]>,
+    /// What all values are multiplied with.
+    pub scale: f64,
+    /// One number for each weight.
+    pub values: Vec<f64>,
 }

@@ -10,6 +10,11 @@ pub const MANY_WEIGHTS: usize = 10_000;
 impl Method {
     /// The method that `auto` stands for on this problem.
     pub(super) fn pick(problem: Problem<'_>) -> Method {
+        Method::pick_bundle(problem)
+    }
+
+    /// The same among the bundle methods, whose planes serve every λ of a path.
+    pub(crate) fn pick_bundle(problem: Problem<'_>) -> Method {
         let risk = problem.risk;
         if problem.l1 > 0.0 {
             return if risk.curvature().is_some() { Method::NewtonCd } else { Method::Owlqn };

@@ -4,7 +4,7 @@
 
 use super::{Halt, Problem, Solver, Status, Step, StopRules};
 use crate::archive::{Archive, ArchiveError};
-use crate::certificate::Certificate;
+use crate::certificate::{BoundOverLambda, Certificate};
 use crate::proof::Proof;
 use crate::risk::{Cancel, Plane, Point, RiskError};
 use crate::trace::{Observer, TraceRecord};
@@ -28,6 +28,8 @@ pub struct Run<'a> {
     bound: f64,
     local_gap: f64,
     proof: Option<Proof>,
+    /// The best bound for every λ, where the method tells it.
+    bounds: Option<BoundOverLambda>,
     master_time: Duration,
     idle_iterations: u32,
     direction_steps: u64,
@@ -53,6 +55,7 @@ impl<'a> Run<'a> {
             bound: f64::NEG_INFINITY,
             local_gap: f64::INFINITY,
             proof: None,
+            bounds: None,
             master_time: Duration::ZERO,
             idle_iterations: 0,
             direction_steps: 0,
@@ -155,6 +158,18 @@ impl<'a> Run<'a> {
             self.note_progress(self.bound, bound);
             self.bound = bound;
             self.proof = proof();
+            self.bounds = None;
+        }
+    }
+
+    /// Tells the bound that a dual point gives for every λ, and the proof of it; the best at the
+    /// problem's λ is kept.
+    pub fn offer_bounds(&mut self, bounds: BoundOverLambda, proof: impl FnOnce() -> Option<Proof>) {
+        let bound = bounds.at(self.problem.regularizer.lambda());
+        let is_best = bound > self.bound;
+        self.offer_bound(bound, proof);
+        if is_best {
+            self.bounds = Some(bounds);
         }
     }
 
@@ -180,6 +195,12 @@ impl<'a> Run<'a> {
         if !from.is_finite() || (to - from).abs() > 1e-15 * self.best_objective.abs() {
             self.idle_iterations = 0;
         }
+    }
+
+    /// Tells that the iteration was worth making although neither objective nor bound got better:
+    /// it does not count towards a stall.
+    pub fn keep_going(&mut self) {
+        self.idle_iterations = 0;
     }
 
     /// The best bound, if there is one and it holds for all weights.
@@ -241,6 +262,9 @@ impl<'a> Run<'a> {
         if let Some(proof) = &self.proof {
             proof.save("run", archive);
         }
+        if let Some(bounds) = &self.bounds {
+            archive.put_reals("run.bounds", bounds.numbers().to_vec());
+        }
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<u64, ArchiveError> {
@@ -254,6 +278,8 @@ impl<'a> Run<'a> {
             return Err(ArchiveError("run.numbers".into()));
         };
         self.proof = Proof::load("run", archive)?;
+        let bounds = archive.take_reals("run.bounds").ok();
+        self.bounds = bounds.and_then(|numbers| BoundOverLambda::from_numbers(&numbers));
         self.evaluations = *evaluations;
         self.idle_iterations = *idle as u32;
         self.direction_steps = *direction_steps;
@@ -305,6 +331,8 @@ pub struct Outcome {
     pub proof: Option<Proof>,
     /// The gap of the local model, where the risk is not convex.
     pub local_gap: Option<f64>,
+    /// The bound of the same dual point for every λ, where the method tells it.
+    pub bounds: Option<BoundOverLambda>,
     /// How the run ended.
     pub status: Status,
     /// Evaluations.
@@ -406,6 +434,7 @@ pub fn run(
         point,
         local_gap: run.known_local_gap(),
         proof: run.proof.take(),
+        bounds: run.bounds,
         status,
         evaluations: run.evaluations,
         iterations: iteration,

@@ -12,9 +12,11 @@ mod nrbm;
 mod orthant;
 mod owlqn;
 mod owlqn_star;
+mod prox_bmrm;
 mod prox_nrbm;
 mod quasi_newton;
 mod ray_search;
+mod sgd_pass;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
@@ -26,6 +28,7 @@ pub use nrbm::{Nrbm, Strategy};
 pub use orthant::Subgradients;
 pub use owlqn::Owlqn;
 pub use owlqn_star::OwlqnStar;
+pub use prox_bmrm::ProxBmrm;
 pub use prox_nrbm::ProxNrbm;
 
 use crate::archive::{Archive, ArchiveError};
@@ -164,8 +167,14 @@ pub struct Step {
 
 /// A method at work.
 pub trait Solver {
-    /// Evaluates the start point.
+    /// Evaluates the start point, unless [`Solver::restart_at`] gave an evaluated one.
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt>;
+
+    /// Gets ready for a run on the same risk with another λ, which is to start at an evaluated
+    /// point: planes of the risk stay planes of the risk. Returns whether the method can.
+    fn restart_at(&mut self, _point: Point) -> bool {
+        false
+    }
 
     /// One iteration.
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt>;

@@ -1,8 +1,8 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
 use super::{
-    Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, NewtonCd, Nrbm, Owlqn, OwlqnStar, Problem, ProxNrbm,
-    Solver, Strategy, Subgradients,
+    Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, NewtonCd, Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm,
+    ProxNrbm, Solver, Strategy, Subgradients,
 };
 use crate::bundle::{Limits, Locality};
 use crate::risk::Risk;
@@ -14,6 +14,12 @@ pub enum Method {
     Bmrm,
     /// The bundle method with a limit on its planes.
     LmBmrm,
+    /// The bundle method with several plane models.
+    PBmrm,
+    /// The bundle method with a prox term.
+    ProxBmrm,
+    /// The same with several plane models.
+    ProxPBmrm,
     /// The bundle method with exact line search.
     LsBmrm,
     /// The same with several plane models.
@@ -88,10 +94,13 @@ impl MethodOptions {
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 12] = [
+    pub const ALL: [Method; 15] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
+        Method::PBmrm,
+        Method::ProxBmrm,
+        Method::ProxPBmrm,
         Method::LsBmrm,
         Method::LsPBmrm,
         Method::Nrbm,
@@ -108,6 +117,9 @@ impl Method {
         match self {
             Method::Bmrm => "bmrm",
             Method::LmBmrm => "lm-bmrm",
+            Method::PBmrm => "p-bmrm",
+            Method::ProxBmrm => "prox-bmrm",
+            Method::ProxPBmrm => "prox-p-bmrm",
             Method::LsBmrm => "ls-bmrm",
             Method::LsPBmrm => "ls-p-bmrm",
             Method::Nrbm => "nrbm",
@@ -180,11 +192,16 @@ impl Method {
             Box::new(Nrbm::new(problem, strategy, options.locality, limits))
         };
         Ok(match method {
-            Method::Bmrm | Method::LmBmrm | Method::Auto => Box::new(Bmrm::new(risk.dim(), limits)),
             Method::Nrbm => nrbm(Strategy::Minimiser),
             Method::NrbmLs => nrbm(Strategy::Greedy),
             Method::NrbmLsFull => nrbm(Strategy::Full),
             Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits.planes)),
+            Method::Bmrm | Method::LmBmrm | Method::PBmrm | Method::Auto => {
+                Box::new(Bmrm::new(risk.dim(), parts, limits))
+            }
+            Method::ProxBmrm | Method::ProxPBmrm => {
+                Box::new(ProxBmrm::new(risk.dim(), parts, limits, options.seed))
+            }
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
             Method::Owlqn => Box::new(Owlqn::new(risk.dim(), options.pairs(), Subgradients::Least)),
             Method::OwlqnStar => {
@@ -195,11 +212,11 @@ impl Method {
     }
 
     fn parts(self, risk: &dyn Risk, options: &MethodOptions) -> Result<usize, MethodError> {
-        if self != Method::LsPBmrm {
+        if !matches!(self, Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm) {
             return match options.parts {
                 None | Some(1) => Ok(1),
                 Some(_) => Err(MethodError::Setting(format!(
-                    "{} has one plane model; for several use ls-p-bmrm",
+                    "{} has one plane model; for several use ls-p-bmrm, p-bmrm or prox-p-bmrm",
                     self.name()
                 ))),
             };

@@ -4,9 +4,11 @@
 
 mod one_vs_rest;
 mod options;
+mod start;
 mod task;
 
 pub use options::{Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions};
+pub use start::start_from;
 pub(crate) use task::{Task, weights_of};
 
 use crate::certificate::Certificate;
@@ -91,11 +93,12 @@ pub fn train(
         (vec![outcome], method)
     };
     let report = summarise(&outcomes, lambda, data, method.name());
-    let model = FittedModel::new(data, options, &task, &report, problems(outcomes));
+    let sha256 = crate::fingerprint::of(data, options.example_weights.as_deref());
+    let model = FittedModel::new(data, sha256, options, &task, &report, problems(outcomes));
     Ok((model, report))
 }
 
-fn problems(outcomes: Vec<Outcome>) -> Vec<SubProblem> {
+pub(crate) fn problems(outcomes: Vec<Outcome>) -> Vec<SubProblem> {
     let problem = |outcome: Outcome| SubProblem {
         weights: outcome.point.w,
         outputs: outcome.point.outputs,
@@ -106,7 +109,7 @@ fn problems(outcomes: Vec<Outcome>) -> Vec<SubProblem> {
 }
 
 /// Sums over the subproblems; there is one unless classes are trained one against the rest.
-fn summarise(
+pub(crate) fn summarise(
     outcomes: &[Outcome],
     lambda: f64,
     data: &Dataset,

@@ -200,6 +200,7 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
         },
         local_gap: None,
         proof: Proof::load(name, archive)?,
+        bounds: None,
         status: STATUSES.get(*status as usize).copied().unwrap_or(Status::Stalled),
         evaluations: *evaluations,
         iterations: *iterations,

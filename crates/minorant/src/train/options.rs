@@ -133,7 +133,7 @@ impl TrainOptions {
     }
 
     /// λ: as given, from C, or 1/Σ sᵢ.
-    pub(super) fn lambda(&self, labels: &Labels) -> Result<f64, TrainError> {
+    pub(crate) fn lambda(&self, labels: &Labels) -> Result<f64, TrainError> {
         let total: f64 = match &self.example_weights {
             Some(weights) => weights.iter().sum(),
             None => labels.len() as f64,
@@ -149,7 +149,7 @@ impl TrainOptions {
     }
 
     /// Refuses start weights that are not `dim` finite numbers.
-    pub(super) fn check_start(&self, dim: usize) -> Result<(), TrainError> {
+    pub(crate) fn check_start(&self, dim: usize) -> Result<(), TrainError> {
         let Some(start) = &self.start else { return Ok(()) };
         if start.len() == dim && start.iter().all(|w| w.is_finite()) {
             return Ok(());
@@ -161,12 +161,12 @@ impl TrainOptions {
     }
 
     /// The factor of ‖w‖₁.
-    pub(super) fn l1(&self, lambda: f64) -> f64 {
+    pub(crate) fn l1(&self, lambda: f64) -> f64 {
         if self.penalty == Penalty::L1 { lambda } else { 0.0 }
     }
 
     /// λ/2 ‖θ ∘ w‖² with the bias's own θ, where that is the penalty.
-    pub(super) fn regularizer(
+    pub(crate) fn regularizer(
         &self,
         lambda: f64,
         features: usize,

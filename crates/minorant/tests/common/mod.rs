@@ -97,8 +97,16 @@ impl Kind {
 }
 
 /// The methods that can be asked for.
-pub(crate) const METHODS: [Method; 5] =
-    [Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm, Method::Auto];
+pub(crate) const METHODS: [Method; 8] = [
+    Method::Bmrm,
+    Method::LmBmrm,
+    Method::PBmrm,
+    Method::ProxBmrm,
+    Method::ProxPBmrm,
+    Method::LsBmrm,
+    Method::LsPBmrm,
+    Method::Auto,
+];
 
 /// The methods for λ‖w‖₁.
 pub(crate) const L1_METHODS: [Method; 3] = [Method::NewtonCd, Method::Owlqn, Method::OwlqnStar];

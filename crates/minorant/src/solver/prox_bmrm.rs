@@ -1,0 +1,295 @@
+//! `prox-bmrm` and `prox-p-bmrm`: the bundle method with a prox term whose strength α is adapted so
+//! that an iterate either improves the objective enough or stays near (Algorithm 2 of Uříčář and
+//! Franc, with the tricks of their §3.1), with one plane model or with P of them (§3.3). It starts
+//! from the weights given, or from the best of ten passes of stochastic descent (§3.2).
+//!
+//! Departures from Algorithm 2:
+//! - Every point that is evaluated gives planes, rejected ones too, and every iteration is one
+//!   evaluation: where the last step did not improve the objective enough, α is tuned *before* the
+//!   next point is evaluated, and a point within the distance K is taken without a second trial.
+//! - α is 0 or λ/2 times a power of two: a grid in units of the risk would depend on its scale.
+//! - The threshold γ (Eq. 11) aims at the run's target, so that absolute tolerances count too.
+//! - The centre may move uphill, so the best point is kept apart from it.
+
+use super::sgd_pass::Sgd;
+use super::{Halt, Run, Solver, Step, load_point, save_point};
+use crate::archive::{Archive, ArchiveError};
+use crate::bundle::{Bundle, Limits, NearMinimum};
+use crate::risk::{Plane, Point};
+
+/// K: how far an iterate that does not improve the objective enough may lie from the last one, as
+/// a share of the length of the start point.
+const RADIUS: f64 = 0.01;
+/// T: after so many sufficient improvements the target is reached.
+const STEPS_TO_TARGET: f64 = 100.0;
+/// α beyond this many λ keeps any iterate where it is.
+const STRONGEST: f64 = 1e15;
+/// Passes of stochastic descent before the first iteration.
+const PASSES: u64 = 10;
+/// A plane that lies this far above the model, relative to the objective, is worth having.
+const NEWS: f64 = 1e-10;
+
+/// The bundle method with a prox term.
+#[derive(Debug)]
+pub struct ProxBmrm {
+    dim: usize,
+    parts: usize,
+    limits: Limits,
+    seed: u64,
+    bundle: Bundle,
+    best: Option<Point>,
+    /// The stochastic descent, while it goes on, and whether its last pass awaits evaluation.
+    descent: Option<(Sgd, bool)>,
+    state: State,
+}
+
+/// What Algorithm 2 carries from one iteration to the next.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    /// F(w_t).
+    center_objective: f64,
+    /// K.
+    radius: f64,
+    /// α_t.
+    alpha: f64,
+    /// γ_t.
+    threshold: f64,
+    /// Whether α is to be tuned before the next point is evaluated.
+    tune: bool,
+}
+
+impl ProxBmrm {
+    /// A run on a problem with `dim` weights, with `parts` plane models.
+    pub fn new(dim: usize, parts: usize, limits: Limits, seed: u64) -> Self {
+        let state = State {
+            center_objective: f64::INFINITY,
+            radius: 0.0,
+            alpha: 0.0,
+            threshold: f64::INFINITY,
+            tune: true,
+        };
+        let bundle = Bundle::new(dim, parts, limits);
+        ProxBmrm { dim, parts, limits, seed, bundle, best: None, descent: None, state }
+    }
+
+    /// Keeps the planes of an evaluated point, and the point itself if it is the best one.
+    fn take(&mut self, run: &mut Run<'_>, point: Point, planes: Vec<Plane>) -> Result<f64, Halt> {
+        let objective = run.objective(&point)?;
+        let regularizer = run.problem.regularizer;
+        run.master(|| self.bundle.add(&point.w, planes, regularizer));
+        if objective < self.best_objective(run) {
+            self.best = Some(point);
+            run.offer_objective(objective);
+        }
+        Ok(objective)
+    }
+
+    /// One pass of stochastic descent, or the evaluation at its end.
+    fn descend(&mut self, run: &mut Run<'_>, mut sgd: Sgd, awaits: bool) -> Result<Step, Halt> {
+        let mut step = Step { kind: "sgd", objective: self.best_objective(run), length: None };
+        match run.problem.risk.examples() {
+            Some(examples) if !awaits => {
+                run.charge()?;
+                sgd.pass(run.problem, examples, self.seed, run.cancel())?;
+                self.descent = Some((sgd, true));
+            }
+            _ => {
+                let last = sgd.passes >= PASSES;
+                match run.evaluate_with_planes(sgd.w.clone(), self.parts) {
+                    Ok((point, planes)) if run.problem.objective(&point).is_finite() => {
+                        step.objective = self.take(run, point, planes)?;
+                        self.descent = Some((sgd, false)).filter(|_| !last);
+                    }
+                    // The descent has left the range of numbers; what it found before stands.
+                    Ok(_) | Err(Halt::Failed(_)) => self.descent = None,
+                    Err(stop) => return Err(stop),
+                }
+            }
+        }
+        if self.descent.is_none() {
+            self.center_at_best(run);
+        }
+        run.keep_going();
+        Ok(step)
+    }
+
+    /// Line 1: the centre w_1 is the best point, α and γ are yet to be found.
+    fn center_at_best(&mut self, run: &Run<'_>) {
+        let Some(best) = &self.best else { return };
+        let objective = run.problem.objective(best);
+        self.bundle.set_center(&best.w, run.problem.regularizer);
+        let length = self.bundle.center_length();
+        // Without a length to take a share of: no minimiser is longer than this.
+        let longest = (2.0 * objective.max(0.0) / run.problem.regularizer.lambda()).sqrt();
+        self.state = State {
+            center_objective: objective,
+            radius: RADIUS * if length > 0.0 { length } else { longest },
+            alpha: 0.0,
+            threshold: f64::INFINITY,
+            tune: true,
+        };
+    }
+
+    /// Line 7: the least α of the grid with ‖w^α − w_t‖ ≤ K, from the last one on; the distance
+    /// falls as α grows. The master without prox term, which comes first, gives the bound.
+    fn tune(&mut self, run: &mut Run<'_>) -> Result<NearMinimum, Halt> {
+        let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
+        let (lambda, radius) = (regularizer.lambda(), self.state.radius);
+        let bundle = &mut self.bundle;
+        let (plain_distance, plain) = run.master(|| {
+            (bundle.solve_near(lambda, 0.0, accuracy), bundle.near_minimum(regularizer, 0.0))
+        });
+        run.offer_bounds(plain.bounds, || bundle.proof());
+        run.check_gap()?;
+        if plain_distance <= radius {
+            self.state.alpha = 0.0;
+            return Ok(plain);
+        }
+        let least = 0.5 * lambda;
+        let mut alpha = self.state.alpha.max(least);
+        let minimum = run.master(|| {
+            let mut is_near = |alpha| bundle.solve_near(lambda, alpha, accuracy) <= radius;
+            if is_near(alpha) {
+                while alpha > least && is_near(0.5 * alpha) {
+                    alpha *= 0.5;
+                }
+                if alpha > least {
+                    is_near(alpha);
+                }
+            } else {
+                alpha *= 2.0;
+                while alpha < STRONGEST * lambda && !is_near(alpha) {
+                    alpha *= 2.0;
+                }
+            }
+            bundle.near_minimum(regularizer, alpha)
+        });
+        self.state.alpha = alpha;
+        Ok(minimum)
+    }
+
+    /// One iteration of Algorithm 2.
+    fn iterate(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        self.bundle.age();
+        let minimum = if self.state.tune {
+            self.tune(run)?
+        } else {
+            // Line 3.
+            let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
+            let (bundle, alpha) = (&mut self.bundle, self.state.alpha);
+            run.master(|| {
+                bundle.solve_near(regularizer.lambda(), alpha, accuracy);
+                bundle.near_minimum(regularizer, alpha)
+            })
+        };
+        // A dual point of the model with prox term is one without it, too.
+        run.offer_bounds(minimum.bounds, || self.bundle.proof());
+        run.check_gap()?;
+        let NearMinimum { w, risk, center, distance, .. } = minimum;
+        let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
+        let objective = run.objective(&point)?;
+        if point.value - risk > NEWS * objective.abs() {
+            run.keep_going();
+        }
+        let state = &mut self.state;
+        let enough = state.center_objective - objective >= state.threshold;
+        let near = distance <= state.radius;
+        if enough || near {
+            state.center_objective = objective;
+            run.master(|| self.bundle.move_center(center));
+        }
+        state.tune = !enough;
+        self.take(run, point, planes)?;
+        if !enough && near {
+            // Line 8, Eq. 11: F(w_{t+1}) less what it has to come down to.
+            let above_best = objective - self.best_objective(run);
+            self.state.threshold = (run.gap() + above_best - run.target()) / STEPS_TO_TARGET;
+        }
+        let kind = if enough {
+            "descent"
+        } else if near {
+            "near"
+        } else {
+            "null"
+        };
+        Ok(Step { kind, objective, length: Some(distance) })
+    }
+
+    fn best_objective(&self, run: &Run<'_>) -> f64 {
+        self.best.as_ref().map_or(f64::INFINITY, |best| run.problem.objective(best))
+    }
+}
+
+impl Solver for ProxBmrm {
+    fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        if let Some(best) = &self.best {
+            let objective = run.objective(best)?;
+            run.offer_objective(objective);
+            self.center_at_best(run);
+            return Ok(Step { kind: "start", objective, length: None });
+        }
+        let start = run.problem.start_point();
+        let (point, planes) = run.evaluate_with_planes(start, self.parts)?;
+        let objective = self.take(run, point, planes)?;
+        match (run.problem.start, run.problem.risk.examples()) {
+            (None, Some(examples)) => {
+                let w = run.problem.start_point();
+                let time = Sgd::calm_time(run.problem, examples, &w);
+                self.descent = Some((Sgd::new(w, time), false));
+            }
+            _ => self.center_at_best(run),
+        }
+        Ok(Step { kind: "start", objective, length: None })
+    }
+
+    fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        match self.descent.clone() {
+            Some((sgd, awaits)) => self.descend(run, sgd, awaits),
+            None => self.iterate(run),
+        }
+    }
+
+    fn restart_at(&mut self, point: Point) -> bool {
+        self.best = Some(point);
+        true
+    }
+
+    fn best(&self) -> Option<&Point> {
+        self.best.as_ref()
+    }
+
+    fn planes(&self) -> usize {
+        self.bundle.len()
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        self.bundle.save(archive);
+        if let Some(best) = &self.best {
+            save_point("best", best, archive);
+        }
+        if let Some((sgd, awaits)) = &self.descent {
+            sgd.save(archive);
+            archive.put_integers("sgd.awaits", [u64::from(*awaits)]);
+        }
+        let state = self.state;
+        let numbers = [state.center_objective, state.radius, state.alpha, state.threshold];
+        archive.put_reals("prox.numbers", numbers.to_vec());
+        archive.put_integers("prox.tune", [u64::from(state.tune)]);
+    }
+
+    fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
+        self.bundle = Bundle::load(self.dim, self.parts, self.limits, archive)?;
+        self.best = Some(load_point("best", self.dim, archive)?);
+        self.descent = match Sgd::load(self.dim, archive)? {
+            Some(sgd) => Some((sgd, archive.take_integer("sgd.awaits")? != 0)),
+            None => None,
+        };
+        let [center_objective, radius, alpha, threshold] = archive.take_reals("prox.numbers")?[..]
+        else {
+            return Err(ArchiveError("prox.numbers".into()));
+        };
+        let tune = archive.take_integer("prox.tune")? != 0;
+        self.state = State { center_objective, radius, alpha, threshold, tune };
+        Ok(())
+    }
+}
