@@ -3,7 +3,7 @@
 
 use minorant::data::Label;
 use minorant::model::FittedModel;
-use minorant::solver::Status;
+use minorant::solver::{Method, Status};
 use minorant::train::TrainReport;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -61,7 +61,7 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// The keys of `train --json`.
 pub(crate) fn train_json(model: &FittedModel, report: &TrainReport, load_seconds: f64) -> Value {
     let certificate = report.certificate;
-    json!({
+    let mut object = json!({
         "model": model.model.as_str(),
         "solver": report.solver,
         "examples": report.examples,
@@ -82,7 +82,11 @@ pub(crate) fn train_json(model: &FittedModel, report: &TrainReport, load_seconds
         "seconds": number(report.seconds),
         "load_seconds": number(load_seconds),
         "peak_rss_bytes": peak_memory(),
-    })
+    });
+    if Method::from_name(report.solver).is_ok_and(Method::finds_directions) {
+        object["direction_steps"] = json!(report.direction_steps);
+    }
+    object
 }
 
 /// The most memory that the process ever held, where the system tells.

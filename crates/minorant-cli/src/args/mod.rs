@@ -59,7 +59,8 @@ pub(crate) enum Verb {
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
-    /// Solver: auto, bmrm, lm-bmrm, ls-bmrm or ls-p-bmrm
+    /// Solver: auto, bmrm, lm-bmrm, ls-bmrm, ls-p-bmrm, sublbfgs, subbfgs, lbfgs, hybrid, gd, subgd
+    /// or subgradient
     #[arg(long, value_name = "S", default_value = "auto", value_parser = train::parse_method)]
     pub(crate) solver: minorant::solver::Method,
     /// Save the model here

@@ -76,7 +76,8 @@ pub(crate) struct ProblemArgs {
     /// Stop after this many seconds of optimisation
     #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Stopping")]
     max_seconds: Option<f64>,
-    /// Planes to keep for each part, the aggregate included (lm-bmrm: 200)
+    /// Planes to keep for each part, the aggregate included (lm-bmrm: 200); steps that sublbfgs and
+    /// lbfgs remember (15)
     #[arg(long, value_name = "M", help_heading = "Method")]
     memory: Option<usize>,
     /// Plane models of ls-p-bmrm (16 below 10000 weights, else 1)

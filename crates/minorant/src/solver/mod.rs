@@ -4,14 +4,23 @@
 mod auto;
 mod bmrm;
 mod driver;
+mod gd;
+mod lbfgs;
 mod ls_bmrm;
 mod name;
+mod quasi_newton;
+mod sub_bfgs;
+mod subgradient;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
+pub use gd::Gd;
+pub use lbfgs::Lbfgs;
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
+pub use sub_bfgs::SubBfgs;
+pub use subgradient::Subgradient;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::regularizer::L2;
