@@ -2,7 +2,7 @@
 
 use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
-    Bmrm, DEFAULT_PARTS, Gd, Lbfgs, LsBmrm, MANY_WEIGHTS, Problem, Solver, SubBfgs, Subgradient,
+    Bmrm, DEFAULT_PARTS, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Problem, Solver, SubBfgs, Subgradient,
 };
 use crate::bundle::Limits;
 use crate::risk::Risk;
@@ -22,6 +22,8 @@ pub enum Method {
     SubBfgs,
     /// Subgradient BFGS with limited memory.
     SubLbfgs,
+    /// Subgradient BFGS, then the bundle method with line search.
+    Hybrid,
     /// Limited-memory BFGS.
     Lbfgs,
     /// Descent along an arbitrary subgradient.
@@ -85,7 +87,7 @@ const MATRIX_BYTES: u64 = 1 << 30;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 11] = [
+    pub const ALL: [Method; 12] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -93,6 +95,7 @@ impl Method {
         Method::LsPBmrm,
         Method::SubBfgs,
         Method::SubLbfgs,
+        Method::Hybrid,
         Method::Lbfgs,
         Method::Gd,
         Method::SubGd,
@@ -108,6 +111,7 @@ impl Method {
             Method::LsPBmrm => "ls-p-bmrm",
             Method::SubBfgs => "subbfgs",
             Method::SubLbfgs => "sublbfgs",
+            Method::Hybrid => "hybrid",
             Method::Lbfgs => "lbfgs",
             Method::Gd => "gd",
             Method::SubGd => "subgd",
@@ -132,7 +136,7 @@ impl Method {
 
     /// Whether the method searches for directions of descent, so that steps of that are told.
     pub fn finds_directions(self) -> bool {
-        matches!(self, Method::SubBfgs | Method::SubLbfgs | Method::SubGd)
+        matches!(self, Method::SubBfgs | Method::SubLbfgs | Method::Hybrid | Method::SubGd)
     }
 
     /// What the method needs and this problem does not offer.
@@ -147,7 +151,7 @@ impl Method {
                 Some("a quadratic regularizer with lambda above 0")
             }
             _ if !risk.is_convex() && !self.walks() => Some("a convex risk"),
-            Method::LsBmrm | Method::LsPBmrm if risk.lines().is_none() => {
+            Method::LsBmrm | Method::LsPBmrm | Method::Hybrid if risk.lines().is_none() => {
                 Some("the restriction of the risk to lines")
             }
             Method::Lbfgs if !smooth => Some("a risk without kinks"),
@@ -200,6 +204,7 @@ impl Method {
                 let inverse = Box::new(LimitedMemory::new(pairs));
                 Box::new(SubBfgs::new(dim, inverse, companion(), true, tolerance))
             }
+            Method::Hybrid => Box::new(Hybrid::new(dim, pairs, parts, limits)),
             Method::SubGd => {
                 Box::new(SubBfgs::new(dim, Box::new(Identity), companion(), false, tolerance))
             }
@@ -212,7 +217,7 @@ impl Method {
     }
 
     fn parts(self, risk: &dyn Risk, options: &MethodOptions) -> Result<usize, MethodError> {
-        if self != Method::LsPBmrm {
+        if !matches!(self, Method::LsPBmrm | Method::Hybrid) {
             return match options.parts {
                 None | Some(1) => Ok(1),
                 Some(_) => Err(MethodError::Setting(format!(
@@ -230,6 +235,7 @@ impl Method {
 
     fn limits(self, dim: usize, parts: usize, options: &MethodOptions) -> Limits {
         let asked = match self {
+            Method::Hybrid => usize::MAX,
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
             _ if self.walks() => PLANES_OF_A_WALK,
             _ => options.memory.unwrap_or(usize::MAX),

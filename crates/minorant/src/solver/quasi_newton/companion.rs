@@ -95,7 +95,7 @@ impl Companion {
 
     /// Whether the bound lags far behind the progress of the walk.
     pub(in crate::solver) fn lags(&self, run: &Run<'_>) -> bool {
-        run.gap() > LAG * self.gain()
+        run.gap() > std::env::var("QN_LAG").ok().and_then(|v| v.parse().ok()).unwrap_or(LAG) * self.gain()
     }
 
     /// Writes everything that later steps depend on.
