@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Verb::Inspect(args) => verbs::inspect::run(args),
         Verb::Compare(args) => verbs::compare::run(args),
         Verb::Audit(args) => verbs::audit::run(args),
+        Verb::Minimize(args) => verbs::minimize::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
         Verb::Completions(args) => verbs::completions::run(args),
     };

@@ -36,6 +36,7 @@ pub mod generate;
 pub mod line;
 pub mod master;
 pub mod model;
+pub mod problems;
 pub mod proof;
 pub mod regularizer;
 pub mod risk;

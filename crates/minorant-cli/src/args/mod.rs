@@ -2,9 +2,13 @@
 //! the library's options happens in `train.rs` and `data.rs`; nothing is computed here.
 
 mod data;
+mod minimize;
+mod stopping;
 mod train;
 
 pub(crate) use data::DataArgs;
+pub(crate) use minimize::MinimizeArgs;
+pub(crate) use stopping::StoppingArgs;
 pub(crate) use train::{ProblemArgs, read_numbers};
 
 use clap::{Args, Parser, Subcommand};
@@ -41,6 +45,8 @@ pub(crate) enum Verb {
     Compare(Box<CompareArgs>),
     /// Check a model's certificate against its data
     Audit(AuditArgs),
+    /// Run a solver on a test problem from the literature
+    Minimize(Box<MinimizeArgs>),
     /// See it work in a minute, on data that it makes itself
     Demo(DemoArgs),
     /// Print completions for a shell

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let cancel = cancel_on_interrupt();
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read()?;
-        let mut watchers = Watchers::new("training", problem.tol, args.output.quiet);
+        let mut watchers = Watchers::new("training", problem.stopping.tol, args.output.quiet);
         let mut checkpoints = FileCheckpoints::new(
             args.checkpoint.as_deref(),
             args.resume.as_deref(),
@@ -38,14 +38,14 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         if let Some(error) = checkpoints.failure() {
             output::tell(&format!("warning: no checkpoint could be written: {error}"));
         }
-        output::hint_if_stalled(&report, problem.tol);
+        output::hint_if_stalled(&report, problem.stopping.tol);
         let saved = save(args, &model)?;
         if let Some(path) = &args.report {
             let page = Report {
                 title: format!("{} on {}", model.model.as_str(), problem.data_name()),
                 facts: facts(&report, &problem.data_name()),
-                tol: problem.tol,
-                runs: vec![report_run(&report, problem.tol, &watchers.records)],
+                tol: problem.stopping.tol,
+                runs: vec![report_run(&report, problem.stopping.tol, &watchers.records)],
                 extra: Vec::new(),
             };
             minorant::write_atomically(path, page.to_html().as_bytes())?;

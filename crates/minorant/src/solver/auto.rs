@@ -11,6 +11,12 @@ impl Method {
     /// The method that `auto` stands for on this problem.
     pub(super) fn pick(problem: Problem<'_>) -> Method {
         let risk = problem.risk;
+        let unbounded = problem.regularizer.lambda() == 0.0 || !risk.is_convex();
+        if problem.l1 == 0.0 && unbounded {
+            // Bundle methods cannot work here; walking ones can.
+            let kinks = risk.subdifferential().is_some();
+            return if kinks { Method::SubLbfgs } else { Method::Lbfgs };
+        }
         match risk.lines() {
             Some(_) if risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => Method::LsPBmrm,
             Some(_) => Method::LsBmrm,

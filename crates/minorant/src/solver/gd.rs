@@ -28,7 +28,9 @@ impl Solver for Gd {
     }
 
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
-        let Turn::Walk = self.walk.turn(run)? else { return Err(Halt::Stop(super::Status::Stalled)) };
+        let Turn::Walk = self.walk.turn(run)? else {
+            return Err(Halt::Stop(super::Status::Stalled));
+        };
         let gradient = &self.walk.site()?.gradient;
         let size = norm2(gradient);
         let direction = Direction { p: gradient.iter().map(|g| -g).collect(), slope: -size };

@@ -41,11 +41,10 @@ impl Hybrid {
         }
     }
 
-    /// Notes what a step gained; returns the new average.
+    /// Notes what a step gained.
     fn note(&mut self, model: bool, gain: f64) {
-        let fading: f64 = std::env::var("QN_FADE").ok().and_then(|v| v.parse().ok()).unwrap_or(FADING);
         let average = &mut self.gains[usize::from(model)];
-        *average = Some(average.map_or(gain, |old| fading * old + (1.0 - fading) * gain));
+        *average = Some(average.map_or(gain, |old| FADING * old + (1.0 - FADING) * gain));
     }
 
     fn hand_over(&mut self) -> Result<(), Halt> {
@@ -71,15 +70,17 @@ impl Solver for Hybrid {
             return self.bundle.step(run);
         }
         run.reserve_final_pass();
-        let walks: u32 = std::env::var("QN_WALKS").ok().and_then(|v| v.parse().ok()).unwrap_or(WALKS);
-        let factor: f64 = std::env::var("QN_FACTOR").ok().and_then(|v| v.parse().ok()).unwrap_or(1.0);
         let before = run.best_objective();
         let minimiser = self.walk.walk().companion().solve(run)?;
-        if self.walks >= walks && let Some(w) = minimiser {
+        if self.walks >= WALKS
+            && let Some(w) = minimiser
+        {
             let step = self.walk.model_step(run, w)?;
             self.walks = 0;
             self.note(true, before - run.best_objective());
-            if let [Some(walk), Some(model)] = self.gains && model > factor * walk {
+            if let [Some(walk), Some(model)] = self.gains
+                && model > walk
+            {
                 self.hand_over()?;
             }
             return Ok(step);

@@ -2,7 +2,8 @@
 
 use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
-    Bmrm, DEFAULT_PARTS, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Problem, Solver, SubBfgs, Subgradient,
+    Bmrm, DEFAULT_PARTS, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Problem, Solver, SubBfgs,
+    Subgradient,
 };
 use crate::bundle::Limits;
 use crate::risk::Risk;

@@ -12,7 +12,7 @@ use crate::solver::{Halt, Run};
 const SHARE: u64 = 16;
 /// A gap so many times larger than what was gained over the second half of the run is the bound's
 /// fault rather than the walk's.
-const LAG: f64 = 4.0;
+const LAG: f64 = 2.0;
 
 /// A bundle, and when to ask it.
 #[derive(Debug)]
@@ -93,9 +93,20 @@ impl Companion {
         half.checked_sub(1).map_or(f64::INFINITY, |at| self.past[at].1 - best)
     }
 
-    /// Whether the bound lags far behind the progress of the walk.
-    pub(in crate::solver) fn lags(&self, run: &Run<'_>) -> bool {
-        run.gap() > std::env::var("QN_LAG").ok().and_then(|v| v.parse().ok()).unwrap_or(LAG) * self.gain()
+    /// What the last `steps` steps have gained; nothing if there were not so many yet.
+    pub(in crate::solver) fn gain_of(&self, steps: usize) -> Option<f64> {
+        let from = self.past.len().checked_sub(steps + 1)?;
+        Some(self.past[from].1 - self.past.last()?.1)
+    }
+
+    /// Whether the bound lags far behind the progress of the walk; the master is then due again
+    /// right after the next two steps.
+    pub(in crate::solver) fn lags(&mut self, run: &Run<'_>) -> bool {
+        let lags = run.gap() > LAG * self.gain();
+        if lags {
+            self.due = run.evaluations() + 2;
+        }
+        lags
     }
 
     /// Writes everything that later steps depend on.

@@ -1,9 +1,10 @@
 //! The dense estimate of the inverse Hessian, as BFGS updates it (Eq. 6 of Yu et al.). It takes
-//! dim² numbers.
+//! dim² numbers. Before the first update the identity is scaled by sᵀy / yᵀy (Nocedal and Wright,
+//! Eq. 8.20), so that the scale of the objective does not matter.
 
 use super::InverseHessian;
 use crate::archive::{Archive, ArchiveError};
-use minorant_linalg::dense::{axpy, dot};
+use minorant_linalg::dense::{axpy, dot, norm2};
 use rayon::prelude::*;
 
 /// A symmetric matrix, row by row.
@@ -17,14 +18,14 @@ pub(in crate::solver) struct DenseInverse {
 impl DenseInverse {
     /// The identity.
     pub(in crate::solver) fn new(dim: usize) -> Self {
-        DenseInverse::scaled(dim, 1.0)
+        let mut inverse = DenseInverse { dim, matrix: vec![0.0; dim * dim], fresh: true };
+        inverse.scale(1.0);
+        inverse
     }
 
-    /// A multiple of the identity.
-    pub(super) fn scaled(dim: usize, scale: f64) -> Self {
-        let mut matrix = vec![0.0; dim * dim];
-        matrix.iter_mut().step_by(dim + 1).for_each(|entry| *entry = scale);
-        DenseInverse { dim, matrix, fresh: true }
+    /// Makes the diagonal `scale`.
+    pub(super) fn scale(&mut self, scale: f64) {
+        self.matrix.iter_mut().step_by(self.dim + 1).for_each(|entry| *entry = scale);
     }
 }
 
@@ -36,6 +37,9 @@ impl InverseHessian for DenseInverse {
     /// B := (I − ρ s yᵀ) B (I − ρ y sᵀ) + ρ s sᵀ, ρ = 1 / sᵀy.
     fn update(&mut self, s: &[f64], y: &[f64]) {
         let rho = 1.0 / dot(s, y);
+        if self.fresh {
+            self.scale(1.0 / (rho * norm2(y)));
+        }
         let by = self.times(y);
         let of_s = rho * (1.0 + rho * dot(y, &by));
         self.matrix.par_chunks_mut(self.dim).enumerate().for_each(|(i, row)| {

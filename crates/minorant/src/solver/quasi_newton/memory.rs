@@ -115,7 +115,12 @@ mod tests {
                 memory.update(&s, &y);
                 pairs.push((s, y));
                 let (s, y) = &pairs[t];
-                let mut dense = DenseInverse::scaled(dim, dot(s, y) / norm2(y));
+                // The dense matrix starts from the scale of its first pair, the loops from that of
+                // their last: a step that tells nothing but that scale comes first.
+                let mut dense = DenseInverse::new(dim);
+                let scale = dot(s, y) / norm2(y);
+                let unit: Vec<f64> = (0..dim).map(|i| f64::from(u8::from(i == 0))).collect();
+                dense.update(&unit.iter().map(|u| scale * u).collect::<Vec<_>>(), &unit);
                 let kept = pairs.len().saturating_sub(most);
                 pairs[kept..].iter().for_each(|(s, y)| dense.update(s, y));
                 let v: Vec<f64> = (0..dim).map(|i| number(7000 + 10 * t + i)).collect();

@@ -12,8 +12,8 @@ mod walk;
 
 pub(super) use companion::Companion;
 pub(super) use dense::DenseInverse;
-pub(super) use memory::LimitedMemory;
 pub(super) use direction::{Direction, Effort};
+pub(super) use memory::LimitedMemory;
 pub(super) use walk::{Site, Turn, Walk};
 
 use crate::archive::{Archive, ArchiveError};

@@ -86,7 +86,8 @@ pub(super) fn wolfe_on_line(
     let quadratic = run.problem.regularizer.along(&site.point.w, &trial.w);
     let mut line = lines.line(&site.point, &trial);
     let start = Probe { value: line.value(0.0), slope: reach * direction.slope };
-    let found = weak_wolfe::<(), Halt>(start, 1.0, |eta| Ok((probe(&mut *line, quadratic, eta), ())));
+    let found =
+        weak_wolfe::<(), Halt>(start, 1.0, |eta| Ok((probe(&mut *line, quadratic, eta), ())));
     let Some((step, ())) = found? else { return Ok(None) };
     drop(line);
     finish(run, lines, site, &trial, (step.min(LONGEST_STEP), reach, false), parts)

@@ -9,12 +9,17 @@ use crate::archive::{Archive, ArchiveError};
 use crate::line;
 use crate::risk::{Plane, Point, RiskError};
 use crate::solver::{Halt, Run, Status, Step, load_point, save_point};
-use minorant_linalg::dense::axpy;
+use minorant_linalg::dense::{axpy, between};
 
 /// Where planes are taken on the way to the model's minimiser if the way leads nowhere down.
 const MU: f64 = 0.1;
 /// Most model steps between two attempts to walk.
 const LONGEST_REST: u32 = 64;
+/// The shortest part of the way to the model's minimiser that is tried.
+const SHORTEST: f64 = 1.0 / 64.0;
+/// A walk without help whose last so many steps gained less than this share of the gap asked for
+/// has come to a halt.
+const CREEPING: (usize, f64) = (20, 1e-3);
 
 /// A point with its objective and a subgradient of the objective there.
 #[derive(Debug, Clone)]
@@ -93,6 +98,8 @@ pub(in crate::solver) struct Walk {
     rest: u32,
     /// Whether the last step was one of the model.
     modelled: bool,
+    /// How far towards the model's minimiser the next try goes where the risk offers no lines.
+    part: f64,
 }
 
 impl Walk {
@@ -109,6 +116,7 @@ impl Walk {
             failures: 0,
             rest: 0,
             modelled: false,
+            part: 1.0,
         }
     }
 
@@ -158,6 +166,11 @@ impl Walk {
         if self.endless {
             // There is nothing to find further down.
             return Err(Halt::Stop(Status::Converged));
+        }
+        let (steps, share) = CREEPING;
+        let gain = self.companion.gain_of(steps).filter(|_| !self.assisted);
+        if gain.is_some_and(|gain| gain <= share * run.target()) {
+            return Err(Halt::Stop(Status::Stalled));
         }
         let rests = self.assisted && self.rest > 0;
         if !rests && !self.companion.is_due(run) {
@@ -275,9 +288,15 @@ impl Walk {
                 (cut, planes, length, true)
             }
             None => {
+                // Wherever the objective does not fall on this way, its plane cuts the minimiser
+                // off: a short part of the way will do as well, and rather leads down.
+                let w = between(&site.point.w, &w, self.part);
                 let (point, planes) = run.evaluate_with_planes(w, parts)?;
                 let down = run.objective(&point)? < site.objective;
-                (point, planes, f64::from(u8::from(down)), false)
+                let length = if down { self.part } else { 0.0 };
+                let next = if down { 2.0 * self.part } else { 0.5 * self.part };
+                self.part = next.clamp(SHORTEST, 1.0);
+                (point, planes, length, false)
             }
         };
         self.modelled = true;
@@ -300,7 +319,9 @@ impl Walk {
     pub(in crate::solver) fn save(&self, archive: &mut Archive) {
         self.companion.save(archive);
         let sites = [("site", &self.site), ("lower", &self.lower)];
-        for (name, site) in sites.into_iter().filter_map(|(name, site)| Some((name, site.as_ref()?))) {
+        for (name, site) in
+            sites.into_iter().filter_map(|(name, site)| Some((name, site.as_ref()?)))
+        {
             save_point(name, &site.point, archive);
             archive.put_reals(&format!("{name}.gradient"), site.gradient.clone());
             archive.put_reals(&format!("{name}.objective"), vec![site.objective]);
@@ -308,6 +329,7 @@ impl Walk {
         let flags = [self.combined, self.endless, self.modelled].map(u64::from);
         let counts = [u64::from(self.failures), u64::from(self.rest)];
         archive.put_integers("walk", flags.into_iter().chain(counts));
+        archive.put_reals("walk.part", vec![self.part]);
     }
 
     /// Goes back to a saved state.
@@ -319,7 +341,11 @@ impl Walk {
             if gradient.len() != self.dim {
                 return Err(ArchiveError(format!("{name}.gradient")));
             }
-            Ok(Site { point, objective: archive.take_real(&format!("{name}.objective"))?, gradient })
+            Ok(Site {
+                point,
+                objective: archive.take_real(&format!("{name}.objective"))?,
+                gradient,
+            })
         };
         self.site = Some(load("site")?);
         self.lower = load("lower").ok();
@@ -327,9 +353,9 @@ impl Walk {
         else {
             return Err(ArchiveError("walk".into()));
         };
-        (self.combined, self.endless, self.modelled) =
-            (combined != 0, endless != 0, modelled != 0);
+        (self.combined, self.endless, self.modelled) = (combined != 0, endless != 0, modelled != 0);
         (self.failures, self.rest) = (failures as u32, rest as u32);
+        self.part = archive.take_real("walk.part")?;
         Ok(())
     }
 }
