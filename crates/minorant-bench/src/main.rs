@@ -10,6 +10,7 @@ mod page;
 mod peers;
 mod probe;
 mod python;
+mod quasi_newton;
 mod solve;
 
 use anyhow::Result;
@@ -45,6 +46,8 @@ enum What {
     Evaluation,
     /// Evaluations that the methods need.
     Counts,
+    /// The experiments of Yu et al. on subgradient BFGS.
+    QuasiNewton,
     /// LIBLINEAR and scikit-learn beside us.
     Peers,
     /// All of these.
@@ -63,9 +66,10 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 3] = [
+    let benchmarks: [(What, &str, Benchmark); 4] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
+        (What::QuasiNewton, "Subgradient BFGS and its rivals", quasi_newton::section),
         (What::Peers, "Beside the peers", peers::section),
     ];
     let mut sections = Vec::new();
@@ -99,7 +103,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 3);
+            assert_eq!(text.matches("Skipped: ").count(), 4);
         }
     }
 }

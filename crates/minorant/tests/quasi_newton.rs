@@ -214,8 +214,10 @@ fn chained_mifflin_with_kinks() {
     }
 }
 
+type Told = Result<(f64, Vec<f64>), String>;
+
 /// |w₀ − 1| + Σ (w_i − i)² as a function of the user's own.
-fn own(w: &[f64]) -> Result<(f64, Vec<f64>), String> {
+fn own(w: &[f64]) -> Told {
     let value = (w[0] - 1.0).abs() + (1..w.len()).map(|i| (w[i] - i as f64).powi(2)).sum::<f64>();
     let slope = |i: usize| if i == 0 { (w[0] - 1.0).signum() } else { 2.0 * (w[i] - i as f64) };
     Ok((value, (0..w.len()).map(slope).collect()))
@@ -247,7 +249,7 @@ fn functions_of_ones_own_are_minimised() {
 #[test]
 fn functions_that_fail_say_so() {
     let regularizer = L2::new(0.1).expect("a regularizer");
-    let fail = |told: &str, function: fn(&[f64]) -> Result<(f64, Vec<f64>), String>| {
+    let fail = |told: &str, function: fn(&[f64]) -> Told| {
         let risk = FunctionRisk::new(2, true, function);
         let error =
             solve_with(Problem::new(&risk, &regularizer), Method::Bmrm, StopRules::default());

@@ -3,14 +3,13 @@
 //! its iterates. On a risk with kinks it searches exactly where it can and stops wherever its
 //! direction leads nowhere down, which is what §2.1 of Yu et al. shows.
 
-use super::quasi_newton::{Companion, Direction, InverseHessian, LimitedMemory, Turn, Walk};
+use super::quasi_newton::{
+    Companion, Direction, InverseHessian, LimitedMemory, Site, Turn, Walk, bends, difference,
+};
 use super::{Halt, Run, Solver, Step};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::Point;
-use minorant_linalg::dense::{dot, norm2};
-
-/// Below this cosine between s and y there is nothing to learn from them.
-const LEAST_COSINE: f64 = 1e-14;
+use minorant_linalg::dense::dot;
 
 /// The limited-memory BFGS method.
 #[derive(Debug)]
@@ -25,12 +24,12 @@ impl Lbfgs {
         Lbfgs { walk: Walk::new(dim, companion, assisted), memory: LimitedMemory::new(pairs) }
     }
 
-    /// s, y and the update.
-    fn learn(&mut self, left: &super::quasi_newton::Site) -> Result<(), Halt> {
+    /// s, y and the update of B.
+    fn learn(&mut self, left: &Site) -> Result<(), Halt> {
         let site = self.walk.site()?;
-        let s: Vec<f64> = site.point.w.iter().zip(&left.point.w).map(|(a, b)| a - b).collect();
-        let y: Vec<f64> = site.gradient.iter().zip(&left.gradient).map(|(a, b)| a - b).collect();
-        if dot(&s, &y) > LEAST_COSINE * (norm2(&s) * norm2(&y)).sqrt() {
+        let s = difference(&site.point.w, &left.point.w);
+        let y = difference(&site.gradient, &left.gradient);
+        if bends(&s, &y) {
             self.memory.update(&s, &y);
         }
         Ok(())

@@ -6,22 +6,20 @@
 //! the minimiser of the planes seen so far is tried (`quasi_newton/walk.rs`); `subgd`, a baseline,
 //! gets no such help.
 
-use super::quasi_newton::{Companion, Effort, InverseHessian, Site, Turn, Walk};
+use super::quasi_newton::{Companion, Effort, InverseHessian, Site, Turn, Walk, bends, difference};
 use super::{Halt, Run, Solver, Step};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::Point;
 use minorant_linalg::dense::{axpy, dot, norm2};
 
 /// ε of Algorithm 2, relative to the objective.
-pub(super) const TOLERANCE: f64 = 1e-5;
+const TOLERANCE: f64 = 1e-5;
 /// ε at the start, where kinks may be everywhere and a direction costs much.
 const TOLERANCE_AT_START: f64 = 1.0;
 /// k_max of Algorithm 2.
 const ROUNDS: u64 = 1000;
 /// h of Line 14: the least sᵀy / yᵀy.
 const LEAST_CURVATURE: f64 = 1e-8;
-/// Below this cosine between s and y there is nothing to learn from them.
-const LEAST_COSINE: f64 = 1e-14;
 
 /// The subgradient BFGS method.
 #[derive(Debug)]
@@ -99,20 +97,16 @@ impl SubBfgs {
     /// Lines 12 to 15: what the step from `left` to here tells of the curvature.
     fn learn(&mut self, run: &Run<'_>, left: Site) -> Result<(), Halt> {
         let site = self.walk.site()?;
-        let difference = |to: &[f64], from: &[f64]| -> Vec<f64> {
-            to.iter().zip(from).map(|(to, from)| to - from).collect()
-        };
         let mut s = difference(&site.point.w, &left.point.w);
         // Line 12.
         let before = self.chosen.take().unwrap_or(left.gradient);
         let mut y = difference(&site.gradient, &before);
-        let bends = |y: &[f64]| dot(&s, y) > LEAST_COSINE * (norm2(&s) * norm2(y)).sqrt();
-        if !bends(&y) {
+        if !bends(&s, &y) {
             let steepest = site.steepest(run, &s)?;
             // Line 13.
             y = difference(&steepest, &before);
             self.chosen = Some(steepest);
-            if !bends(&y) {
+            if !bends(&s, &y) {
                 return Ok(());
             }
         }

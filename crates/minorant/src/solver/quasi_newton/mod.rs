@@ -17,6 +17,20 @@ pub(super) use memory::LimitedMemory;
 pub(super) use walk::{Site, Turn, Walk};
 
 use crate::archive::{Archive, ArchiveError};
+use minorant_linalg::dense::{dot, norm2};
+
+/// Below this cosine between a step and the change of the gradient there is nothing to learn.
+const LEAST_COSINE: f64 = 1e-14;
+
+/// Whether a step `s` and the change `y` of the gradient along it tell of any curvature.
+pub(super) fn bends(s: &[f64], y: &[f64]) -> bool {
+    dot(s, y) > LEAST_COSINE * (norm2(s) * norm2(y)).sqrt()
+}
+
+/// to − from.
+pub(super) fn difference(to: &[f64], from: &[f64]) -> Vec<f64> {
+    to.iter().zip(from).map(|(to, from)| to - from).collect()
+}
 
 /// An estimate B of the inverse Hessian.
 pub(super) trait InverseHessian: std::fmt::Debug {
