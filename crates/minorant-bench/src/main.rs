@@ -12,6 +12,7 @@ mod peers;
 mod probe;
 mod prox;
 mod python;
+mod quasi_newton;
 mod solve;
 
 use anyhow::Result;
@@ -49,6 +50,8 @@ enum What {
     Counts,
     /// The tables of Uříčář and Franc.
     Prox,
+    /// The experiments of Yu et al. on subgradient BFGS.
+    QuasiNewton,
     /// LIBLINEAR and scikit-learn beside us.
     Peers,
     /// L1-regularised logistic regression, LIBLINEAR beside us.
@@ -69,10 +72,11 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 5] = [
+    let benchmarks: [(What, &str, Benchmark); 6] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
+        (What::QuasiNewton, "Subgradient BFGS and its rivals", quasi_newton::section),
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),
     ];

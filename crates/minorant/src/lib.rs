@@ -37,6 +37,7 @@ pub mod line;
 pub mod master;
 pub mod model;
 pub mod path;
+pub mod problems;
 pub mod proof;
 pub mod regularizer;
 pub mod risk;

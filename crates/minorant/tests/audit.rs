@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Case, Kind, METHODS, fit, larger_case};
+use common::{Case, Kind, fit, larger_case, methods_for};
 use minorant::audit::audit;
 use minorant::data::{Dataset, Label, LabelRows};
 use minorant::model::FittedModel;
@@ -75,7 +75,7 @@ fn raise(bound: &mut Option<f64>, by: f64) {
 #[test]
 fn honest_models_hold_and_tampered_ones_do_not() {
     for kind in Kind::ALL {
-        for method in METHODS {
+        for method in methods_for(kind) {
             let case = case_of(kind, method);
             let (model, data) = (fit(&case).0, &case.data);
             assert!(holds(&model, data), "{kind:?} {method:?}");

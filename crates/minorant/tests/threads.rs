@@ -3,12 +3,13 @@
 
 mod common;
 
-use common::{Kind, L1_METHODS, METHODS, fit, larger_case, with_l1};
+use common::{BASELINES, Kind, L1_METHODS, fit, larger_case, methods_for, with_l1};
 use minorant::solver::Method;
 use rayon::ThreadPoolBuilder;
 
 fn check(kind: Kind) {
-    check_methods(kind, &METHODS);
+    let methods: Vec<Method> = methods_for(kind).into_iter().chain(BASELINES).collect();
+    check_methods(kind, &methods);
 }
 
 fn check_methods(kind: Kind, methods: &[Method]) {

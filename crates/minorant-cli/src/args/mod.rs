@@ -2,11 +2,15 @@
 //! the library's options happens in `train.rs` and `data.rs`; nothing is computed here.
 
 mod data;
+mod minimize;
 mod path;
+mod stopping;
 mod train;
 
 pub(crate) use data::DataArgs;
+pub(crate) use minimize::MinimizeArgs;
 pub(crate) use path::{PathArgs, TuneArgs};
+pub(crate) use stopping::StoppingArgs;
 pub(crate) use train::{ProblemArgs, read_numbers};
 
 use clap::{Args, Parser, Subcommand};
@@ -47,6 +51,8 @@ pub(crate) enum Verb {
     Tune(Box<TuneArgs>),
     /// Check a model's certificate against its data
     Audit(AuditArgs),
+    /// Run a solver on a test problem from the literature
+    Minimize(Box<MinimizeArgs>),
     /// See it work in a minute, on data that it makes itself
     Demo(DemoArgs),
     /// Print completions for a shell
@@ -66,7 +72,7 @@ pub(crate) enum Verb {
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
-    /// Solver: auto, bmrm, lm-bmrm, p-bmrm, prox-bmrm, prox-p-bmrm, ls-bmrm or ls-p-bmrm
+    /// Solver; a name that does not exist lists those that do
     #[arg(long, value_name = "S", default_value = "auto", value_parser = train::parse_method)]
     pub(crate) solver: minorant::solver::Method,
     /// Save the model here

@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod inspect;
+pub(crate) mod minimize;
 pub(crate) mod path;
 pub(crate) mod predict;
 pub(crate) mod train;

@@ -9,7 +9,7 @@ use super::{
     Risk, RiskError, ScaledTangents, Subdifferential, Tie,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
-use minorant_linalg::dense::between;
+use minorant_linalg::dense::{axpy, between};
 use minorant_linalg::parallel::{map_chunks, map_chunks_mut, split_evenly};
 use minorant_linalg::sum::Sum;
 use minorant_linalg::{Columns, Design, PackedWeights};
@@ -270,45 +270,50 @@ impl<L: Loss> Lines for LinearRisk<'_, L> {
 }
 
 impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
-    fn steepest(
+    fn kinks(&self, point: &Point) -> Vec<u32> {
+        let k = self.loss.outputs();
+        let at_kink = |i: &usize| self.loss.at_kink(*i, &point.outputs[i * k..(i + 1) * k]);
+        let found = map_chunks(&self.chunks, |_, rows| {
+            rows.filter(at_kink).map(|i| i as u32).collect::<Vec<u32>>()
+        });
+        found.concat()
+    }
+
+    fn steepen(
         &self,
         point: &Point,
+        kinks: &[u32],
         direction: &[f64],
+        subgradient: &mut [f64],
         cancel: &Cancel,
-    ) -> Result<Plane, RiskError> {
+    ) -> Result<(), RiskError> {
+        /// Rows that are worth a gradient of their own.
+        const ROWS: usize = 256;
         let k = self.loss.outputs();
         let packed = PackedWeights::pack(direction, k);
-        let chunk_planes = map_chunks(&self.chunks, |_, rows| {
+        let groups = split_evenly(kinks.len(), kinks.len().div_ceil(ROWS).min(self.chunks.len()));
+        let changes = map_chunks(&groups, |_, group| {
             cancel.check()?;
             let mut gradient = self.design.gradient(k);
-            let (mut c, mut d) = (vec![0.0; k], vec![0.0; k]);
-            let mut plane = ChunkPlane::default();
-            for i in rows {
+            let (mut c, mut d, mut before) = (vec![0.0; k], vec![0.0; k], vec![0.0; k]);
+            for i in kinks[group].iter().map(|&i| i as usize) {
                 let f = &point.outputs[i * k..(i + 1) * k];
-                let tangent = if self.loss.at_kink(i, f) {
-                    self.design.forward(i..i + 1, &packed, &mut d);
-                    self.loss.steepest_tangent(i, f, &d, &mut c)
-                } else {
-                    self.loss.tangent(i, f, &mut c)
-                };
-                let weight = self.weights.of(i);
-                c.iter_mut().for_each(|c| *c *= weight);
-                let size: f64 = c.iter().map(|c| c.abs()).sum();
-                let sums = BlockSums {
-                    value: weight * tangent.value,
-                    offset: weight * tangent.offset,
-                    offset_size: weight * tangent.offset.abs(),
-                    normal_size: size * self.lengths[i],
-                };
-                plane.add(1, sums);
-                self.design.backward(i..i + 1, &c, &mut gradient);
+                self.design.forward(i..i + 1, &packed, &mut d);
+                self.loss.steepest_tangent(i, f, &d, &mut c);
+                self.loss.tangent(i, f, &mut before);
+                for (c, before) in c.iter_mut().zip(&before) {
+                    *c = self.weights.of(i) * (*c - before);
+                }
+                if c.iter().any(|c| *c != 0.0) {
+                    self.design.backward(i..i + 1, &c, &mut gradient);
+                }
             }
-            plane.normal = gradient.unpack();
-            Ok(plane)
+            Ok(gradient.unpack())
         });
-        let chunk_planes = chunk_planes.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
-        let each = chunk_planes.len();
-        Ok(chunk::planes(chunk_planes, each).remove(0))
+        for change in changes {
+            axpy(1.0, &change?, subgradient);
+        }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod chunk;
 mod curvature;
+pub mod function;
 pub mod hinge;
 mod linear;
 pub mod logistic;
@@ -14,6 +15,7 @@ mod scaled_tangents;
 pub mod softmax;
 pub mod squared_hinge;
 
+pub use function::FunctionRisk;
 pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};
 
@@ -57,6 +59,9 @@ pub enum RiskError {
     /// The risk's value or slope is NaN or infinite.
     #[error("the risk is not finite: {0}")]
     NotFinite(String),
+    /// A function of the user's own failed.
+    #[error("the function failed: {0}")]
+    Function(String),
 }
 
 /// An evaluated point: the weights, what the risk cached there, and its value.
@@ -205,16 +210,23 @@ pub trait Lines {
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point;
 }
 
-/// A risk that knows its whole subdifferential.
+/// A risk that knows its whole subdifferential. It is spanned by what the terms at kinks (of a risk
+/// over examples: rows) may contribute; all other terms contribute the same to every subgradient.
 pub trait Subdifferential {
-    /// The subgradient at `point` that maximises the inner product with `direction`. Only the rows
-    /// at kinks are read.
-    fn steepest(
+    /// The terms at kinks at `point`, within rounding, in ascending order.
+    fn kinks(&self, point: &Point) -> Vec<u32>;
+
+    /// Turns the normal of the plane at `point`, which `subgradient` holds (plus whatever does not
+    /// depend on the choice of a subgradient), into the subgradient that maximises the inner
+    /// product with `direction`. Only the terms in `kinks` are read.
+    fn steepen(
         &self,
         point: &Point,
+        kinks: &[u32],
         direction: &[f64],
+        subgradient: &mut [f64],
         cancel: &Cancel,
-    ) -> Result<Plane, RiskError>;
+    ) -> Result<(), RiskError>;
 }
 
 /// A risk over examples that knows how high a minorant with given slopes may lie.

@@ -19,6 +19,14 @@ impl Method {
         if problem.l1 > 0.0 {
             return if risk.curvature().is_some() { Method::NewtonCd } else { Method::Owlqn };
         }
+        if problem.regularizer.lambda() > 0.0 && !risk.is_convex() {
+            return Method::NrbmLs;
+        }
+        if problem.regularizer.lambda() == 0.0 {
+            // Bundle methods cannot work here; walking ones can.
+            let kinks = risk.subdifferential().is_some();
+            return if kinks { Method::SubLbfgs } else { Method::Lbfgs };
+        }
         match risk.lines() {
             Some(_) if risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => Method::LsPBmrm,
             Some(_) => Method::LsBmrm,

@@ -81,6 +81,16 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Evaluations so far.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations
+    }
+
+    /// The lowest objective so far.
+    pub fn best_objective(&self) -> f64 {
+        self.best_objective
+    }
+
     /// Counts one evaluation, or stops the run where none is left.
     pub fn charge(&mut self) -> Result<(), Halt> {
         if let Some(status) = self.spent() {

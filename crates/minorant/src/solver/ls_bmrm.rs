@@ -34,6 +34,11 @@ impl LsBmrm {
         LsBmrm { dim, parts, limits, bundle, best: None, combined: false }
     }
 
+    /// Goes on from a bundle and a best point that another method has found.
+    pub(super) fn take_over(&mut self, bundle: Bundle, best: Point, combined: bool) {
+        (self.bundle, self.best, self.combined) = (bundle, Some(best), combined);
+    }
+
     /// The exact minimiser of J on the ray from `best` through `trial`, and the step to it.
     fn search(run: &Run<'_>, lines: &dyn Lines, best: &Point, trial: &Point) -> (Point, f64) {
         let quadratic = run.problem.regularizer.along(&best.w, &trial.w);

@@ -4,7 +4,10 @@
 mod auto;
 mod bmrm;
 mod driver;
+mod gd;
+mod hybrid;
 mod l1;
+mod lbfgs;
 mod ls_bmrm;
 mod name;
 mod newton_cd;
@@ -17,10 +20,15 @@ mod prox_nrbm;
 mod quasi_newton;
 mod ray_search;
 mod sgd_pass;
+mod sub_bfgs;
+mod subgradient;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
+pub use gd::Gd;
+pub use hybrid::Hybrid;
+pub use lbfgs::Lbfgs;
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
 pub use newton_cd::NewtonCd;
@@ -30,6 +38,8 @@ pub use owlqn::Owlqn;
 pub use owlqn_star::OwlqnStar;
 pub use prox_bmrm::ProxBmrm;
 pub use prox_nrbm::ProxNrbm;
+pub use sub_bfgs::SubBfgs;
+pub use subgradient::Subgradient;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::regularizer::L2;

@@ -1,8 +1,9 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
+use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
-    Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, NewtonCd, Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm,
-    ProxNrbm, Solver, Strategy, Subgradients,
+    Bmrm, DEFAULT_PARTS, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, NewtonCd, Nrbm, Owlqn, OwlqnStar,
+    Problem, ProxBmrm, ProxNrbm, Solver, Strategy, SubBfgs, Subgradient, Subgradients,
 };
 use crate::bundle::{Limits, Locality};
 use crate::risk::Risk;
@@ -38,14 +39,28 @@ pub enum Method {
     OwlqnStar,
     /// Newton's method with coordinate descent for λ‖w‖₁.
     NewtonCd,
+    /// Subgradient BFGS with a dense matrix.
+    SubBfgs,
+    /// Subgradient BFGS with limited memory.
+    SubLbfgs,
+    /// Subgradient BFGS, then the bundle method with line search.
+    Hybrid,
+    /// Limited-memory BFGS.
+    Lbfgs,
+    /// Descent along an arbitrary subgradient.
+    Gd,
+    /// Descent along the steepest subgradient.
+    SubGd,
+    /// The subgradient method.
+    Subgradient,
     /// Whichever suits the problem.
     Auto,
 }
 
 /// What a user may set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MethodOptions {
-    /// Planes of each part, the aggregate included.
+    /// Planes of each part, the aggregate included; steps that quasi-Newton methods remember.
     pub memory: Option<usize>,
     /// Plane models.
     pub parts: Option<usize>,
@@ -57,6 +72,10 @@ pub struct MethodOptions {
     pub max_bytes: Option<u64>,
     /// Bytes that a proof may take.
     pub proof_bytes: u64,
+    /// How exactly directions of descent are searched for, relative to the objective.
+    pub direction_tolerance: Option<f64>,
+    /// Lets methods for smooth risks run on others, where they may come to a halt anywhere.
+    pub despite_kinks: bool,
 }
 
 /// A method that cannot be had.
@@ -85,16 +104,14 @@ const LIMITED_MEMORY: usize = 200;
 const LOCAL_MEMORY: usize = 100;
 /// Steps that limited-memory quasi-Newton methods remember.
 const PAIRS: usize = 15;
-
-impl MethodOptions {
-    fn pairs(&self) -> usize {
-        self.memory.unwrap_or(PAIRS)
-    }
-}
+/// Planes that give a walking method its bound.
+const PLANES_OF_A_WALK: usize = 100;
+/// Bytes that a dense inverse Hessian may take where nothing else is said.
+const MATRIX_BYTES: u64 = 1 << 30;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 15] = [
+    pub const ALL: [Method; 22] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -103,13 +120,20 @@ impl Method {
         Method::ProxPBmrm,
         Method::LsBmrm,
         Method::LsPBmrm,
+        Method::SubBfgs,
+        Method::SubLbfgs,
+        Method::Hybrid,
+        Method::Lbfgs,
+        Method::Owlqn,
+        Method::OwlqnStar,
+        Method::NewtonCd,
         Method::Nrbm,
         Method::NrbmLs,
         Method::NrbmLsFull,
         Method::ProxNrbm,
-        Method::Owlqn,
-        Method::OwlqnStar,
-        Method::NewtonCd,
+        Method::Gd,
+        Method::SubGd,
+        Method::Subgradient,
     ];
 
     /// The name that users type.
@@ -129,6 +153,13 @@ impl Method {
             Method::Owlqn => "owlqn",
             Method::OwlqnStar => "owlqn-star",
             Method::NewtonCd => "newton-cd",
+            Method::SubBfgs => "subbfgs",
+            Method::SubLbfgs => "sublbfgs",
+            Method::Hybrid => "hybrid",
+            Method::Lbfgs => "lbfgs",
+            Method::Gd => "gd",
+            Method::SubGd => "subgd",
+            Method::Subgradient => "subgradient",
             Method::Auto => "auto",
         }
     }
@@ -141,27 +172,46 @@ impl Method {
             .ok_or_else(|| MethodError::Unknown(name.into(), list(Method::ALL.into_iter())))
     }
 
+    /// Whether the method walks from point to point and takes its bound from planes on the way.
+    fn walks(self) -> bool {
+        use Method::{Gd, Lbfgs, SubBfgs, SubGd, SubLbfgs, Subgradient};
+        matches!(self, SubBfgs | SubLbfgs | Lbfgs | Gd | SubGd | Subgradient)
+    }
+
+    /// Whether the method builds local models of risks that need not be convex.
+    fn is_local(self) -> bool {
+        matches!(self, Method::Nrbm | Method::NrbmLs | Method::NrbmLsFull | Method::ProxNrbm)
+    }
+
+    /// Whether the method searches for directions of descent, so that steps of that are told.
+    pub fn finds_directions(self) -> bool {
+        matches!(self, Method::SubBfgs | Method::SubLbfgs | Method::Hybrid | Method::SubGd)
+    }
+
     /// What the method needs and this problem does not offer.
-    fn missing(self, problem: Problem<'_>) -> Option<&'static str> {
-        let lines = problem.risk.lines().is_some();
-        let quadratic = problem.regularizer.lambda() > 0.0 && problem.l1 == 0.0;
-        let l1 = problem.l1 > 0.0 && problem.regularizer.lambda() == 0.0;
+    fn missing(self, problem: Problem<'_>, options: &MethodOptions) -> Option<&'static str> {
+        let risk = problem.risk;
+        let lambda = problem.regularizer.lambda();
+        let (quadratic, l1) =
+            (lambda > 0.0 && problem.l1 == 0.0, problem.l1 > 0.0 && lambda == 0.0);
+        let smooth = risk.is_smooth() || options.despite_kinks;
         match self {
-            Method::Bmrm | Method::LmBmrm | Method::LsBmrm | Method::LsPBmrm
-                if !problem.risk.is_convex() =>
-            {
-                Some("a convex risk")
-            }
-            Method::Auto => Method::pick(problem).missing(problem),
+            Method::Auto => Method::pick(problem).missing(problem, options),
             Method::Owlqn | Method::OwlqnStar | Method::NewtonCd if !l1 => Some("the penalty l1"),
-            Method::Owlqn | Method::OwlqnStar => {
-                (!problem.risk.is_smooth()).then_some("a smooth risk")
-            }
-            Method::NewtonCd => (!lines || problem.risk.curvature().is_none())
+            Method::Owlqn | Method::OwlqnStar => (!risk.is_smooth()).then_some("a smooth risk"),
+            Method::NewtonCd => (risk.lines().is_none() || risk.curvature().is_none())
                 .then_some("the second derivatives of the risk"),
-            _ if !quadratic => Some("a quadratic regularizer with lambda above 0"),
-            Method::LsBmrm | Method::LsPBmrm if !lines => {
+            _ if problem.l1 != 0.0 => Some("a quadratic regularizer"),
+            _ if !quadratic && (!self.walks() || self == Method::Subgradient) => {
+                Some("a quadratic regularizer with lambda above 0")
+            }
+            _ if !risk.is_convex() && !self.walks() && !self.is_local() => Some("a convex risk"),
+            Method::LsBmrm | Method::LsPBmrm | Method::Hybrid if risk.lines().is_none() => {
                 Some("the restriction of the risk to lines")
+            }
+            Method::Lbfgs if !smooth => Some("a risk without kinks"),
+            _ if self.finds_directions() && risk.subdifferential().is_none() => {
+                Some("the whole subdifferential of the risk")
             }
             _ => None,
         }
@@ -179,19 +229,46 @@ impl Method {
         options: &MethodOptions,
     ) -> Result<Box<dyn Solver>, MethodError> {
         let (method, risk) = (self.resolve(problem), problem.risk);
-        if let Some(need) = method.missing(problem) {
-            let able = Method::ALL.into_iter().filter(|other| other.missing(problem).is_none());
+        if let Some(need) = method.missing(problem, options) {
+            let able =
+                Method::ALL.into_iter().filter(|other| other.missing(problem, options).is_none());
             return Err(MethodError::Lacks { method: method.name(), need, instead: list(able) });
         }
-        if options.memory.is_some_and(|memory| memory < 3) {
-            return Err(MethodError::Setting("the memory must be at least 3 planes".into()));
+        let (least, of) = if method.walks() { (1, "step") } else { (3, "planes") };
+        if options.memory.is_some_and(|memory| memory < least) {
+            return Err(MethodError::Setting(format!("the memory must be at least {least} {of}")));
         }
         let parts = method.parts(risk, options)?;
         let limits = method.limits(risk.dim(), parts, options);
         let nrbm = |strategy| -> Box<dyn Solver> {
             Box::new(Nrbm::new(problem, strategy, options.locality, limits))
         };
+        let (dim, pairs) = (risk.dim(), options.memory.unwrap_or(PAIRS));
+        let bounded = risk.is_convex() && problem.regularizer.lambda() > 0.0;
+        let companion = || Companion::new(dim, parts, limits, bounded);
+        let tolerance = options.direction_tolerance;
         Ok(match method {
+            Method::SubBfgs => {
+                let most = options.max_bytes.unwrap_or(MATRIX_BYTES);
+                if (dim as u64).saturating_pow(2).saturating_mul(8) > most {
+                    return Err(MethodError::Setting(format!(
+                        "subbfgs would keep a matrix of {dim} x {dim} numbers; use sublbfgs"
+                    )));
+                }
+                let inverse = Box::new(DenseInverse::new(dim));
+                Box::new(SubBfgs::new(dim, inverse, companion(), true, tolerance))
+            }
+            Method::SubLbfgs => {
+                let inverse = Box::new(LimitedMemory::new(pairs));
+                Box::new(SubBfgs::new(dim, inverse, companion(), true, tolerance))
+            }
+            Method::Hybrid => Box::new(Hybrid::new(dim, pairs, parts, limits)),
+            Method::SubGd => {
+                Box::new(SubBfgs::new(dim, Box::new(Identity), companion(), false, tolerance))
+            }
+            Method::Lbfgs => Box::new(Lbfgs::new(dim, pairs, companion(), risk.is_smooth())),
+            Method::Gd => Box::new(Gd::new(dim, companion())),
+            Method::Subgradient => Box::new(Subgradient::new(dim, companion())),
             Method::Nrbm => nrbm(Strategy::Minimiser),
             Method::NrbmLs => nrbm(Strategy::Greedy),
             Method::NrbmLsFull => nrbm(Strategy::Full),
@@ -203,16 +280,15 @@ impl Method {
                 Box::new(ProxBmrm::new(risk.dim(), parts, limits, options.seed))
             }
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
-            Method::Owlqn => Box::new(Owlqn::new(risk.dim(), options.pairs(), Subgradients::Least)),
-            Method::OwlqnStar => {
-                Box::new(OwlqnStar::new(risk.dim(), options.pairs(), Subgradients::Least))
-            }
+            Method::Owlqn => Box::new(Owlqn::new(risk.dim(), pairs, Subgradients::Least)),
+            Method::OwlqnStar => Box::new(OwlqnStar::new(risk.dim(), pairs, Subgradients::Least)),
             Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
         })
     }
 
     fn parts(self, risk: &dyn Risk, options: &MethodOptions) -> Result<usize, MethodError> {
-        if !matches!(self, Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm) {
+        use Method::{Hybrid, LsPBmrm, PBmrm, ProxPBmrm};
+        if !matches!(self, PBmrm | ProxPBmrm | LsPBmrm | Hybrid) {
             return match options.parts {
                 None | Some(1) => Ok(1),
                 Some(_) => Err(MethodError::Setting(format!(
@@ -230,10 +306,10 @@ impl Method {
 
     fn limits(self, dim: usize, parts: usize, options: &MethodOptions) -> Limits {
         let asked = match self {
+            Method::Hybrid => usize::MAX,
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
-            Method::Nrbm | Method::NrbmLs | Method::NrbmLsFull | Method::ProxNrbm => {
-                options.memory.unwrap_or(LOCAL_MEMORY)
-            }
+            _ if self.is_local() => options.memory.unwrap_or(LOCAL_MEMORY),
+            _ if self.walks() => PLANES_OF_A_WALK,
             _ => options.memory.unwrap_or(usize::MAX),
         };
         // Each plane takes its normal and, for the proof, the point where it touches (one for all

@@ -2,7 +2,7 @@
 //! Andrew and Gao's line search, which backtracks along the direction projected onto one orthant,
 //! where λ‖w‖₁ is linear.
 
-use super::quasi_newton::LimitedMemory;
+use super::quasi_newton::{InverseHessian, LimitedMemory};
 use super::{Halt, Run, Status, Step, l1, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::Point;
@@ -149,7 +149,7 @@ impl Orthant {
             return Err(ArchiveError("current.gradient".into()));
         }
         self.current = Some((point, gradient));
-        self.memory.load(self.dim, archive)?;
+        self.memory.load(archive)?;
         self.steps = archive.take_integer("steps")?;
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! memory before the run ends.
 
 use super::orthant::{Orthant, Subgradients};
+use super::quasi_newton::InverseHessian;
 use super::{Halt, Run, Solver, Step};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::Point;

@@ -9,7 +9,7 @@
 //! takes its place.
 
 use super::orthant::{Orthant, Subgradients};
-use super::quasi_newton::{Effort, descent_direction};
+use super::quasi_newton::{Effort, InverseHessian, descent_direction};
 use super::{Halt, Run, Solver, Step, l1};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::Point;
@@ -58,7 +58,8 @@ impl Solver for OwlqnStar {
         let least = l1::pseudo_gradient(&point.w, gradient, lambda);
         let promise = 0.5 * dot(&least, &memory.times(&least));
         let effort = Effort { tolerance: TOLERANCE.min(SHARE * promise), most: MOST };
-        let found = descent_direction(first, effort, |v| memory.times(v), steepest);
+        let steepest = |p: &[f64]| Ok::<_, Halt>(steepest(p));
+        let found = descent_direction(&first, effort, |v| memory.times(v), steepest)?;
         run.count_direction_steps(found.steps);
         let p = found.direction.map(|direction| direction.p);
         let p = p.unwrap_or_else(|| least.iter().map(|g| -g).collect());

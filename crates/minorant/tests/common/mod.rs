@@ -119,6 +119,18 @@ pub(crate) fn with_l1(mut case: Case) -> Case {
     case
 }
 
+/// The methods that walk from point to point and prove a bound on the way.
+pub(crate) const WALKING: [Method; 3] = [Method::SubBfgs, Method::SubLbfgs, Method::Hybrid];
+
+/// Methods that promise a valid bound but not that they get anywhere.
+pub(crate) const BASELINES: [Method; 3] = [Method::Gd, Method::SubGd, Method::Subgradient];
+
+/// All methods for problems of a kind that get to the optimum.
+pub(crate) fn methods_for(kind: Kind) -> Vec<Method> {
+    let smooth = matches!(kind, Kind::SquaredHinge | Kind::Logistic | Kind::Softmax);
+    METHODS.into_iter().chain(WALKING).chain(smooth.then_some(Method::Lbfgs)).collect()
+}
+
 /// What a random matrix looks like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Values {
