@@ -27,7 +27,8 @@ const TRAIN_KEYS: [&str; 20] = [
     "solver",
     "status",
 ];
-const SOLVERS: [&str; 4] = ["bmrm", "lm-bmrm", "ls-bmrm", "ls-p-bmrm"];
+const SOLVERS: [&str; 7] =
+    ["bmrm", "lm-bmrm", "p-bmrm", "prox-bmrm", "prox-p-bmrm", "ls-bmrm", "ls-p-bmrm"];
 
 fn keys(object: &Value) -> Vec<&str> {
     let mut keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
