@@ -27,11 +27,12 @@ const TRAIN_KEYS: [&str; 20] = [
     "solver",
     "status",
 ];
-const SOLVERS: [&str; 4] = ["bmrm", "lm-bmrm", "ls-bmrm", "ls-p-bmrm"];
 /// Solvers that search for directions of descent, and tell how many steps that took.
 const DIRECTIONS: [&str; 3] = ["subbfgs", "sublbfgs", "hybrid"];
 /// What a run on a test problem has no use for.
 const DATA_KEYS: [&str; 3] = ["examples", "features", "load_seconds"];
+const SOLVERS: [&str; 7] =
+    ["bmrm", "lm-bmrm", "p-bmrm", "prox-bmrm", "prox-p-bmrm", "ls-bmrm", "ls-p-bmrm"];
 
 fn keys(object: &Value) -> Vec<&str> {
     let mut keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();

@@ -73,7 +73,7 @@ pub struct PathOptions<'a> {
 /// `count` numbers from the larger to the smaller of two, each the same share of the one before.
 pub fn geometric(from: f64, to: f64, count: usize) -> Result<Vec<f64>, TrainError> {
     let (high, low) = (from.max(to), from.min(to));
-    if !(low > 0.0 && high.is_finite()) {
+    if ![from, to].iter().all(|end| *end > 0.0 && end.is_finite()) {
         return Err(TrainError::Setting(format!(
             "the ends of a path must be positive numbers, not {from} and {to}"
         )));

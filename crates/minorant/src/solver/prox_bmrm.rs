@@ -8,8 +8,14 @@
 //!   evaluation: where the last step did not improve the objective enough, α is tuned *before* the
 //!   next point is evaluated, and a point within the distance K is taken without a second trial.
 //! - α is 0 or λ/2 times a power of two: a grid in units of the risk would depend on its scale.
+//! - K is the least radius, not the only one: it doubles while near points bring what the model said
+//!   they would, and falls back when one goes uphill. A start point near the origin would otherwise
+//!   condemn the method to small steps for good.
 //! - The threshold γ (Eq. 11) aims at the run's target, so that absolute tolerances count too.
-//! - The centre may move uphill, so the best point is kept apart from it.
+//! - The centre may move uphill, so the best point is kept apart from it. That can go round in
+//!   circles: once it has not made the gap smaller for a while, the centre returns to the best point
+//!   and from then on moves only downhill, by a share of what the model promises (the null and
+//!   serious steps of classical bundle methods).
 
 use super::sgd_pass::Sgd;
 use super::{Halt, Run, Solver, Step, load_point, save_point};
@@ -26,8 +32,16 @@ const STEPS_TO_TARGET: f64 = 100.0;
 const STRONGEST: f64 = 1e15;
 /// Passes of stochastic descent before the first iteration.
 const PASSES: u64 = 10;
-/// A plane that lies this far above the model, relative to the objective, is worth having.
+/// The radius grows where this share of the descent that the model promises is real.
+const TRUSTED: f64 = 0.9;
+/// Descent, or a plane's height above the model, that is worth an iteration, relative to the
+/// objective; and how many such iterations may go by without a smaller gap.
 const NEWS: f64 = 1e-10;
+const PATIENCE: u64 = 300;
+/// Iterations without a smaller gap after which the centre no longer moves uphill, and the share of
+/// the promised descent that it then asks for.
+const EXCURSION: u64 = 15;
+const SERIOUS: f64 = 0.05;
 
 /// The bundle method with a prox term.
 #[derive(Debug)]
@@ -48,7 +62,8 @@ pub struct ProxBmrm {
 struct State {
     /// F(w_t).
     center_objective: f64,
-    /// K.
+    /// K, and how far iterates may go now.
+    least_radius: f64,
     radius: f64,
     /// α_t.
     alpha: f64,
@@ -56,6 +71,11 @@ struct State {
     threshold: f64,
     /// Whether α is to be tuned before the next point is evaluated.
     tune: bool,
+    /// The gap, and for how many iterations it has not become smaller.
+    gap: f64,
+    waited: u64,
+    /// Whether the centre may no longer move uphill.
+    downhill: bool,
 }
 
 impl ProxBmrm {
@@ -63,10 +83,14 @@ impl ProxBmrm {
     pub fn new(dim: usize, parts: usize, limits: Limits, seed: u64) -> Self {
         let state = State {
             center_objective: f64::INFINITY,
+            least_radius: 0.0,
             radius: 0.0,
             alpha: 0.0,
             threshold: f64::INFINITY,
             tune: true,
+            gap: f64::INFINITY,
+            waited: 0,
+            downhill: false,
         };
         let bundle = Bundle::new(dim, parts, limits);
         ProxBmrm { dim, parts, limits, seed, bundle, best: None, descent: None, state }
@@ -121,12 +145,17 @@ impl ProxBmrm {
         let length = self.bundle.center_length();
         // Without a length to take a share of: no minimiser is longer than this.
         let longest = (2.0 * objective.max(0.0) / run.problem.regularizer.lambda()).sqrt();
+        let radius = RADIUS * if length > 0.0 { length } else { longest };
         self.state = State {
             center_objective: objective,
-            radius: RADIUS * if length > 0.0 { length } else { longest },
+            least_radius: radius,
+            radius,
             alpha: 0.0,
             threshold: f64::INFINITY,
             tune: true,
+            gap: f64::INFINITY,
+            waited: 0,
+            downhill: false,
         };
     }
 
@@ -188,12 +217,22 @@ impl ProxBmrm {
         let NearMinimum { w, risk, center, distance, .. } = minimum;
         let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
         let objective = run.objective(&point)?;
-        if point.value - risk > NEWS * objective.abs() {
+        let state = &mut self.state;
+        let (descent, surprise) = (state.center_objective - objective, point.value - risk);
+        let gap = run.gap();
+        (state.waited, state.gap) =
+            if gap < state.gap { (0, gap) } else { (state.waited + 1, state.gap) };
+        if descent.max(surprise) > NEWS * objective.abs() && state.waited < PATIENCE {
             run.keep_going();
         }
-        let state = &mut self.state;
-        let enough = state.center_objective - objective >= state.threshold;
-        let near = distance <= state.radius;
+        let enough = descent >= state.threshold;
+        let serious = !state.downhill || descent >= SERIOUS * (descent + surprise);
+        let near = distance <= state.radius && serious;
+        if descent <= 0.0 {
+            state.radius = state.least_radius;
+        } else if near && state.alpha > 0.0 && descent >= TRUSTED * (descent + surprise) {
+            state.radius *= 2.0;
+        }
         if enough || near {
             state.center_objective = objective;
             run.master(|| self.bundle.move_center(center));
@@ -204,6 +243,10 @@ impl ProxBmrm {
             // Line 8, Eq. 11: F(w_{t+1}) less what it has to come down to.
             let above_best = objective - self.best_objective(run);
             self.state.threshold = (run.gap() + above_best - run.target()) / STEPS_TO_TARGET;
+        }
+        if self.state.waited > EXCURSION && !self.state.downhill {
+            self.center_at_best(run);
+            self.state.downhill = true;
         }
         let kind = if enough {
             "descent"
@@ -272,9 +315,11 @@ impl Solver for ProxBmrm {
             archive.put_integers("sgd.awaits", [u64::from(*awaits)]);
         }
         let state = self.state;
-        let numbers = [state.center_objective, state.radius, state.alpha, state.threshold];
-        archive.put_reals("prox.numbers", numbers.to_vec());
-        archive.put_integers("prox.tune", [u64::from(state.tune)]);
+        let radii = [state.least_radius, state.radius];
+        let numbers = [state.center_objective, state.alpha, state.threshold, state.gap];
+        archive.put_reals("prox.numbers", [&radii[..], &numbers].concat());
+        let flags = [state.tune, state.downhill].map(u64::from);
+        archive.put_integers("prox.counts", [flags[0], flags[1], state.waited]);
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
@@ -284,12 +329,26 @@ impl Solver for ProxBmrm {
             Some(sgd) => Some((sgd, archive.take_integer("sgd.awaits")? != 0)),
             None => None,
         };
-        let [center_objective, radius, alpha, threshold] = archive.take_reals("prox.numbers")?[..]
+        let [least_radius, radius, center_objective, alpha, threshold, gap] =
+            archive.take_reals("prox.numbers")?[..]
         else {
             return Err(ArchiveError("prox.numbers".into()));
         };
-        let tune = archive.take_integer("prox.tune")? != 0;
-        self.state = State { center_objective, radius, alpha, threshold, tune };
+        let [tune, downhill, waited] = archive.take_integers("prox.counts")?[..] else {
+            return Err(ArchiveError("prox.counts".into()));
+        };
+        let (tune, downhill) = (tune != 0, downhill != 0);
+        self.state = State {
+            center_objective,
+            least_radius,
+            radius,
+            alpha,
+            threshold,
+            tune,
+            gap,
+            waited,
+            downhill,
+        };
         Ok(())
     }
 }
