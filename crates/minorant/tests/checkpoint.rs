@@ -74,6 +74,7 @@ fn case_of(kind: Kind, method: Method) -> Case {
             case.options.rules.tol = 3e-3;
         }
         Method::LsPBmrm => case.options.method_options.parts = Some(5),
+        Method::SubBfgs | Method::SubLbfgs => case.options.rules.tol = 1e-3,
         _ => {}
     }
     case
