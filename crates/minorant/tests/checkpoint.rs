@@ -76,6 +76,7 @@ fn case_of(kind: Kind, method: Method) -> Case {
         Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm => {
             case.options.method_options.parts = Some(5);
         }
+        Method::SubBfgs | Method::SubLbfgs => case.options.rules.tol = 1e-3,
         _ => {}
     }
     if L1_METHODS.contains(&method) { with_l1(case) } else { case }

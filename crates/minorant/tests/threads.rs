@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{BASELINES, Kind, L1_METHODS, fit, larger_case, methods_for, with_l1};
+use common::{BASELINES, Kind, L1_METHODS, METHODS, fit, larger_case, methods_for, with_l1};
 use minorant::solver::Method;
 use rayon::ThreadPoolBuilder;
 
@@ -22,7 +22,9 @@ fn check_methods(kind: Kind, methods: &[Method]) {
         }
         case.options.method = method;
         case.options.rules.tol = 1e-6;
-        case.options.rules.max_evaluations = Some(40);
+        // Walking methods get slow near the optimum, and have shown all they do before.
+        let walks = !METHODS.contains(&method);
+        case.options.rules.max_evaluations = Some(if walks { 15 } else { 40 });
         if method == Method::LmBmrm {
             case.options.method_options.memory = Some(6);
         }

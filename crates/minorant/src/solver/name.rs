@@ -234,7 +234,8 @@ impl Method {
                 Method::ALL.into_iter().filter(|other| other.missing(problem, options).is_none());
             return Err(MethodError::Lacks { method: method.name(), need, instead: list(able) });
         }
-        let (least, of) = if method.walks() { (1, "step") } else { (3, "planes") };
+        let remembers_steps = method.walks() || method == Method::Hybrid;
+        let (least, of) = if remembers_steps { (1, "step") } else { (3, "planes") };
         if options.memory.is_some_and(|memory| memory < least) {
             return Err(MethodError::Setting(format!("the memory must be at least {least} {of}")));
         }

@@ -15,8 +15,8 @@ const DECREASE: f64 = 1e-4;
 const CURVATURE: f64 = 0.9;
 /// Probes after which a search gives up.
 const PROBES: u32 = 60;
-/// Points on a line are combined, not computed: a longer step would magnify their rounding errors.
-pub(super) const LONGEST_STEP: f64 = 1e3;
+/// How far ahead of a direction of the right length points are computed.
+const FAR: f64 = 4.0;
 /// Where a line that falls for ever is left.
 const ENDLESS: f64 = 1e15;
 
@@ -32,6 +32,13 @@ pub(in crate::solver) struct Reached {
     pub(super) endless: bool,
 }
 
+/// The longest step in units of the way to a computed point. Points on a line are combined: errors
+/// in the outputs at its start come back |1 − step|-fold, which must not exceed 1, for they would
+/// grow from line to line.
+pub(super) fn longest_step(start: &Point) -> f64 {
+    if start.outputs.is_empty() { f64::INFINITY } else { 2.0 }
+}
+
 /// w + η p.
 pub(super) fn ahead(w: &[f64], p: &[f64], eta: f64) -> Vec<f64> {
     let mut to = w.to_vec();
@@ -45,9 +52,9 @@ pub(super) fn reach(run: &Run<'_>, site: &Site, direction: &Direction, fresh: bo
     let w = &site.point.w;
     let quadratic = run.problem.regularizer.along(w, &ahead(w, &direction.p, 1.0));
     let bound = -direction.slope / quadratic.curvature;
-    let exact = run.problem.risk.lines().is_some() && bound.is_finite();
-    match (fresh, exact) {
-        (false, _) => bound.min(1.0),
+    let lines = run.problem.risk.lines().is_some();
+    match (fresh, lines && bound.is_finite()) {
+        (false, _) => bound.min(if lines { FAR } else { 1.0 }),
         (true, true) => bound,
         (true, false) => {
             bound.min((1.0 + norm2(w).sqrt()) / norm2(&direction.p).sqrt()).min(f64::MAX)
@@ -69,7 +76,7 @@ pub(super) fn exact(
     let quadratic = run.problem.regularizer.along(&site.point.w, &trial.w);
     let step = line::minimise(&mut *lines.line(&site.point, &trial), quadratic);
     let endless = step == f64::INFINITY;
-    let step = if endless { ENDLESS / reach } else { step.min(LONGEST_STEP) };
+    let step = if endless { ENDLESS / reach } else { step.min(longest_step(&site.point)) };
     finish(run, lines, site, &trial, (step, reach, endless), parts)
 }
 
@@ -86,11 +93,12 @@ pub(super) fn wolfe_on_line(
     let quadratic = run.problem.regularizer.along(&site.point.w, &trial.w);
     let mut line = lines.line(&site.point, &trial);
     let start = Probe { value: line.value(0.0), slope: reach * direction.slope };
+    let first = reach.recip().min(1.0);
     let found =
-        weak_wolfe::<(), Halt>(start, 1.0, |eta| Ok((probe(&mut *line, quadratic, eta), ())));
+        weak_wolfe::<(), Halt>(start, first, |eta| Ok((probe(&mut *line, quadratic, eta), ())));
     let Some((step, ())) = found? else { return Ok(None) };
     drop(line);
-    finish(run, lines, site, &trial, (step.min(LONGEST_STEP), reach, false), parts)
+    finish(run, lines, site, &trial, (step.min(longest_step(&site.point)), reach, false), parts)
 }
 
 fn probe(line: &mut dyn Line, quadratic: Quadratic, eta: f64) -> Probe {

@@ -255,7 +255,9 @@ impl Walk {
     pub(in crate::solver) fn stuck(&mut self, run: &Run<'_>, size: f64) -> Result<Step, Halt> {
         let objective = self.site()?.objective;
         if !self.assisted {
-            let done = size <= 1e-12 * (1.0 + objective.abs());
+            // Where a bound can be had, it alone tells whether this is the end.
+            let flat = size <= 1e-12 * (1.0 + objective.abs());
+            let done = flat && !self.companion.is_bounding();
             let status = if done { Status::Converged } else { Status::Stalled };
             return Err(Halt::Stop(status));
         }
@@ -279,7 +281,7 @@ impl Walk {
                 let trial = run.evaluate(w)?;
                 let quadratic = run.problem.regularizer.along(&site.point.w, &trial.w);
                 let mut length = line::minimise(&mut *lines.line(&site.point, &trial), quadratic);
-                length = length.min(search::LONGEST_STEP);
+                length = length.min(search::longest_step(&site.point));
                 let mut cut = lines.between(&site.point, &trial, length);
                 if run.problem.objective(&cut) >= site.objective {
                     (length, cut) = (0.0, lines.between(&site.point, &trial, MU));
