@@ -468,3 +468,33 @@ fn several_files_are_one_data_set() {
     let json = bench.call("train svm train.svm test.svm --json").json();
     assert_eq!(json["examples"], 500);
 }
+
+#[test]
+fn logistic_regression_with_the_l1_penalty() {
+    let bench = Bench::new();
+    let train = "train logistic train.svm --penalty l1 --lambda 0.02";
+    for solver in ["auto", "newton-cd", "owlqn", "owlqn-star"] {
+        let json = bench.call(&format!("{train} --solver {solver} --out m --json")).json();
+        assert_eq!(keys(&json), TRAIN_KEYS);
+        assert_eq!((&json["certified"], &json["status"]), (&true.into(), &"converged".into()));
+        assert!(
+            (real(&json, "regularizer") + real(&json, "risk") - real(&json, "objective")).abs()
+                < 1e-14
+        );
+        assert_eq!(bench.call("audit m train.svm --json").json()["holds"], true);
+        let seen = bench.call("inspect m --json").json();
+        assert_eq!(seen["penalty"], "l1");
+        let nonzero = seen["nonzero_weights"].as_u64().unwrap();
+        assert!(0 < nonzero && nonzero < 12, "{nonzero} weights");
+        let text = bench.call(&format!("{train} --solver {solver}")).stdout;
+        assert!(text.contains(&format!("non-zeros     {nonzero} of 12 weights")), "{text}");
+        for most in [1, 2, 3, 5] {
+            let args = format!("{train} --solver {solver} --tol 1e-12 --max-evals {most} --json");
+            assert!(bench.call(&args).json()["evaluations"].as_u64().unwrap() <= most);
+        }
+    }
+    let sentence = bench.call(&format!("{train} --solver bmrm")).refused().to_string();
+    assert!(sentence.contains("quadratic regularizer") && sentence.contains("newton-cd"));
+    let sentence = bench.call("train svm train.svm --solver owlqn").refused().to_string();
+    assert!(sentence.contains("the penalty l1") && sentence.contains("ls-p-bmrm"));
+}

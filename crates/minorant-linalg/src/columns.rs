@@ -188,11 +188,44 @@ impl ColumnSet {
         }
     }
 
-    /// Multiplications that [`ColumnSet::gram`] takes.
+    /// Some of the columns, in any order and as often as wanted.
+    pub fn select(&self, columns: impl Iterator<Item = usize>) -> ColumnSet {
+        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for at in columns {
+            let (rows, xs) = self.column(at);
+            indices.extend_from_slice(rows);
+            values.extend_from_slice(xs);
+            starts.push(indices.len());
+        }
+        ColumnSet { rows: self.rows, starts, indices, values }
+    }
+
+    /// The columns with values `change(column, row, value)`.
+    pub fn map(mut self, change: impl Fn(usize, usize, f64) -> f64) -> ColumnSet {
+        for at in 0..self.len() {
+            let span = self.starts[at]..self.starts[at + 1];
+            for (&i, x) in self.indices[span.clone()].iter().zip(&mut self.values[span]) {
+                *x = change(at, i as usize, *x);
+            }
+        }
+        self
+    }
+
+    /// Multiplications that [`ColumnSet::gram`] takes; where rows are full, as many as a vector
+    /// holds count once.
     pub fn gram_cost(&self) -> u64 {
         let mut counts = vec![0u32; self.rows];
         self.indices.iter().for_each(|&i| counts[i as usize] += 1);
-        counts.iter().map(|&count| u64::from(count) * u64::from(count)).sum::<u64>() / 2
+        let cost = |count: u32| {
+            let pairs = u64::from(count) * u64::from(count) / 2;
+            if count as usize == self.len() { pairs / GROUP as u64 } else { pairs }
+        };
+        counts.into_iter().map(cost).sum()
+    }
+
+    /// Whether most rows are full.
+    fn is_full(&self) -> bool {
+        2 * self.entries() >= self.rows * self.len()
     }
 
     /// The symmetric matrix of Σ_i a_i x_i y_i over all pairs of columns, row by row.
@@ -204,7 +237,7 @@ impl ColumnSet {
         }
         let rows = self.by_rows();
         // Only the lower half is summed up; the other one mirrors it.
-        let mut gram = if size <= CACHED {
+        let mut gram = if size <= CACHED || self.is_full() {
             let chunks = split_evenly(self.rows, CHUNKS.min(self.rows.max(1)));
             add_in_order(map_chunks(&chunks, |_, chunk| rows.outer_products(chunk, size, a)))
         } else {
@@ -279,10 +312,25 @@ impl ByRows {
         (&self.places[span.clone()], &self.values[span])
     }
 
+    /// Whether a row has every column of the set once.
+    fn is_full(&self, i: usize, size: usize) -> bool {
+        let places = self.row(i).0;
+        places.len() == size && places.iter().enumerate().all(|(at, &p)| p as usize == at)
+    }
+
     /// The lower half of Σ_i a_i x_i x_iᵀ over a chunk of rows.
     fn outer_products(&self, rows: Range<usize>, size: usize, a: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; size * size];
-        for i in rows {
+        let mut i = rows.start;
+        while i < rows.end {
+            let group = i..i + GROUP;
+            // Full rows are added a few at a time: each sum is then read once for all of them.
+            if group.end <= rows.end && group.clone().all(|i| self.is_full(i, size)) {
+                let values = &self.values[self.starts[i]..self.starts[group.end]];
+                add_full_rows(values, size, &a[group], &mut sums);
+                i += GROUP;
+                continue;
+            }
             let (places, values) = self.row(i);
             for (at, (&place, x)) in places.iter().zip(values).enumerate() {
                 let factor = a[i] * x;
@@ -291,9 +339,43 @@ impl ByRows {
                     sums[place as usize] += factor * y;
                 }
             }
+            i += 1;
         }
         sums
     }
+}
+
+/// Full rows that are added together.
+const GROUP: usize = 4;
+
+fn add_full_rows(values: &[f64], size: usize, a: &[f64], sums: &mut [f64]) {
+    let rows: [&[f64]; GROUP] = std::array::from_fn(|r| &values[r * size..(r + 1) * size]);
+    dispatch(
+        #[inline(always)]
+        || {
+            for at in 0..size {
+                let [f0, f1, f2, f3]: [f64; GROUP] = [
+                    a[0] * rows[0][at],
+                    a[1] * rows[1][at],
+                    a[2] * rows[2][at],
+                    a[3] * rows[3][at],
+                ];
+                let sums = &mut sums[at * size..at * size + at + 1];
+                let (x0, x1, x2, x3) = (
+                    &rows[0][..sums.len()],
+                    &rows[1][..sums.len()],
+                    &rows[2][..sums.len()],
+                    &rows[3][..sums.len()],
+                );
+                for b in 0..sums.len() {
+                    sums[b] = f3.mul_add(
+                        x3[b],
+                        f2.mul_add(x2[b], f1.mul_add(x1[b], f0.mul_add(x0[b], sums[b]))),
+                    );
+                }
+            }
+        },
+    );
 }
 
 #[cfg(test)]
@@ -337,6 +419,23 @@ mod tests {
                     assert!((set.square(at, &a) - gram[at * set.len() + at]).abs() < 1e-12);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn full_rows_are_added_in_groups() {
+        let (rows, cols) = (41, 9);
+        let values: Vec<f64> = (0..rows * cols).map(|at| (at as f64 * 0.37).sin()).collect();
+        let matrix = Matrix::dense(rows, cols, values.clone().into()).unwrap();
+        let a: Vec<f64> = (0..rows).map(|i| 0.5 + i as f64).collect();
+        let set = Columns::new(&Design::new(&matrix, None)).select(0..cols);
+        let double = set.clone().select([3, 3].into_iter()).map(|at, _, x| (at + 1) as f64 * x);
+        let gram = set.gram(&a);
+        for (j, k) in (0..cols).flat_map(|j| (0..cols).map(move |k| (j, k))) {
+            let plain: f64 =
+                (0..rows).map(|i| a[i] * values[i * cols + j] * values[i * cols + k]).sum();
+            assert!((gram[j * cols + k] - plain).abs() < 1e-10);
+            assert!(double.gram(&a)[1] - 2.0 * gram[3 * cols + 3] < 1e-10);
         }
     }
 }

@@ -91,11 +91,15 @@ impl<'a> Run<'a> {
         self.best_objective
     }
 
+    /// Stops the run where no further evaluation may be made: long work without any asks now and
+    /// then.
+    pub fn check_limits(&self) -> Result<(), Halt> {
+        self.spent().map_or(Ok(()), |status| Err(Halt::Stop(status)))
+    }
+
     /// Counts one evaluation, or stops the run where none is left.
     pub fn charge(&mut self) -> Result<(), Halt> {
-        if let Some(status) = self.spent() {
-            return Err(Halt::Stop(status));
-        }
+        self.check_limits()?;
         self.evaluations += 1;
         Ok(())
     }

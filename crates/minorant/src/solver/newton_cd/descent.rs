@@ -2,6 +2,8 @@
 //! Sweeps over all weights alternate with sweeps over those that are in use or moved, which cost
 //! less and do most of the work.
 
+use crate::solver::{Halt, Run, l1};
+
 /// A quadratic function of the weights of a working set.
 pub(super) trait Quadratic {
     /// The slope in one weight where the weights are now.
@@ -17,24 +19,33 @@ pub(super) trait Quadratic {
     fn entries(&self, at: usize) -> u64;
 }
 
-/// How exactly the model is minimised.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Accuracy {
-    /// The largest slope (of least length) that may remain.
-    pub(super) slope: f64,
+/// Counts what coordinate steps read of the data: as many entries as it has are an evaluation.
+#[derive(Debug)]
+pub(super) struct Meter<'m, 'r> {
+    run: &'m mut Run<'r>,
+    data: u64,
+    read: u64,
 }
 
-/// What a minimisation took.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Work {
-    /// Entries of the data that were read.
-    pub(super) entries: u64,
-}
+impl<'m, 'r> Meter<'m, 'r> {
+    /// `read` entries of the data's are not yet counted.
+    pub(super) fn new(run: &'m mut Run<'r>, data: usize, read: u64) -> Self {
+        Meter { run, data: data.max(1) as u64, read }
+    }
 
-impl Work {
-    /// The work with `entries` more read.
-    pub(super) fn and_read(self, entries: u64) -> Work {
-        Work { entries: self.entries + entries }
+    /// Counts more entries; stops the run where its limits are reached.
+    pub(super) fn read(&mut self, entries: u64) -> Result<(), Halt> {
+        self.read += entries;
+        while self.read >= self.data {
+            self.run.charge()?;
+            self.read -= self.data;
+        }
+        self.run.check_limits()
+    }
+
+    /// The entries that are not yet counted.
+    pub(super) fn rest(&self) -> u64 {
+        self.read
     }
 }
 
@@ -46,41 +57,46 @@ const SWEEPS: usize = 50;
 /// rounding errors into a step.
 const FLAT: f64 = 1e-12;
 
-/// Minimises `model + λ‖z‖₁` from `z` on, until no slope exceeds the accuracy or sweeps run out.
+/// Minimises `model + λ‖z‖₁` from `z` on, until no slope (of least length) exceeds `accuracy` or
+/// sweeps run out.
 pub(super) fn minimise(
     model: &mut impl Quadratic,
     z: &mut [f64],
     lambda: f64,
-    accuracy: Accuracy,
-) -> Work {
+    accuracy: f64,
+    meter: &mut Meter<'_, '_>,
+) -> Result<(), Halt> {
     let largest = (0..z.len()).map(|at| model.curvature(at)).fold(0.0, f64::max);
     let floor = FLAT * largest;
-    let mut work = Work::default();
     let mut in_use = Vec::with_capacity(z.len());
     for _ in 0..SWEEPS {
         in_use.clear();
-        let mut steepest = 0.0f64;
+        let (mut steepest, mut entries) = (0.0f64, 0);
         for at in 0..z.len() {
-            let (slope, moved) = relax(model, z, at, lambda, floor, &mut work);
+            let (slope, moved) = relax(model, z, at, lambda, floor);
             steepest = steepest.max(slope);
+            entries += model.entries(at);
             if moved || z[at] != 0.0 {
                 in_use.push(at);
             }
         }
-        if steepest <= accuracy.slope {
+        meter.read(entries)?;
+        if steepest <= accuracy {
             break;
         }
+        let entries = in_use.iter().map(|&at| model.entries(at)).sum();
         for _ in 0..SWEEPS_IN_USE {
             let mut steepest = 0.0f64;
             for &at in &in_use {
-                steepest = steepest.max(relax(model, z, at, lambda, floor, &mut work).0);
+                steepest = steepest.max(relax(model, z, at, lambda, floor).0);
             }
-            if steepest <= 0.5 * accuracy.slope {
+            meter.read(entries)?;
+            if steepest <= 0.5 * accuracy {
                 break;
             }
         }
     }
-    work
+    Ok(())
 }
 
 /// The exact minimum over one weight; the size of the slope that it found, and whether it moved.
@@ -91,11 +107,9 @@ fn relax(
     at: usize,
     lambda: f64,
     floor: f64,
-    work: &mut Work,
 ) -> (f64, bool) {
     let slope = model.slope(at);
-    work.entries += model.entries(at);
-    let steepness = super::l1::pseudo_slope(z[at], slope, lambda).abs();
+    let steepness = l1::pseudo_slope(z[at], slope, lambda).abs();
     if steepness == 0.0 {
         return (0.0, false);
     }

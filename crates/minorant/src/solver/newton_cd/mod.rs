@@ -4,19 +4,18 @@
 //! the line to that minimiser. Weights outside the working set stay zero, and coordinate steps put
 //! weights back to exactly zero.
 //!
-//! Where a working set is small its Hessian is formed once an iteration (`models::Gram`), and
+//! Where a working set is small its Hessian is formed once an iteration (`models::WithHessian`), and
 //! coordinate steps read no data. Every evaluation gives a bound (`l1::visit`), and as Newton steps
 //! drive the slopes of all weights in use to λ, the scaled dual point becomes exact.
 
 mod descent;
 mod models;
 
-use super::l1;
-use super::{Halt, Run, Solver, Status, Step, load_point, save_point};
+use super::{Halt, Run, Solver, Status, Step, l1, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Curvature, Lines, Point};
-use descent::{Accuracy, Work, minimise};
-use models::{Gram, ManyOutputs, OneOutput};
+use descent::{Meter, minimise};
+use models::{ManyOutputs, OneOutput, WithHessian, WorkingColumns};
 
 /// Zero weights that may enter the working set at once, at least; else as many as are in use.
 const LEAST_ENTERING: usize = 256;
@@ -29,7 +28,7 @@ const SUFFICIENT: f64 = 0.01;
 /// Halvings of a step before rounding counts as the reason.
 const HALVINGS: u32 = 40;
 /// The Hessian of a working set may cost as much as this many sweeps over its columns.
-const GRAM_SWEEPS: u64 = 20;
+const HESSIAN_SWEEPS: u64 = 60;
 
 /// Newton's method with coordinate descent.
 #[derive(Debug)]
@@ -47,15 +46,6 @@ impl NewtonCd {
     pub fn new(dim: usize) -> Self {
         NewtonCd { dim, current: None, entries_read: 0 }
     }
-}
-
-/// Counts the entries that coordinate steps have read: as many as the data has are an evaluation.
-fn charge(run: &mut Run<'_>, read: &mut u64, data: usize) -> Result<(), Halt> {
-    while *read >= data.max(1) as u64 {
-        run.charge()?;
-        *read -= data.max(1) as u64;
-    }
-    Ok(())
 }
 
 /// The weights to work on: those in use, and the zero weights with the largest slopes.
@@ -76,37 +66,36 @@ fn working_set(w: &[f64], gradient: &[f64], lambda: f64) -> Vec<usize> {
     set
 }
 
-/// The model's minimiser over the working set, and the work that it took.
+/// The model's minimiser over the working set.
 fn model_minimiser(
     curvature: &dyn Curvature,
     point: &Point,
     gradient: &[f64],
     lambda: f64,
-    accuracy: Accuracy,
-) -> (Vec<f64>, Work) {
+    accuracy: f64,
+    meter: &mut Meter<'_, '_>,
+) -> Result<Vec<f64>, Halt> {
     let set = working_set(&point.w, gradient, lambda);
     let second = curvature.second_derivatives(point);
     let slopes: Vec<f64> = set.iter().map(|&at| gradient[at]).collect();
     let mut z: Vec<f64> = set.iter().map(|&at| point.w[at]).collect();
-    let (k, columns) = (curvature.outputs(), curvature.columns());
-    let work = if k == 1 {
-        let columns = columns.select(set.iter().copied());
-        let entries = columns.entries() as u64;
-        let small = set.len() * set.len() <= 2 * curvature.columns().entries() + (1 << 16);
-        if small && columns.gram_cost() <= GRAM_SWEEPS * 2 * entries {
-            let mut model = Gram::new(&columns, &second.diagonal, slopes);
-            minimise(&mut model, &mut z, lambda, accuracy).and_read(entries)
-        } else {
-            let mut model = OneOutput::new(columns, second.diagonal, slopes);
-            minimise(&mut model, &mut z, lambda, accuracy)
-        }
+    let columns = WorkingColumns::new(curvature.columns(), &set, curvature.outputs());
+    meter.read(columns.entries())?;
+    // The Hessian may take as much memory as the data.
+    let fits = set.len() * set.len() <= 2 * curvature.columns().entries() + (1 << 16);
+    if fits && columns.hessian_cost() <= HESSIAN_SWEEPS * columns.sweep_cost() {
+        let mut model = WithHessian::new(&columns, &second, slopes);
+        minimise(&mut model, &mut z, lambda, accuracy, meter)?;
+    } else if curvature.outputs() == 1 {
+        let mut model = OneOutput::new(&columns, second.diagonal, slopes);
+        minimise(&mut model, &mut z, lambda, accuracy, meter)?;
     } else {
-        let mut model = ManyOutputs::new(columns, &set, k, second, slopes);
-        minimise(&mut model, &mut z, lambda, accuracy)
-    };
+        let mut model = ManyOutputs::new(&columns, second, slopes);
+        minimise(&mut model, &mut z, lambda, accuracy, meter)?;
+    }
     let mut w = point.w.clone();
     set.iter().zip(z).for_each(|(&at, z)| w[at] = z);
-    (w, work)
+    Ok(w)
 }
 
 /// The first of the steps 1/2, 1/4, … from `from` to `to` that decreases J enough.
@@ -152,16 +141,16 @@ impl Solver for NewtonCd {
         // Slopes that differ from λ by v put about v ‖w‖₁ between the objective and the bound.
         let size: f64 = point.w.iter().map(|w| w.abs()).sum();
         let enough = ENOUGH * run.target() / size.max(f64::MIN_POSITIVE);
-        let accuracy = Accuracy { slope: (FORCING * steepest).max(enough.min(0.5 * steepest)) };
-        let (to, work) =
-            run.master(|| model_minimiser(curvature, point, gradient, lambda, accuracy));
+        let accuracy = (FORCING * steepest).max(enough.min(0.5 * steepest));
+        let data = curvature.columns().entries();
+        let mut meter = Meter::new(run, data, self.entries_read);
+        let to = model_minimiser(curvature, point, gradient, lambda, accuracy, &mut meter)?;
+        let entries_read = meter.rest();
         let slope = l1::slope_towards(&point.w, &to, gradient, lambda);
         if slope >= 0.0 {
             // The model's minimiser is where we are, as far as numbers can tell.
             return Err(Halt::Stop(Status::Stalled));
         }
-        let mut entries_read = self.entries_read + work.entries;
-        charge(run, &mut entries_read, curvature.columns().entries())?;
         let (mut trial, mut plane) = l1::visit(run, to)?;
         let mut length = 1.0;
         let rounding = 4.0 * f64::EPSILON * before.abs();
