@@ -58,7 +58,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
 
 /// Runs one solver.
 pub(super) fn compare_one(
-    data: &Dataset,
+    data: &Dataset<'_>,
     options: &TrainOptions,
     cancel: &Cancel,
     quiet: bool,

@@ -101,7 +101,7 @@ pub struct FittedModel {
 impl FittedModel {
     /// Puts the model together after training.
     pub(crate) fn new(
-        data: &Dataset,
+        data: &Dataset<'_>,
         options: &TrainOptions,
         task: &Task,
         report: &TrainReport,

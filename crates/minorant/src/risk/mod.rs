@@ -3,6 +3,7 @@
 //! Solvers know risks only through these traits; data and losses stay behind them.
 
 mod chunk;
+mod function;
 pub mod hinge;
 mod linear;
 pub mod logistic;
@@ -12,6 +13,7 @@ pub mod multilabel_hinge;
 pub mod softmax;
 pub mod squared_hinge;
 
+pub use function::FunctionRisk;
 pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};
 
@@ -54,6 +56,9 @@ pub enum RiskError {
     /// The risk's value or slope is NaN or infinite.
     #[error("the risk is not finite: {0}")]
     NotFinite(String),
+    /// The risk could not be evaluated.
+    #[error("the risk could not be evaluated: {0}")]
+    Failed(String),
 }
 
 /// An evaluated point: the weights, what the risk cached there, and its value.

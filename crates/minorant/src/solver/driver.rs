@@ -351,6 +351,9 @@ pub fn run(
         started = true;
         match result {
             Ok(step) => {
+                if let Some(best) = solver.best() {
+                    observer.best(&best.w);
+                }
                 observer.iteration(&record(&run, iteration, step, solver.planes()));
                 run.idle_iterations += 1;
                 if checkpoints.is_due() {

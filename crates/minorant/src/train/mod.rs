@@ -52,7 +52,7 @@ pub struct TrainReport {
 
 /// Trains a model.
 pub fn train(
-    data: &Dataset,
+    data: &Dataset<'_>,
     options: &TrainOptions,
     cancel: &Cancel,
     observer: &mut dyn Observer,
@@ -109,7 +109,7 @@ fn problems(outcomes: Vec<Outcome>) -> Vec<SubProblem> {
 fn summarise(
     outcomes: &[Outcome],
     lambda: f64,
-    data: &Dataset,
+    data: &Dataset<'_>,
     solver: &'static str,
 ) -> TrainReport {
     let sum = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>();
