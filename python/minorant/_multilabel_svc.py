@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._callbacks import with_callbacks
 from ._features import LAYOUT
@@ -146,7 +146,7 @@ class MultilabelSVC(LinearEstimator):
             classes = np.arange(sets.shape[1])
             rows = sets.indptr.astype(np.uint64), sets.indices.astype(np.uint32)
         elif kind in ("binary", "multiclass"):
-            y = np.asarray(y).ravel()
+            y = column_or_1d(y, warn=True)
             classes, numbers = class_numbers(y)
             rows = np.arange(len(numbers) + 1, dtype=np.uint64), numbers
         else:

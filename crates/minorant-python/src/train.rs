@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::{trace, watch};
 use minorant::data::{Dataset, LabelKind};
 use minorant::risk::Cancel;
-use minorant::solver::{Method, Status};
+use minorant::solver::Method;
 use minorant::train::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions, TrainReport,
 };
@@ -77,9 +77,7 @@ impl Options<'_> {
         options.method_options.parts = self.parts;
         options.method_options.seed = self.seed;
         options.rules.tol = self.tol;
-        if self.finish {
-            (options.rules.tol, options.rules.abs_tol) = (0.0, 0.0);
-        }
+        options.to_rounding = self.finish;
         options.rules.max_evaluations = self.max_evals;
         options.rules.max_seconds = self.max_seconds;
         Ok(options)
@@ -99,7 +97,7 @@ pub(crate) fn train<'py>(
     options: Options<'py>,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<(Model, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<PyErr>)> {
-    let (threads, tol) = (options.threads, options.tol);
+    let threads = options.threads;
     let options = options.options(model)?;
     let data = Dataset { features: features.matrix()?, labels: labels(classes, rows)? };
     let cancel = Cancel::new();
@@ -107,14 +105,7 @@ pub(crate) fn train<'py>(
         minorant::train::train(&data, &options, &cancel, observer, &mut ())
     })?;
     match watched.result {
-        Ok((mut model, mut report)) => {
-            // A run that was to go on until rounding stopped it has no other end; what counts is
-            // the gap that the user asked for.
-            if report.status == Status::Stalled && report.certificate.certifies(tol) {
-                report.status = Status::Converged;
-                model.status = report.status.as_str().into();
-            }
-            model.tol = tol;
+        Ok((model, report)) => {
             let columns = trace::columns(py, &watched.records)?;
             Ok((Model(model), summary(py, &report)?, columns, watched.raised))
         }

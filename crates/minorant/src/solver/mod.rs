@@ -4,12 +4,14 @@
 mod auto;
 mod bmrm;
 mod driver;
+mod finish;
 mod ls_bmrm;
 mod name;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
+pub use finish::finish;
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
 

@@ -9,7 +9,7 @@ use crate::certificate::Certificate;
 use crate::proof::Proof;
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Point};
-use crate::solver::{self, Checkpoints, Method, Outcome, Problem, RunError, Status, StopRules};
+use crate::solver::{Checkpoints, Method, Outcome, Problem, RunError, Status, StopRules};
 use crate::trace::{Observer, TraceRecord};
 use minorant_linalg::Design;
 
@@ -61,7 +61,7 @@ pub(super) fn solve(
         let token = if interrupted { Cancel::new() } else { cancel.clone() };
         let mut shifted = Shifted::new(observer, &state.finished, classes, start);
         let mut outcome =
-            solver::run(&mut *solver, problem, rules, &token, &mut shifted, &mut state)?;
+            super::solve(&mut *solver, problem, options, rules, &token, &mut shifted, &mut state)?;
         if interrupted && outcome.status == Status::MaxEvals {
             let cancelled = cancel.is_cancelled();
             outcome.status = if cancelled { Status::Interrupted } else { Status::MaxSeconds };
