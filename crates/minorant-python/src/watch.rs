@@ -75,7 +75,7 @@ pub(crate) fn run<T: Send>(
             Ok(true) => cancel.cancel(),
             Err(error) => {
                 raised = Some(error);
-                cancel.cancel();
+                cancel.hurry();
             }
         }
     };

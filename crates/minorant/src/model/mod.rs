@@ -99,9 +99,10 @@ pub struct FittedModel {
 }
 
 impl FittedModel {
-    /// Puts the model together after training.
+    /// Puts the model together after training; `data_sha256` is the fingerprint of the data.
     pub(crate) fn new(
         data: &Dataset<'_>,
+        data_sha256: String,
         options: &TrainOptions,
         task: &Task,
         report: &TrainReport,
@@ -141,7 +142,7 @@ impl FittedModel {
             tol: options.rules.tol,
             certificate: report.certificate,
             examples: data.features.rows(),
-            data_sha256: crate::fingerprint::of(data, options.example_weights.as_deref()),
+            data_sha256,
             problems,
         }
     }

@@ -19,11 +19,14 @@ pub use loss::{ExampleWeights, Loss};
 
 use crate::line::Line;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A flag that asks running work to stop; polled once per chunk of rows.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<AtomicU8>);
+
+const CANCELLED: u8 = 1;
+const HURRIED: u8 = 2;
 
 impl Cancel {
     /// A token that nobody has cancelled.
@@ -33,12 +36,23 @@ impl Cancel {
 
     /// Asks the work to stop.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.fetch_max(CANCELLED, Ordering::Relaxed);
+    }
+
+    /// Asks the work to stop at once: a cancelled run still takes the passes over the data that
+    /// make its answer exact and auditable, a hurried one leaves them out.
+    pub fn hurry(&self) {
+        self.0.fetch_max(HURRIED, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked the work to stop at once.
+    pub fn is_hurried(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= HURRIED
     }
 
     /// Whether somebody asked the work to stop.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) >= CANCELLED
     }
 
     /// An error if somebody asked the work to stop.

@@ -370,7 +370,7 @@ pub fn run(
         }
     };
     let mut point = solver.best().cloned().ok_or(RunError::NoPoint)?;
-    if solver.best_is_combined() {
+    if solver.best_is_combined() && !cancel.is_hurried() {
         // The answer's objective is that of the weights saved, to the last bit; an interrupted
         // run does this last pass too.
         run.evaluations += 1;

@@ -91,7 +91,10 @@ pub fn train(
         (vec![outcome], method)
     };
     let report = summarise(&outcomes, lambda, data, method.name());
-    let model = FittedModel::new(data, options, &task, &report, problems(outcomes));
+    // The fingerprint reads the data once more, for which somebody in a hurry does not wait.
+    let fingerprint = || crate::fingerprint::of(data, options.example_weights.as_deref());
+    let sha256 = if cancel.is_hurried() { String::new() } else { fingerprint() };
+    let model = FittedModel::new(data, sha256, options, &task, &report, problems(outcomes));
     Ok((model, report))
 }
 

@@ -37,9 +37,15 @@ pub(super) fn solve(
     let start = loss_at_zero * (0..design.rows()).map(|i| weights.of(i)).sum::<f64>();
     let mut method = options.method;
     let mut interrupted = false;
+    let dim = design.features() * task.outputs_per_problem();
     while state.finished.len() < classes {
         let class = state.finished.len();
         interrupted |= class > 0 && cancel.is_cancelled();
+        if interrupted && cancel.is_hurried() {
+            let w = options.start.as_ref().map(|w| w[class * dim..][..dim].to_vec());
+            state.finished.push(not_begun(w, dim, start));
+            continue;
+        }
         let risk = task.risk(class, design, weights.clone(), options);
         let begin = options.start.as_ref().map(|w| &w[class * risk.dim()..][..risk.dim()]);
         let problem = Problem::new(&*risk, regularizer).with_l1(l1).starting_at(begin);
@@ -70,6 +76,23 @@ pub(super) fn solve(
         state.finished.push(outcome);
     }
     Ok((state.finished, method))
+}
+
+/// The outcome of a class that nobody waits for: its start point, unseen. Its objective is known
+/// only where it starts at 0, and there it is the loss alone.
+fn not_begun(start: Option<Vec<f64>>, dim: usize, loss_at_zero: f64) -> Outcome {
+    let value = if start.is_none() { loss_at_zero } else { f64::NAN };
+    Outcome {
+        point: Point { w: start.unwrap_or_else(|| vec![0.0; dim]), outputs: Vec::new(), value },
+        certificate: Certificate { objective: value, lower_bound: None },
+        proof: None,
+        status: Status::Interrupted,
+        evaluations: 0,
+        iterations: 0,
+        direction_steps: 0,
+        seconds: 0.0,
+        master_seconds: 0.0,
+    }
 }
 
 /// Makes the records of one class those of the whole sequence. Classes that wait count with the
