@@ -105,7 +105,7 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "parts": None,
             "seed": int(seed),
             "tol": float(self.tol),
-            "finish": entries(X) < SMALL,
+            "small": entries(X) < SMALL,
             "max_evals": _positive("max_evals", self.max_evals, Integral),
             "max_seconds": _positive("max_seconds", self.max_seconds),
             "threads": effective_n_jobs(self.n_jobs),

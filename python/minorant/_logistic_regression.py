@@ -95,7 +95,7 @@ class LogisticRegression(LinearEstimator):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LogisticRegression().fit(X, y)
     >>> model.predict_proba(X[:1]).round(2)
-    array([[0.96, 0.04, 0.  ]])
+    array([[0.98, 0.02, 0.  ]])
     """
 
     _model_name = "logistic"

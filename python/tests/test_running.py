@@ -125,7 +125,7 @@ def resident_bytes():
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory is read from /proc")
 def test_nothing_leaks():
-    X = np.random.default_rng(0).standard_normal((100, 40))
+    X = np.random.default_rng(0).standard_normal((30, 5))
     y = X[:, 0] > 0
 
     def cycles(count):

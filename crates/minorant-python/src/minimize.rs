@@ -7,7 +7,6 @@ use minorant::certificate::Certificate;
 use minorant::regularizer::L2;
 use minorant::risk::{Cancel, FunctionRisk};
 use minorant::solver::{self, Method, MethodError, MethodOptions, Problem, StopRules};
-use minorant::trace::{Observer, TraceRecord};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -42,34 +41,6 @@ impl Options<'_> {
         }
         regularizer.check(dim).or_else(refuse)?;
         Ok(regularizer)
-    }
-}
-
-/// Keeps the records, asks for signals and calls the user's callback.
-struct Watcher<'a> {
-    records: Vec<TraceRecord>,
-    best: Option<Vec<f64>>,
-    callback: Option<&'a Py<PyAny>>,
-    cancel: &'a Cancel,
-    raised: Option<PyErr>,
-}
-
-impl Observer for Watcher<'_> {
-    fn best(&mut self, w: &[f64]) {
-        self.best = self.callback.map(|_| w.to_vec());
-    }
-
-    fn iteration(&mut self, record: &TraceRecord) {
-        self.records.push(record.clone());
-        let shown = (record.clone(), self.best.take());
-        match Python::attach(|py| watch::ask(py, self.callback, Some(&shown))) {
-            Ok(false) => {}
-            Ok(true) => self.cancel.cancel(),
-            Err(error) => {
-                self.raised = Some(error);
-                self.cancel.cancel();
-            }
-        }
     }
 }
 
@@ -115,18 +86,10 @@ pub(crate) fn minimize<'py>(
         ..StopRules::default()
     };
     let cancel = Cancel::new();
-    let mut watcher = Watcher {
-        records: Vec::new(),
-        best: None,
-        callback: callback.as_ref(),
-        cancel: &cancel,
-        raised: None,
-    };
-    let answer = py.detach(|| {
-        watch::stay_alone();
+    let watched = watch::here(py, &cancel, callback.as_ref(), |observer| {
         let problem = Problem::new(&risk, &regularizer).starting_at(Some(start));
         let mut solver = method.build(problem, &settings)?;
-        let outcome = solver::run(&mut *solver, problem, rules, &cancel, &mut watcher, &mut ());
+        let outcome = solver::run(&mut *solver, problem, rules, &cancel, observer, &mut ());
         Ok(match outcome {
             Ok(outcome) => Some(Answer {
                 x: outcome.point.w,
@@ -137,18 +100,15 @@ pub(crate) fn minimize<'py>(
             }),
             Err(error) => solver.best().map(|best| Answer {
                 x: best.w.clone(),
-                certificate: Certificate {
-                    objective: problem.objective(best),
-                    lower_bound: watcher.records.last().and_then(|record| record.lower_bound),
-                },
+                certificate: Certificate { objective: problem.objective(best), lower_bound: None },
                 evaluations: calls.load(Ordering::Relaxed),
                 status: "failed",
                 trouble: Some(error.to_string()),
             }),
         })
     });
-    let answer = answer.or_else(|error: MethodError| refuse(error))?;
-    let raised = risk.failure().or(watcher.raised);
+    let answer = watched.result.or_else(|error: MethodError| refuse(error))?;
+    let raised = risk.failure().or(watched.raised);
     let result = answer.map(|answer| {
         let dict = PyDict::new(py);
         dict.set_item("x", PyArray1::from_vec(py, answer.x))?;
@@ -156,10 +116,10 @@ pub(crate) fn minimize<'py>(
         dict.set_item("lower_bound", answer.certificate.lower_bound)?;
         dict.set_item("gap", answer.certificate.gap())?;
         dict.set_item("nfev", answer.evaluations)?;
-        dict.set_item("nit", watcher.records.len().saturating_sub(1))?;
+        dict.set_item("nit", watched.records.len().saturating_sub(1))?;
         dict.set_item("status", answer.status)?;
         dict.set_item("trouble", answer.trouble)?;
-        dict.set_item("trace", trace::columns(py, &watcher.records)?)?;
+        dict.set_item("trace", trace::columns(py, &watched.records)?)?;
         PyResult::Ok(dict)
     });
     Ok((result.transpose()?, raised))

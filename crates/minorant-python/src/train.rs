@@ -7,6 +7,7 @@ use crate::{trace, watch};
 use minorant::data::{Dataset, LabelKind};
 use minorant::risk::Cancel;
 use minorant::solver::Method;
+use minorant::trace::Observer;
 use minorant::train::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions, TrainReport,
 };
@@ -33,8 +34,8 @@ pub(crate) struct Options<'py> {
     parts: Option<usize>,
     seed: u64,
     tol: f64,
-    /// Whether to go on to rounding whatever `tol` says.
-    finish: bool,
+    /// Small problems are solved to rounding whatever `tol` says.
+    small: bool,
     max_evals: Option<u64>,
     max_seconds: Option<f64>,
     start: Option<PyReadonlyArray1<'py, f64>>,
@@ -77,7 +78,7 @@ impl Options<'_> {
         options.method_options.parts = self.parts;
         options.method_options.seed = self.seed;
         options.rules.tol = self.tol;
-        options.to_rounding = self.finish;
+        options.to_rounding = self.small;
         options.rules.max_evaluations = self.max_evals;
         options.rules.max_seconds = self.max_seconds;
         Ok(options)
@@ -97,13 +98,19 @@ pub(crate) fn train<'py>(
     options: Options<'py>,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<(Model, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<PyErr>)> {
-    let threads = options.threads;
+    let (threads, small) = (options.threads, options.small);
     let options = options.options(model)?;
     let data = Dataset { features: features.matrix()?, labels: labels(classes, rows)? };
     let cancel = Cancel::new();
-    let watched = watch::run(py, threads, &cancel, callback.as_ref(), |observer| {
+    let work = |observer: &mut dyn Observer| {
         minorant::train::train(&data, &options, &cancel, observer, &mut ())
-    })?;
+    };
+    // Small problems have short iterations; starting a thread would take longer than some of them.
+    let watched = if small && threads == 1 {
+        watch::here(py, &cancel, callback.as_ref(), work)
+    } else {
+        watch::run(py, threads, &cancel, callback.as_ref(), work)?
+    };
     match watched.result {
         Ok((model, report)) => {
             let columns = trace::columns(py, &watched.records)?;

@@ -1,6 +1,7 @@
-//! Work on other threads while the calling one watches: it waits without the interpreter's lock,
-//! asks for signals several times a second, and calls Python back. Callbacks run on the thread that
-//! called, and the work waits for each, so that runs stay reproducible.
+//! Work that can be interrupted, without the interpreter's lock: on other threads while the calling
+//! one watches and asks for signals several times a second, or on the calling thread itself, which
+//! asks between iterations. Callbacks always run on the thread that called, and the work waits for
+//! each, so that runs stay reproducible.
 
 use crate::trace;
 use minorant::risk::Cancel;
@@ -18,7 +19,7 @@ use std::time::Duration;
 const POLL: Duration = Duration::from_millis(50);
 
 /// A record and the best weights so far, where they are known.
-pub(crate) type Shown = (TraceRecord, Option<Vec<f64>>);
+type Shown = (TraceRecord, Option<Vec<f64>>);
 
 /// Keeps the records of a run and shows each to the watching thread, if that has a callback.
 struct Relay {
@@ -111,11 +112,7 @@ pub(crate) fn run<T: Send>(
 }
 
 /// Asks Python whether to stop: its signals first, then the callback.
-pub(crate) fn ask(
-    py: Python<'_>,
-    callback: Option<&Py<PyAny>>,
-    shown: Option<&Shown>,
-) -> PyResult<bool> {
+fn ask(py: Python<'_>, callback: Option<&Py<PyAny>>, shown: Option<&Shown>) -> PyResult<bool> {
     py.check_signals()?;
     let (Some(callback), Some((record, best))) = (callback, shown) else { return Ok(false) };
     let best = best.as_ref().map(|best| PyArray1::from_slice(py, best));
@@ -128,12 +125,55 @@ pub(crate) fn pool(threads: usize) -> PyResult<ThreadPool> {
     pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
+/// Keeps the records and asks Python after each iteration, on the thread that works.
+struct Here<'a> {
+    records: Vec<TraceRecord>,
+    best: Option<Vec<f64>>,
+    callback: Option<&'a Py<PyAny>>,
+    cancel: &'a Cancel,
+    raised: Option<PyErr>,
+}
+
+impl Observer for Here<'_> {
+    fn best(&mut self, w: &[f64]) {
+        self.best = self.callback.map(|_| w.to_vec());
+    }
+
+    fn iteration(&mut self, record: &TraceRecord) {
+        self.records.push(record.clone());
+        let shown = (record.clone(), self.best.take());
+        match Python::attach(|py| ask(py, self.callback, Some(&shown))) {
+            Ok(false) => {}
+            Ok(true) => self.cancel.cancel(),
+            Err(error) => {
+                self.raised.get_or_insert(error);
+                self.cancel.hurry();
+            }
+        }
+    }
+}
+
+/// Runs `work` on the calling thread, whose iterations had better be short.
+pub(crate) fn here<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    callback: Option<&Py<PyAny>>,
+    work: impl FnOnce(&mut dyn Observer) -> T + Send,
+) -> Watched<T> {
+    let mut here = Here { records: Vec::new(), best: None, callback, cancel, raised: None };
+    let result = py.detach(|| {
+        stay_alone();
+        work(&mut here)
+    });
+    Watched { result, records: here.records, raised: here.raised }
+}
+
 thread_local! {
     static ALONE: OnceCell<Option<ThreadPool>> = const { OnceCell::new() };
 }
 
 /// Makes the calling thread a pool of one, so that what runs on it starts no others.
-pub(crate) fn stay_alone() {
+fn stay_alone() {
     let one = || ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().ok();
     // A thread that belongs to a pool already stays in it.
     ALONE.with(|pool| {
