@@ -37,7 +37,11 @@ fn check(tests: &[String]) -> Result<()> {
     // each other's.
     let mut install = pip(&python);
     install.args(["install", "--no-deps", "--no-build-isolation", "--force-reinstall", "."]);
-    run(install.env("CARGO_TARGET_DIR", folder.join("build")))?;
+    // The build back end looks for its own program by name.
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let places = std::env::split_paths(&places);
+    let path = std::env::join_paths(python.parent().map(Path::to_owned).into_iter().chain(places))?;
+    run(install.env("CARGO_TARGET_DIR", folder.join("build")).env("PATH", path))?;
     let command = root().join("target/release/minorant");
     let mut pytest = Command::new(&python);
     pytest.args(["-m", "pytest", "-p", "no:cacheprovider"]).args(tests);
