@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from . import _core
 from ._callbacks import Callbacks, CallbackSupportMixin
 from ._features import LAYOUT, entries, hand_over
+from ._parameters import positive
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
@@ -88,7 +89,7 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _shared_options(self, X):
         """The options that all estimators have, checked."""
-        lam, c = _positive("lam", self.lam), _positive("C", self.C)
+        lam, c = positive("lam", self.lam), positive("C", self.C)
         if lam is not None and c is not None:
             raise ValueError("lam and C say the same in two ways: give one of them")
         if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
@@ -97,7 +98,7 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return {
             "lam": lam,
             "c": c,
-            "bias": _positive("intercept_scaling", self.intercept_scaling)
+            "bias": positive("intercept_scaling", self.intercept_scaling)
             if self.fit_intercept
             else None,
             "method": self.method,
@@ -106,8 +107,8 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "seed": int(seed),
             "tol": float(self.tol),
             "small": entries(X) < SMALL,
-            "max_evals": _positive("max_evals", self.max_evals, Integral),
-            "max_seconds": _positive("max_seconds", self.max_seconds),
+            "max_evals": positive("max_evals", self.max_evals, Integral),
+            "max_seconds": positive("max_seconds", self.max_seconds),
             "threads": effective_n_jobs(self.n_jobs),
         }
 
@@ -326,12 +327,3 @@ def _classes(labels):
     values = np.array(labels)
     integers = values.astype(np.int64)
     return integers if np.array_equal(integers, values) else values
-
-
-def _positive(name, value, kind=Real):
-    if value is None:
-        return None
-    if not isinstance(value, kind) or isinstance(value, bool) or not 0 < value < np.inf:
-        number_kind = "integer" if kind is Integral else "number"
-        raise ValueError(f"{name} must be a positive {number_kind} or None, got {value!r}")
-    return int(value) if kind is Integral else float(value)

@@ -1,12 +1,13 @@
 """Minimising a user's own function."""
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from . import _core
+from ._parameters import positive
 from ._results import Trace, html_table, number
 
 _MESSAGES = {
@@ -145,16 +146,18 @@ def minimize(
         raise ValueError("x0 must have at least one number")
     if not isinstance(lam, Real) or not 0 <= lam < math.inf:
         raise ValueError(f"lam must be a number of 0 or more, got {lam!r}")
+    if not isinstance(tol, Real) or not 0 <= tol < math.inf:
+        raise ValueError(f"tol must be a number of 0 or more, got {tol!r}")
     options = {
         "lam": float(lam),
         "method": method,
         "center": None if center is None else _vector("center", center),
         "weights": None if weights is None else _vector("weights", weights),
         "tol": float(tol),
-        "max_evals": max_evals,
-        "max_seconds": max_seconds,
+        "max_evals": positive("max_evals", max_evals, Integral),
+        "max_seconds": positive("max_seconds", max_seconds),
         "convex": bool(convex),
-        "memory": memory,
+        "memory": positive("memory", memory, Integral),
     }
 
     def evaluate(w):

@@ -144,6 +144,9 @@ def test_callbacks():
         ({"center": [1.0]}, "center"),
         ({"weights": [0.0, 1.0, 1.0]}, "weight"),
         ({"memory": 2}, "memory"),
+        ({"max_evals": -1}, "max_evals"),
+        ({"max_seconds": 0}, "max_seconds"),
+        ({"tol": -1}, "tol"),
     ],
 )
 def test_bad_arguments(changes, words):

@@ -1,5 +1,6 @@
 """The package itself: documentation that is true, types, examples that run."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -41,6 +42,27 @@ def test_types_and_version():
         if not name.startswith("_"):
             assert name in stub, f"the stub lacks {name}"
     assert minorant.__version__.count(".") == 2
+
+
+def test_the_stub_says_what_the_code_does():
+    """Names and defaults of parameters in the stub are those of the functions and classes."""
+    stub = ast.parse((pathlib.Path(minorant.__file__).parent / "__init__.pyi").read_text())
+    described = {node.name: node for node in stub.body if hasattr(node, "name")}
+    for name in minorant.__all__:
+        thing = getattr(minorant, name)
+        if name == "methods" or (inspect.isclass(thing) and not hasattr(thing, "fit")):
+            continue
+        node = described[name]
+        if inspect.isclass(thing):
+            node = next(item for item in node.body if getattr(item, "name", "") == "__init__")
+        arguments = node.args
+        found = {a.arg: None for a in arguments.args if a.arg != "self"}
+        found |= {a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults)}
+        expected = inspect.signature(thing).parameters
+        assert list(found) == [n for n, p in expected.items() if p.kind != p.VAR_POSITIONAL], name
+        for parameter, default in found.items():
+            if default is not None:
+                assert ast.literal_eval(default) == expected[parameter].default, parameter
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
