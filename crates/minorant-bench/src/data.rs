@@ -61,7 +61,7 @@ impl Store {
         root.is_dir().then_some(Store { root })
     }
 
-    fn read(&self, files: &[&str]) -> Result<Dataset> {
+    fn read(&self, files: &[&str]) -> Result<Dataset<'static>> {
         let paths: Vec<PathBuf> = files.iter().map(|file| self.root.join(file)).collect();
         read(&paths, &ReadOptions::default()).with_context(|| format!("data set {}", files[0]))
     }

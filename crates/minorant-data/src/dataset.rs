@@ -5,18 +5,19 @@ use minorant_linalg::Matrix;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Examples as rows of features, with their labels.
+/// Examples as rows of features, with their labels. Readers give data sets that own everything;
+/// whoever has the features in memory already may lend them.
 #[derive(Debug, Clone)]
-pub struct Dataset {
+pub struct Dataset<'a> {
     /// One row per example.
-    pub features: Matrix<'static>,
+    pub features: Matrix<'a>,
     /// The examples' labels, in the same order.
     pub labels: Labels,
 }
 
-impl Dataset {
+impl Dataset<'_> {
     /// The rows with these numbers, in this order; classes stay as they are.
-    pub fn select_rows(&self, rows: &[usize]) -> Dataset {
+    pub fn select_rows(&self, rows: &[usize]) -> Dataset<'static> {
         let labels = match &self.labels.rows {
             LabelRows::Single(labels) => {
                 LabelRows::Single(rows.iter().map(|&row| labels[row]).collect())

@@ -23,7 +23,7 @@ struct Header {
 
 impl Header {
     /// Data and all settings that the iterates depend on (how far to go is not among them).
-    fn new(data: &Dataset, options: &TrainOptions) -> Self {
+    fn new(data: &Dataset<'_>, options: &TrainOptions) -> Self {
         let data_sha256 = crate::fingerprint::of(data, options.example_weights.as_deref());
         let settings = format!(
             "{:?}",
@@ -55,7 +55,7 @@ impl FileCheckpoints {
     pub fn new(
         write: Option<&Path>,
         resume: Option<&Path>,
-        data: &Dataset,
+        data: &Dataset<'_>,
         options: &TrainOptions,
     ) -> Result<Self, FileError> {
         let header = Header::new(data, options);

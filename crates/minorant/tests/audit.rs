@@ -33,14 +33,14 @@ fn through_file(model: &FittedModel) -> FittedModel {
     FittedModel::load(&path).expect("a loaded model")
 }
 
-fn holds(model: &FittedModel, data: &Dataset) -> bool {
+fn holds(model: &FittedModel, data: &Dataset<'_>) -> bool {
     let verdict = audit(&through_file(model), data, None);
     assert!(!verdict.why.is_empty());
     verdict.holds
 }
 
 /// Rejects what `change` makes of an honest model.
-fn rejects(model: &FittedModel, data: &Dataset, what: &str, change: impl Fn(&mut FittedModel)) {
+fn rejects(model: &FittedModel, data: &Dataset<'_>, what: &str, change: impl Fn(&mut FittedModel)) {
     let mut changed = model.clone();
     change(&mut changed);
     assert!(!holds(&changed, data), "{:?} {}: {what} passes", model.task, model.solver);
@@ -146,7 +146,7 @@ fn misshapen_models_are_rejected_without_a_crash() {
 }
 
 /// The same features with one value changed.
-fn with_value_changed(data: &Dataset) -> Dataset {
+fn with_value_changed(data: &Dataset<'_>) -> Dataset<'static> {
     let d = data.features.cols();
     let mut rows: Vec<Vec<f64>> = Vec::new();
     for i in 0..data.features.rows() {

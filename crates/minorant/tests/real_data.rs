@@ -17,7 +17,7 @@ fn folder() -> PathBuf {
     )
 }
 
-fn load(files: &[&str]) -> Option<Dataset> {
+fn load(files: &[&str]) -> Option<Dataset<'static>> {
     let paths: Vec<PathBuf> = files.iter().map(|file| folder().join(file)).collect();
     if !paths[0].exists() {
         eprintln!("skipped: there is no {}", paths[0].display());
@@ -26,7 +26,7 @@ fn load(files: &[&str]) -> Option<Dataset> {
     Some(read(&paths, &ReadOptions::default()).unwrap())
 }
 
-fn solve(data: &Dataset, lambda: f64, method: Method, tol: f64) -> TrainReport {
+fn solve(data: &Dataset<'_>, lambda: f64, method: Method, tol: f64) -> TrainReport {
     let mut options = TrainOptions::new(ModelName::Svm);
     options.lambda = Some(Lambda::Lambda(lambda));
     options.method = method;
@@ -38,7 +38,7 @@ fn solve(data: &Dataset, lambda: f64, method: Method, tol: f64) -> TrainReport {
 }
 
 /// Both methods certify 1e-4 within their evaluations.
-fn within(data: &Dataset, lambda: f64, parts_most: u64, single_most: u64) {
+fn within(data: &Dataset<'_>, lambda: f64, parts_most: u64, single_most: u64) {
     for (method, most) in [(Method::LsPBmrm, parts_most), (Method::LsBmrm, single_most)] {
         let report = solve(data, lambda, method, 1e-4);
         let name = method.name();
@@ -47,7 +47,7 @@ fn within(data: &Dataset, lambda: f64, parts_most: u64, single_most: u64) {
 }
 
 /// The optimum lies between these numbers, which are rounded to eleven digits.
-fn optimum(data: &Dataset, lambda: f64, low: f64, high: f64) {
+fn optimum(data: &Dataset<'_>, lambda: f64, low: f64, high: f64) {
     let certificate = solve(data, lambda, Method::LsPBmrm, 1e-9).certificate;
     let (low, high) = (low - 5e-12, high + 5e-12);
     assert!(certificate.objective >= low, "{} < {low}", certificate.objective);
@@ -138,7 +138,7 @@ fn yeast_where_no_weights_are_best() {
 }
 
 /// Even against odd digits, pixels divided by 255.
-fn even_odd() -> Option<Dataset> {
+fn even_odd() -> Option<Dataset<'static>> {
     let images = ["mnist/train-images-idx3-ubyte.gz", "mnist/train-labels-idx1-ubyte.gz"];
     let data = load(&images)?;
     let (mut starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());

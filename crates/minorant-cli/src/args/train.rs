@@ -180,7 +180,7 @@ impl ProblemArgs {
     }
 
     /// Reads the data and says how long it took.
-    pub(crate) fn read(&self) -> anyhow::Result<(Dataset, f64)> {
+    pub(crate) fn read(&self) -> anyhow::Result<(Dataset<'static>, f64)> {
         let start = std::time::Instant::now();
         let data = self.data.read()?;
         Ok((data, start.elapsed().as_secs_f64()))

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
 
 /// Runs one solver.
 pub(super) fn compare_one(
-    data: &Dataset,
+    data: &Dataset<'_>,
     options: &TrainOptions,
     cancel: &Cancel,
     quiet: bool,

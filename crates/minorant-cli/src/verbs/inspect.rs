@@ -91,7 +91,7 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
     .join("\n")
 }
 
-fn inspect_data(data: &Dataset, as_json: bool) -> String {
+fn inspect_data(data: &Dataset<'_>, as_json: bool) -> String {
     let matrix = &data.features;
     let nonzero = match matrix.values() {
         Values::F32(values) => values.iter().filter(|x| **x != 0.0).count(),

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The validation data, with the columns and the kind of labels that the training data has.
-fn read_validation(args: &PathArgs, data: &Dataset) -> anyhow::Result<Option<Dataset>> {
+fn read_validation(args: &PathArgs, data: &Dataset) -> anyhow::Result<Option<Dataset<'static>>> {
     if args.validation.is_empty() {
         return Ok(None);
     }

@@ -99,9 +99,9 @@ pub struct FittedModel {
 }
 
 impl FittedModel {
-    /// Puts the model together after training.
+    /// Puts the model together after training; `data_sha256` is the fingerprint of the data.
     pub(crate) fn new(
-        data: &Dataset,
+        data: &Dataset<'_>,
         data_sha256: String,
         options: &TrainOptions,
         task: &Task,

@@ -65,7 +65,7 @@ pub struct PathOptions<'a> {
     /// The λ, in any order.
     pub lambdas: &'a [f64],
     /// Data to measure the models' errors on.
-    pub validation: Option<&'a Dataset>,
+    pub validation: Option<&'a Dataset<'a>>,
     /// Whether points are put in between until the gap there is at most three times the tolerance.
     pub fill: bool,
 }
@@ -171,10 +171,10 @@ struct Track<'a> {
 
 /// The walk along a path.
 struct Walk<'a> {
-    data: &'a Dataset,
+    data: &'a Dataset<'a>,
     options: &'a TrainOptions,
     task: &'a Task,
-    validation: Option<&'a Dataset>,
+    validation: Option<&'a Dataset<'a>>,
     cancel: &'a Cancel,
     data_sha256: String,
     features: usize,
@@ -185,11 +185,11 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(
-        data: &'a Dataset,
+        data: &'a Dataset<'a>,
         options: &'a TrainOptions,
         task: &'a Task,
         weights: &ExampleWeights,
-        validation: Option<&'a Dataset>,
+        validation: Option<&'a Dataset<'a>>,
         cancel: &'a Cancel,
     ) -> Result<Self, TrainError> {
         if options.penalty == Penalty::L1 {

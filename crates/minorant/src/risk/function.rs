@@ -1,86 +1,122 @@
-//! A risk from a function of one's own: whatever returns a value and a subgradient, and may fail.
-//! It is called by one thread at a time and offers neither lines nor a subdifferential.
+//! A risk from a user's function that gives value and subgradient at a point, and may fail. It is
+//! called one point at a time, on the thread that runs the method. It offers nothing besides: no
+//! parts, no lines, no examples.
 
 use super::{Cancel, Plane, Point, Risk, RiskError};
+use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::compensated_dot;
-use std::sync::Mutex;
+use std::fmt::Display;
+use std::sync::{Mutex, PoisonError};
 
-/// A function that returns its value and a subgradient at the weights, or says why it cannot.
-pub struct FunctionRisk<F> {
+/// A risk given by a function.
+pub struct FunctionRisk<F, E> {
     dim: usize,
-    convex: bool,
-    smooth: bool,
-    function: Mutex<F>,
+    is_convex: bool,
+    is_smooth: bool,
+    function: F,
+    /// The last point and the subgradient there: methods ask for the point first, then for its
+    /// plane.
+    last: Mutex<Option<(Vec<f64>, Vec<f64>)>>,
+    failure: Mutex<Option<E>>,
 }
 
-impl<F> std::fmt::Debug for FunctionRisk<F> {
+impl<F, E> std::fmt::Debug for FunctionRisk<F, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("FunctionRisk").field("dim", &self.dim).finish_non_exhaustive()
     }
 }
 
-impl<F> FunctionRisk<F>
+impl<F, E> FunctionRisk<F, E>
 where
-    F: FnMut(&[f64]) -> Result<(f64, Vec<f64>), String> + Send,
+    F: Fn(&[f64]) -> Result<(f64, Vec<f64>), E> + Sync,
+    E: Display + Send,
 {
-    /// A function of `dim` weights. A bound is told only if it is `convex`.
-    pub fn new(dim: usize, convex: bool, function: F) -> Self {
-        FunctionRisk { dim, convex, smooth: false, function: Mutex::new(function) }
+    /// The risk `function` of `dim` weights. Whether it is convex, only the user knows: bounds are
+    /// reported where he says so.
+    pub fn new(dim: usize, is_convex: bool, function: F) -> Self {
+        let (last, failure) = (Mutex::new(None), Mutex::new(None));
+        FunctionRisk { dim, is_convex, is_smooth: false, function, last, failure }
     }
 
     /// The same function, said to be differentiable everywhere.
     pub fn smooth(self) -> Self {
-        FunctionRisk { smooth: true, ..self }
+        FunctionRisk { is_smooth: true, ..self }
+    }
+
+    /// The function's own error, where it failed.
+    pub fn failure(self) -> Option<E> {
+        self.failure.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn call(&self, w: &[f64], cancel: &Cancel) -> Result<(f64, Vec<f64>), RiskError> {
         cancel.check()?;
-        // A function that panicked before has nothing more to say.
-        let mut function =
-            self.function.lock().map_err(|_| RiskError::Function("it panicked".into()))?;
-        let (value, subgradient) = (*function)(w).map_err(RiskError::Function)?;
-        if subgradient.len() != self.dim {
-            let found = subgradient.len();
-            let why = format!("expected a subgradient of {} numbers, found {found}", self.dim);
-            return Err(RiskError::Function(why));
+        let (value, gradient) = (self.function)(w).map_err(|error| {
+            let why = error.to_string();
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            RiskError::Failed(why)
+        })?;
+        if gradient.len() != self.dim {
+            return Err(RiskError::Failed(format!(
+                "expected a subgradient of {} numbers, found {}",
+                self.dim,
+                gradient.len()
+            )));
         }
         if !value.is_finite() {
             return Err(RiskError::NotFinite(format!("its value is {value}")));
         }
-        if let Some(at) = subgradient.iter().position(|g| !g.is_finite()) {
-            let why = format!("its subgradient is {} at coordinate {at}", subgradient[at]);
+        if let Some(at) = gradient.iter().position(|g| !g.is_finite()) {
+            let why = format!("coordinate {at} of its subgradient is {}", gradient[at]);
             return Err(RiskError::NotFinite(why));
         }
-        Ok((value, subgradient))
+        Ok((value, gradient))
     }
 
-    /// The plane with this subgradient. The function's numbers are taken as they are.
-    fn plane(w: &[f64], value: f64, normal: Vec<f64>) -> Plane {
-        let size: f64 = normal.iter().zip(w).map(|(g, w)| (g * w).abs()).sum();
-        let offset = value - compensated_dot(&normal, w);
-        let offset_error = 4.0 * f64::EPSILON * (value.abs() + size);
-        Plane { normal, offset, offset_error, ..Plane::default() }
+    fn remember(&self, w: &[f64], gradient: Vec<f64>) {
+        let last = Some((w.to_vec(), gradient));
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = last;
+    }
+
+    fn recall(&self, w: &[f64]) -> Option<Vec<f64>> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().filter(|(point, _)| point == w).map(|(_, gradient)| gradient.clone())
     }
 }
 
-impl<F> Risk for FunctionRisk<F>
+/// The plane that touches at a point. The function's answers are taken at their word; only the
+/// offset's own rounding counts.
+fn plane(point: &Point, normal: Vec<f64>) -> Plane {
+    let product = compensated_dot(&normal, &point.w);
+    let magnitude = point.value.abs() + norm2(&normal).sqrt() * norm2(&point.w).sqrt();
+    Plane {
+        offset: point.value - product,
+        normal,
+        normal_error: 0.0,
+        offset_error: 4.0 * f64::EPSILON * magnitude,
+        ties: Vec::new(),
+    }
+}
+
+impl<F, E> Risk for FunctionRisk<F, E>
 where
-    F: FnMut(&[f64]) -> Result<(f64, Vec<f64>), String> + Send,
+    F: Fn(&[f64]) -> Result<(f64, Vec<f64>), E> + Sync,
+    E: Display + Send,
 {
     fn dim(&self) -> usize {
         self.dim
     }
 
     fn is_convex(&self) -> bool {
-        self.convex
+        self.is_convex
     }
 
     fn is_smooth(&self) -> bool {
-        self.smooth
+        self.is_smooth
     }
 
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
-        let (value, _) = self.call(&w, cancel)?;
+        let (value, gradient) = self.call(&w, cancel)?;
+        self.remember(&w, gradient);
         Ok(Point { w, outputs: Vec::new(), value })
     }
 
@@ -90,18 +126,10 @@ where
         _parts: usize,
         cancel: &Cancel,
     ) -> Result<Vec<Plane>, RiskError> {
-        let (value, normal) = self.call(&point.w, cancel)?;
-        Ok(vec![Self::plane(&point.w, value, normal)])
-    }
-
-    fn at_with_planes(
-        &self,
-        w: Vec<f64>,
-        _parts: usize,
-        cancel: &Cancel,
-    ) -> Result<(Point, Vec<Plane>), RiskError> {
-        let (value, normal) = self.call(&w, cancel)?;
-        let plane = Self::plane(&w, value, normal);
-        Ok((Point { w, outputs: Vec::new(), value }, vec![plane]))
+        let gradient = match self.recall(&point.w) {
+            Some(gradient) => gradient,
+            None => self.call(&point.w, cancel)?.1,
+        };
+        Ok(vec![plane(point, gradient)])
     }
 }

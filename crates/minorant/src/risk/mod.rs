@@ -4,7 +4,7 @@
 
 mod chunk;
 mod curvature;
-pub mod function;
+mod function;
 pub mod hinge;
 mod linear;
 pub mod logistic;
@@ -22,11 +22,14 @@ pub use loss::{ExampleWeights, Loss};
 use crate::line::Line;
 use minorant_linalg::Columns;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A flag that asks running work to stop; polled once per chunk of rows.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<AtomicU8>);
+
+const CANCELLED: u8 = 1;
+const HURRIED: u8 = 2;
 
 impl Cancel {
     /// A token that nobody has cancelled.
@@ -36,12 +39,23 @@ impl Cancel {
 
     /// Asks the work to stop.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.fetch_max(CANCELLED, Ordering::Relaxed);
+    }
+
+    /// Asks the work to stop at once: a cancelled run still takes the passes over the data that
+    /// make its answer exact and auditable, a hurried one leaves them out.
+    pub fn hurry(&self) {
+        self.0.fetch_max(HURRIED, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked the work to stop at once.
+    pub fn is_hurried(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= HURRIED
     }
 
     /// Whether somebody asked the work to stop.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) >= CANCELLED
     }
 
     /// An error if somebody asked the work to stop.
@@ -59,9 +73,9 @@ pub enum RiskError {
     /// The risk's value or slope is NaN or infinite.
     #[error("the risk is not finite: {0}")]
     NotFinite(String),
-    /// A function of the user's own failed.
-    #[error("the function failed: {0}")]
-    Function(String),
+    /// The risk could not be evaluated.
+    #[error("the risk could not be evaluated: {0}")]
+    Failed(String),
 }
 
 /// An evaluated point: the weights, what the risk cached there, and its value.

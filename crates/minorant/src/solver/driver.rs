@@ -420,6 +420,9 @@ pub fn run(
         started = true;
         match result {
             Ok(step) => {
+                if let Some(best) = solver.best() {
+                    observer.best(&best.w);
+                }
                 observer.iteration(&record(&run, iteration, step, solver.planes()));
                 run.idle_iterations += 1;
                 if checkpoints.is_due() {
@@ -436,7 +439,7 @@ pub fn run(
         }
     };
     let mut point = solver.best().cloned().ok_or(RunError::NoPoint)?;
-    if solver.best_is_combined() {
+    if solver.best_is_combined() && !cancel.is_hurried() {
         // The answer's objective is that of the weights saved, to the last bit; an interrupted
         // run does this last pass too.
         run.evaluations += 1;

@@ -4,6 +4,7 @@
 mod auto;
 mod bmrm;
 mod driver;
+mod finish;
 mod gd;
 mod hybrid;
 mod l1;
@@ -26,6 +27,7 @@ mod subgradient;
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
+pub use finish::finish;
 pub use gd::Gd;
 pub use hybrid::Hybrid;
 pub use lbfgs::Lbfgs;

@@ -103,6 +103,8 @@ pub struct TrainOptions {
     pub method_options: MethodOptions,
     /// When to stop.
     pub rules: StopRules,
+    /// Whether to go on to rounding whatever the tolerances say.
+    pub to_rounding: bool,
     /// Weights to start from, those of one problem after the other.
     pub start: Option<Vec<f64>>,
 }
@@ -128,6 +130,7 @@ impl TrainOptions {
                 ..MethodOptions::default()
             },
             rules: StopRules::default(),
+            to_rounding: false,
             start: None,
         }
     }

@@ -222,7 +222,7 @@ pub(crate) fn label_loss(random: &mut Random, classes: usize) -> Vec<f64> {
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) kind: Kind,
-    pub(crate) data: Dataset,
+    pub(crate) data: Dataset<'static>,
     pub(crate) options: TrainOptions,
 }
 
