@@ -7,7 +7,7 @@ mod origin;
 mod prox;
 mod state;
 
-pub use prox::{Center, NearMinimum};
+pub use prox::{Center, Near, NearMinimum};
 
 use crate::certificate::{BoundOverLambda, DualPoint, Term};
 use crate::master::{Gram, Master};
