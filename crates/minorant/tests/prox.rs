@@ -74,7 +74,8 @@ fn the_prox_master_is_that_of_a_shifted_regularizer() {
         let mut center = at;
         for round in 0..3 {
             let told = format!("seed {seed} round {round}");
-            let distance = bundle.solve_near(lambda, alpha, 0.0);
+            let near = bundle.solve_near(lambda, alpha, 0.0);
+            let distance = near.distance;
             let minimum = bundle.near_minimum(&plain, alpha);
             let share = 2.0 * alpha / (lambda + 2.0 * alpha);
             let u: Vec<f64> = plain.to_metric(&center).iter().map(|u| share * u).collect();
@@ -85,7 +86,8 @@ fn the_prox_master_is_that_of_a_shifted_regularizer() {
             let from = plain.to_metric(&center);
             let length: f64 = apart.iter().zip(&from).map(|(a, b)| (a - b).powi(2)).sum();
             assert!((length.sqrt() - distance).abs() < 1e-8 * (1.0 + distance), "{told}");
-            assert!((minimum.distance - distance).abs() < 1e-12 * (1.0 + distance), "{told}");
+            let model = plain.value(&minimum.w) + minimum.risk;
+            assert!((near.objective - model).abs() < 1e-9 * (1.0 + model.abs()), "{told}");
             let real = risk.at(minimum.w.clone(), &Cancel::new()).expect("a point");
             assert!(minimum.risk <= real.value + 1e-12, "{told}: a model above the risk");
             // No point nearby is better in the model: its planes are those of the risk below it.

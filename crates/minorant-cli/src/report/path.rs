@@ -124,7 +124,7 @@ impl PathReport {
 
     fn objectives(&self) -> Chart {
         let mut lines: Vec<Line> =
-            line("objective", 2, self.over_lambda(|row| Some(row.objective))).into_iter().collect();
+            line("objective", 0, self.over_lambda(|row| Some(row.objective))).into_iter().collect();
         let (low, high) = range(&lines);
         let margin = 0.05 * (high - low);
         let y = if low > 0.0 && high > LONG_WAY * low {

@@ -9,7 +9,7 @@ mod prox;
 mod state;
 
 pub use local::{LocalBundle, LocalMinimum, Locality, Trial, Update};
-pub use prox::{Center, NearMinimum};
+pub use prox::{Center, Near, NearMinimum};
 
 use crate::certificate::{BoundOverLambda, DualPoint, Term};
 use crate::master::{Gram, Master};

@@ -57,6 +57,15 @@ impl Center {
     }
 }
 
+/// Where the minimiser of the model with prox term lies, as far as inner products tell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Near {
+    /// How far it is from the centre, in the regularizer's metric.
+    pub distance: f64,
+    /// The model's objective there, without the prox term.
+    pub objective: f64,
+}
+
 /// The minimum of the model with prox term.
 #[derive(Debug, Clone)]
 pub struct NearMinimum {
@@ -66,8 +75,6 @@ pub struct NearMinimum {
     pub bounds: BoundOverLambda,
     /// The model's risk at the minimiser, within rounding.
     pub risk: f64,
-    /// How far the minimiser is from the centre, in the regularizer's metric.
-    pub distance: f64,
     /// The minimiser as a centre, for [`Bundle::move_center`].
     pub center: Center,
 }
@@ -92,51 +99,62 @@ impl Bundle {
     }
 
     /// Solves the master with the prox term α ‖u − u_t‖² to an absolute gap of at most `gap`
-    /// (Eq. 13: curvature 1/(λ + 2α), offsets b + 2α/(λ + 2α) ã·u_t) and returns how far its
-    /// minimiser is from the centre. No plane is read.
-    pub fn solve_near(&mut self, lambda: f64, alpha: f64, gap: f64) -> f64 {
+    /// (Eq. 13: curvature 1/(λ + 2α), offsets b + 2α/(λ + 2α) ã·u_t). No plane is read.
+    pub fn solve_near(&mut self, lambda: f64, alpha: f64, gap: f64) -> Near {
         let stiffness = lambda + 2.0 * alpha;
         let pull = 2.0 * alpha / stiffness;
         let offset = |j: usize| self.planes[j].offset + pull * self.product_with_center(j);
         let offsets: Vec<f64> = (0..self.len()).map(offset).collect();
         self.master.solve(&self.gram, &offsets, 1.0 / stiffness, gap);
-        self.distance(&self.products_with_sum(), lambda, alpha)
+        let sums = self.products_with_sum();
+        // ‖Σ β ã + c u_t‖².
+        let square = |c: f64| {
+            let mut square = c * c * self.center_length().powi(2);
+            for (j, (&weight, sum)) in self.master.weights().iter().zip(&sums).enumerate() {
+                if weight > 0.0 {
+                    square += weight * (sum + 2.0 * c * self.product_with_center(j));
+                }
+            }
+            square.max(0.0)
+        };
+        let penalty = 0.5 * lambda * square(-2.0 * alpha) / (stiffness * stiffness);
+        let risk = self.model_risk(&self.products_with_minimiser(&sums, lambda, alpha));
+        Near { distance: square(lambda).sqrt() / stiffness, objective: penalty + risk }
     }
 
-    /// The minimum that the last [`Bundle::solve_near`] with this α found.
+    /// The minimum that the last [`Bundle::solve_near`] with this α found: u = (2α u_t − Σ β ã) /
+    /// (λ + 2α).
     pub fn near_minimum(&mut self, regularizer: &L2, alpha: f64) -> NearMinimum {
         let lambda = regularizer.lambda();
         let dual = self.dual_point();
-        // u = (2α u_t − Σ β ã) / (λ + 2α), and so for the products with all planes.
-        let mix = |center: f64, sum: f64| (2.0 * alpha * center - sum) / (lambda + 2.0 * alpha);
         let center = |i: usize| self.center.as_ref().map_or(0.0, |center| center.u[i]);
-        let sum = dual.normal().iter().enumerate();
-        let u: Vec<f64> = sum.map(|(i, &sum)| mix(center(i), sum)).collect();
-        let sums = self.products_with_sum();
-        let product = |(j, &sum): (usize, &f64)| mix(self.product_with_center(j), sum);
-        let products: Vec<f64> = sums.iter().enumerate().map(product).collect();
-        let mut highest = vec![f64::NEG_INFINITY; self.parts];
-        for (plane, product) in self.planes.iter().zip(&products) {
-            highest[plane.part] = highest[plane.part].max(plane.offset + product);
-        }
+        let mix =
+            |(i, sum): (usize, &f64)| (2.0 * alpha * center(i) - sum) / (lambda + 2.0 * alpha);
+        let u: Vec<f64> = dual.normal().iter().enumerate().map(mix).collect();
+        let products = self.products_with_minimiser(&self.products_with_sum(), lambda, alpha);
         NearMinimum {
             w: regularizer.from_metric(u.clone()),
             bounds: dual.over_lambda(),
-            risk: highest.iter().sum(),
-            distance: self.distance(&sums, lambda, alpha),
+            risk: self.model_risk(&products),
             center: Center { u, products },
         }
     }
 
-    /// ‖u − u_t‖ = ‖λ u_t + Σ β ã‖ / (λ + 2α), from the planes' products with Σ β ã.
-    fn distance(&self, sums: &[f64], lambda: f64, alpha: f64) -> f64 {
-        let mut square = lambda * lambda * self.center_length().powi(2);
-        for (j, (&weight, sum)) in self.master.weights().iter().zip(sums).enumerate() {
-            if weight > 0.0 {
-                square += weight * (sum + 2.0 * lambda * self.product_with_center(j));
-            }
+    /// ã_j · u for all planes, from the products with Σ β ã and with the centre.
+    fn products_with_minimiser(&self, sums: &[f64], lambda: f64, alpha: f64) -> Vec<f64> {
+        let product = |(j, sum): (usize, &f64)| {
+            (2.0 * alpha * self.product_with_center(j) - sum) / (lambda + 2.0 * alpha)
+        };
+        sums.iter().enumerate().map(product).collect()
+    }
+
+    /// The model's risk at the point with which the planes have these products.
+    fn model_risk(&self, products: &[f64]) -> f64 {
+        let mut highest = vec![f64::NEG_INFINITY; self.parts];
+        for (plane, product) in self.planes.iter().zip(products) {
+            highest[plane.part] = highest[plane.part].max(plane.offset + product);
         }
-        square.max(0.0).sqrt() / (lambda + 2.0 * alpha)
+        highest.iter().sum()
     }
 
     /// ã_j · u_t.

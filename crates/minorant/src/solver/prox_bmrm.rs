@@ -9,7 +9,7 @@
 //!   next point is evaluated, and a point within the distance K is taken without a second trial.
 //! - α is 0 or λ/2 times a power of two: a grid in units of the risk would depend on its scale.
 //! - K is the least radius, not the only one: it doubles while near points bring what the model said
-//!   they would, and falls back when one goes uphill. A start point near the origin would otherwise
+//!   they would, and is halved when one goes uphill. A start point near the origin would otherwise
 //!   condemn the method to small steps for good.
 //! - The threshold γ (Eq. 11) aims at the run's target, so that absolute tolerances count too.
 //! - The centre may move uphill, so the best point is kept apart from it. That can go round in
@@ -30,6 +30,10 @@ const RADIUS: f64 = 0.01;
 const STEPS_TO_TARGET: f64 = 100.0;
 /// α beyond this many λ keeps any iterate where it is.
 const STRONGEST: f64 = 1e15;
+/// How exactly the master is solved: to this share of the descent that its minimiser promises, or
+/// to this share of the objective, which is rounding.
+const ACCURACY: f64 = 0.1;
+const ROUNDING: f64 = 1e-14;
 /// Passes of stochastic descent before the first iteration.
 const PASSES: u64 = 10;
 /// The radius grows where this share of the descent that the model promises is real.
@@ -159,62 +163,73 @@ impl ProxBmrm {
         };
     }
 
+    /// Solves the master with prox term and returns how far its minimiser is from the centre. A
+    /// minimiser is worth no more than the descent that it promises: the master is solved to a
+    /// share of that, which may be far below the gap.
+    fn distance(&mut self, run: &mut Run<'_>, alpha: f64) -> f64 {
+        let lambda = run.problem.regularizer.lambda();
+        let center = self.state.center_objective;
+        let mut accuracy = run.master_gap();
+        loop {
+            let near = run.master(|| self.bundle.solve_near(lambda, alpha, accuracy));
+            let promised = center - near.objective;
+            if accuracy <= ACCURACY * promised || accuracy <= ROUNDING * center.abs() {
+                return near.distance;
+            }
+            accuracy = (0.5 * ACCURACY * promised).clamp(0.01 * accuracy, 0.5 * accuracy);
+        }
+    }
+
     /// Line 7: the least α of the grid with ‖w^α − w_t‖ ≤ K, from the last one on; the distance
     /// falls as α grows. The master without prox term, which comes first, gives the bound.
-    fn tune(&mut self, run: &mut Run<'_>) -> Result<NearMinimum, Halt> {
+    fn tune(&mut self, run: &mut Run<'_>) -> Result<(NearMinimum, f64), Halt> {
         let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
         let (lambda, radius) = (regularizer.lambda(), self.state.radius);
-        let bundle = &mut self.bundle;
-        let (plain_distance, plain) = run.master(|| {
-            (bundle.solve_near(lambda, 0.0, accuracy), bundle.near_minimum(regularizer, 0.0))
-        });
-        run.offer_bounds(plain.bounds, || bundle.proof());
+        let plain = run.master(|| self.bundle.solve_near(lambda, 0.0, accuracy));
+        let minimum = run.master(|| self.bundle.near_minimum(regularizer, 0.0));
+        run.offer_bounds(minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
-        if plain_distance <= radius {
+        if plain.distance <= radius {
             self.state.alpha = 0.0;
-            return Ok(plain);
+            return Ok((minimum, plain.distance));
         }
         let least = 0.5 * lambda;
         let mut alpha = self.state.alpha.max(least);
-        let minimum = run.master(|| {
-            let mut is_near = |alpha| bundle.solve_near(lambda, alpha, accuracy) <= radius;
-            if is_near(alpha) {
-                while alpha > least && is_near(0.5 * alpha) {
-                    alpha *= 0.5;
-                }
-                if alpha > least {
-                    is_near(alpha);
-                }
-            } else {
+        let mut distance = self.distance(run, alpha);
+        if distance > radius {
+            while distance > radius && alpha < STRONGEST * lambda {
                 alpha *= 2.0;
-                while alpha < STRONGEST * lambda && !is_near(alpha) {
-                    alpha *= 2.0;
-                }
+                distance = self.distance(run, alpha);
             }
-            bundle.near_minimum(regularizer, alpha)
-        });
+        } else {
+            while alpha > least {
+                let further = self.distance(run, 0.5 * alpha);
+                if further > radius {
+                    distance = self.distance(run, alpha);
+                    break;
+                }
+                (alpha, distance) = (0.5 * alpha, further);
+            }
+        }
         self.state.alpha = alpha;
-        Ok(minimum)
+        Ok((run.master(|| self.bundle.near_minimum(regularizer, alpha)), distance))
     }
 
     /// One iteration of Algorithm 2.
     fn iterate(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         self.bundle.age();
-        let minimum = if self.state.tune {
+        let (minimum, distance) = if self.state.tune {
             self.tune(run)?
         } else {
             // Line 3.
-            let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
-            let (bundle, alpha) = (&mut self.bundle, self.state.alpha);
-            run.master(|| {
-                bundle.solve_near(regularizer.lambda(), alpha, accuracy);
-                bundle.near_minimum(regularizer, alpha)
-            })
+            let (alpha, regularizer) = (self.state.alpha, run.problem.regularizer);
+            let distance = self.distance(run, alpha);
+            (run.master(|| self.bundle.near_minimum(regularizer, alpha)), distance)
         };
         // A dual point of the model with prox term is one without it, too.
         run.offer_bounds(minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
-        let NearMinimum { w, risk, center, distance, .. } = minimum;
+        let NearMinimum { w, risk, center, .. } = minimum;
         let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
         let objective = run.objective(&point)?;
         let state = &mut self.state;
@@ -229,7 +244,7 @@ impl ProxBmrm {
         let serious = !state.downhill || descent >= SERIOUS * (descent + surprise);
         let near = distance <= state.radius && serious;
         if descent <= 0.0 {
-            state.radius = state.least_radius;
+            state.radius = (0.5 * state.radius).max(state.least_radius);
         } else if near && state.alpha > 0.0 && descent >= TRUSTED * (descent + surprise) {
             state.radius *= 2.0;
         }
