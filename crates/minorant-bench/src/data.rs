@@ -76,6 +76,7 @@ impl Store {
             "scene" => self.sets("scene"),
             "yeast" => self.sets("yeast"),
             "MNIST even/odd" => self.mnist_even_odd(Form::Sparse, Storage::F64),
+            "MNIST" => self.mnist(Form::Sparse, Storage::F64),
             "news20" => self.news20(Storage::F64),
             _ => bail!("there is no benchmark set '{name}'"),
         }

@@ -10,6 +10,7 @@ mod page;
 mod peers;
 mod probe;
 mod python;
+mod race;
 mod solve;
 
 use anyhow::Result;
@@ -47,6 +48,8 @@ enum What {
     Counts,
     /// LIBLINEAR and scikit-learn beside us.
     Peers,
+    /// To one gap: LIBLINEAR, `auto`, and each of our methods.
+    Race,
     /// All of these.
     All,
 }
@@ -63,10 +66,11 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 3] = [
+    let benchmarks: [(What, &str, Benchmark); 4] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Peers, "Beside the peers", peers::section),
+        (What::Race, "The race to a gap of 1e-3", race::section),
     ];
     let mut sections = Vec::new();
     for (what, title, benchmark) in benchmarks {
@@ -99,7 +103,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 3);
+            assert_eq!(text.matches("Skipped: ").count(), 4);
         }
     }
 }

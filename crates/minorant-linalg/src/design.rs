@@ -5,11 +5,13 @@
 //! run of memory whatever K is. A bias is a constant last feature that is never stored.
 
 mod kernels;
+mod relax;
 
 use crate::dense::{LANES, Stored, axpy_kernel, dispatch, dot_kernel};
 use crate::matrix::{Body, Matrix, Values};
 use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy, sparse_dot};
 use pulp::Arch;
+pub use relax::{Factors, RowStep};
 use std::borrow::Cow;
 use std::ops::Range;
 

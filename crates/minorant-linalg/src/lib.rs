@@ -10,5 +10,5 @@ mod pages;
 pub mod parallel;
 pub mod sum;
 
-pub use design::{Design, PackedWeights};
+pub use design::{Design, Factors, PackedWeights, RowStep};
 pub use matrix::{Matrix, MatrixError, Storage, Values};

@@ -3,14 +3,14 @@
 
 mod common;
 
-use common::{Kind, METHODS, fit, larger_case};
+use common::{Kind, fit, larger_case, methods};
 use minorant::solver::Method;
 use rayon::ThreadPoolBuilder;
 
 fn check(kind: Kind) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model");
-    for method in METHODS {
+    for method in methods(kind) {
         let mut case = larger_case(kind, 3000, 17, 5);
         case.options.method = method;
         case.options.rules.tol = 1e-6;

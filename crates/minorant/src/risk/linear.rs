@@ -5,8 +5,8 @@
 
 use super::chunk::{self, BlockSums, ChunkPlane};
 use super::{
-    Cancel, Duals, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError,
-    Subdifferential, Tie,
+    Cancel, Descent, DualCoordinates, Duals, ExampleWeights, Examples, Lines, Loss, Plane, Point,
+    Risk, RiskError, RowMetric, Subdifferential, Tie,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::between;
@@ -18,12 +18,12 @@ use std::ops::Range;
 /// The risk of a linear model on a data set.
 #[derive(Debug)]
 pub struct LinearRisk<'a, L> {
-    design: Design<'a>,
-    loss: L,
-    weights: ExampleWeights,
+    pub(super) design: Design<'a>,
+    pub(super) loss: L,
+    pub(super) weights: ExampleWeights,
     chunks: Vec<Range<usize>>,
-    /// ‖x_i‖, for the bounds on rounding errors.
-    lengths: Vec<f64>,
+    /// ‖x_i‖, for the bounds on rounding errors and for steps along rows.
+    pub(super) lengths: Vec<f64>,
 }
 
 impl<'a, L: Loss> LinearRisk<'a, L> {
@@ -127,6 +127,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
         let k = self.loss.outputs();
         let packed = PackedWeights::pack(&w, k);
+        let is_origin = w.iter().all(|w| *w == 0.0);
         let mut outputs = vec![0.0; self.design.rows() * k];
         let sums = map_chunks_mut(&self.chunks, &mut outputs, k, |_, rows, outputs| {
             cancel.check()?;
@@ -134,7 +135,10 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
             for block in self.blocks(rows.clone()) {
                 let out =
                     &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
-                self.design.forward(block.clone(), &packed, out);
+                // At the origin the outputs are known without a look at the data.
+                if !is_origin {
+                    self.design.forward(block.clone(), &packed, out);
+                }
                 sum.add(self.block_value(block, out));
             }
             Ok(sum.value())
@@ -221,6 +225,10 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
 
     fn duals(&self) -> Option<&dyn Duals> {
         self.loss.knows_offsets().then_some(self)
+    }
+
+    fn dual_coordinates(&self) -> Option<&dyn DualCoordinates> {
+        self.loss.climbs().then_some(self)
     }
 
     fn examples(&self) -> Option<&dyn Examples> {
@@ -373,5 +381,13 @@ impl<L: Loss> Examples for LinearRisk<'_, L> {
             }
         }
         weight * tangent.value
+    }
+
+    fn metric(&self, lambda: f64, theta: Option<&[f64]>) -> Option<RowMetric> {
+        self.row_metric(lambda, theta)
+    }
+
+    fn descend(&self, metric: &RowMetric, order: &[u32], descent: &mut Descent) {
+        self.descend_along(metric, order, descent);
     }
 }

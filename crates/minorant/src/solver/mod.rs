@@ -4,14 +4,19 @@
 mod auto;
 mod bmrm;
 mod driver;
+mod dual_cd;
 mod ls_bmrm;
 mod name;
+mod sgd;
+mod sgd_pass;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
+pub use dual_cd::DualCd;
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
+pub use sgd::Sgd;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::regularizer::L2;

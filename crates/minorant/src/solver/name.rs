@@ -1,6 +1,6 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
-use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Problem, Solver};
+use super::{Bmrm, DEFAULT_PARTS, DualCd, LsBmrm, MANY_WEIGHTS, Problem, Sgd, Solver, sgd_pass};
 use crate::bundle::Limits;
 use crate::risk::Risk;
 
@@ -15,6 +15,10 @@ pub enum Method {
     LsBmrm,
     /// The same with several plane models.
     LsPBmrm,
+    /// Dual coordinate ascent.
+    DualCd,
+    /// Stochastic subgradient descent.
+    Sgd,
     /// Whichever suits the problem.
     Auto,
 }
@@ -57,11 +61,19 @@ pub enum MethodError {
 
 const IDLE: u32 = 20;
 const LIMITED_MEMORY: usize = 200;
+const SGD_MEMORY: usize = 100;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 5] =
-        [Method::Auto, Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm];
+    pub const ALL: [Method; 7] = [
+        Method::Auto,
+        Method::Bmrm,
+        Method::LmBmrm,
+        Method::LsBmrm,
+        Method::LsPBmrm,
+        Method::DualCd,
+        Method::Sgd,
+    ];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
@@ -70,6 +82,8 @@ impl Method {
             Method::LmBmrm => "lm-bmrm",
             Method::LsBmrm => "ls-bmrm",
             Method::LsPBmrm => "ls-p-bmrm",
+            Method::DualCd => "dual-cd",
+            Method::Sgd => "sgd",
             Method::Auto => "auto",
         }
     }
@@ -83,14 +97,25 @@ impl Method {
     }
 
     /// What the method needs and this problem does not offer.
-    fn missing(self, problem: Problem<'_>) -> Option<&'static str> {
+    pub(super) fn missing(self, problem: Problem<'_>) -> Option<&'static str> {
         let lines = problem.risk.lines().is_some();
-        let quadratic = problem.regularizer.lambda() > 0.0 && problem.l1 == 0.0;
+        let regularizer = problem.regularizer;
+        let quadratic = regularizer.lambda() > 0.0 && problem.l1 == 0.0;
         match self {
             Method::Auto => None,
             _ if !quadratic => Some("a quadratic regularizer with lambda above 0"),
             Method::LsBmrm | Method::LsPBmrm if !lines => {
                 Some("the restriction of the risk to lines")
+            }
+            Method::DualCd if !lines || problem.risk.dual_coordinates().is_none() => {
+                Some("a hinge or squared hinge of two classes, or the joint hinge of several")
+            }
+            Method::Sgd if problem.risk.examples().is_none() => {
+                Some("a risk that is a sum over examples")
+            }
+            Method::Sgd if !regularizer.is_centered() => Some("a regularizer centred at 0"),
+            Method::DualCd | Method::Sgd if sgd_pass::metric(problem).is_none() => {
+                Some("regularization weights that are the same for all outputs of a feature")
             }
             _ => None,
         }
@@ -108,9 +133,12 @@ impl Method {
         options: &MethodOptions,
     ) -> Result<Box<dyn Solver>, MethodError> {
         let (method, risk) = (self.resolve(problem), problem.risk);
-        if let Some(need) = method.missing(problem) {
+        let lacks = |need| {
             let able = Method::ALL.into_iter().filter(|other| other.missing(problem).is_none());
-            return Err(MethodError::Lacks { method: method.name(), need, instead: list(able) });
+            MethodError::Lacks { method: method.name(), need, instead: list(able) }
+        };
+        if let Some(need) = method.missing(problem) {
+            return Err(lacks(need));
         }
         if options.memory.is_some_and(|memory| memory < 3) {
             return Err(MethodError::Setting("the memory must be at least 3 planes".into()));
@@ -120,6 +148,14 @@ impl Method {
         Ok(match method {
             Method::Bmrm | Method::LmBmrm | Method::Auto => Box::new(Bmrm::new(risk.dim(), limits)),
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
+            Method::DualCd => {
+                let solver = DualCd::new(problem, options.seed);
+                Box::new(solver.ok_or_else(|| lacks("examples"))?)
+            }
+            Method::Sgd => {
+                let solver = Sgd::new(problem, limits, options.seed);
+                Box::new(solver.ok_or_else(|| lacks("examples"))?)
+            }
         })
     }
 
@@ -143,6 +179,7 @@ impl Method {
     fn limits(self, dim: usize, parts: usize, options: &MethodOptions) -> Limits {
         let asked = match self {
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
+            Method::Sgd => options.memory.unwrap_or(SGD_MEMORY),
             _ => options.memory.unwrap_or(usize::MAX),
         };
         // Each plane takes its normal and, for the proof, the point where it touches (one for all

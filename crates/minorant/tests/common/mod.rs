@@ -94,9 +94,17 @@ impl Kind {
     }
 }
 
-/// The methods that can be asked for.
+/// The methods that take every problem and converge on it.
 pub(crate) const METHODS: [Method; 5] =
     [Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm, Method::Auto];
+
+/// The methods that can be asked for and take this kind of problem.
+pub(crate) fn methods(kind: Kind) -> Vec<Method> {
+    let climbs =
+        matches!(kind, Kind::Hinge | Kind::SquaredHinge | Kind::Multiclass | Kind::MulticlassLoss);
+    let more = [Some(Method::Sgd), climbs.then_some(Method::DualCd)];
+    METHODS.into_iter().chain(more.into_iter().flatten()).collect()
+}
 
 /// What a random matrix looks like.
 #[derive(Debug, Clone, Copy, PartialEq)]
