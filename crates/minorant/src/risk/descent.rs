@@ -13,6 +13,7 @@ struct Descender<'d, L> {
     lambda: f64,
     steps: u64,
     outputs: Vec<f64>,
+    slopes: &'d mut [f64],
 }
 
 impl<L: Loss> RowStep for Descender<'_, L> {
@@ -24,6 +25,8 @@ impl<L: Loss> RowStep for Descender<'_, L> {
             *f = scale * of_sum;
         }
         self.loss.tangent(row, &self.outputs, coefficients);
+        let k = outputs.len();
+        self.slopes[row * k..(row + 1) * k].copy_from_slice(coefficients);
         self.steps += 1;
         let share = self.examples * self.weights.of(row);
         let mut moves = false;
@@ -43,15 +46,17 @@ impl RowMetric {
 
 impl<L: Loss> LinearRisk<'_, L> {
     pub(super) fn descend_along(&self, metric: &RowMetric, order: &[u32], descent: &mut Descent) {
+        let outputs = self.loss.outputs();
+        descent.slopes.resize(self.design.rows() * outputs, 0.0);
         let mut descender = Descender {
             loss: &self.loss,
             weights: &self.weights,
             examples: self.design.rows() as f64,
             lambda: metric.lambda,
             steps: descent.steps,
-            outputs: vec![0.0; self.loss.outputs()],
+            outputs: vec![0.0; outputs],
+            slopes: &mut descent.slopes,
         };
-        let outputs = self.loss.outputs();
         self.design.relax(order, metric.factors(), outputs, &mut descent.sum, &mut descender);
         descent.steps = descender.steps;
     }

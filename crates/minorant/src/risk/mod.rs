@@ -289,6 +289,8 @@ pub struct Descent {
     pub sum: Vec<f64>,
     /// How many they are.
     pub steps: u64,
+    /// For each example the slopes of the tangent that it was met with last.
+    pub slopes: Vec<f64>,
 }
 
 /// Where a climb in the dual stands.

@@ -13,13 +13,11 @@
 //! a run can stop and resume between them.
 
 use super::sgd_pass::{metric, shuffle};
-use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
+use super::{Halt, Problem, Run, Solver, Status, Step, bound_of_plane, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
-use crate::certificate::{DualPoint, Term};
 use crate::line;
 use crate::proof::Proof;
 use crate::risk::{DualCoordinates, DualState, Point, RowMetric};
-use minorant_linalg::dense::norm2;
 
 /// Examples that a bound holds by more than this part of the steepest slope met in the last sweep
 /// are left out until the next check.
@@ -123,7 +121,8 @@ impl DualCd {
         self.sweeps += 1;
         self.pull = sweep.pull;
         self.dual += sweep.rise;
-        run.offer_progress(sweep.rise);
+        // Near the optimum the objective follows the root of what the dual value lacks.
+        run.offer_progress((sweep.rise * self.dual.abs()).sqrt());
         self.foresee(run, sweep.rise);
         Ok(Step { kind: "sweep", objective: self.best_objective(run), length: None })
     }
@@ -159,21 +158,11 @@ impl DualCd {
     /// Tells the bound that the slopes prove.
     fn offer_bound(&self, run: &mut Run<'_>, dual: &dyn DualCoordinates) {
         let regularizer = run.problem.regularizer;
-        let dim = self.state.w.len();
-        let center = regularizer.center(dim);
-        let Some(plane) = dual.plane(&self.metric, &self.state, &center) else { return };
-        let plane = regularizer.plane_in_metric(plane);
-        let term = Term {
-            weight: 1.0,
-            offset: plane.offset,
-            length: norm2(&plane.normal).sqrt(),
-            normal_error: plane.normal_error,
-            offset_error: plane.offset_error,
-        };
-        let mut point = DualPoint::new(dim);
-        point.add(term, |sum| sum.copy_from_slice(&plane.normal));
-        let bound = point.bound(regularizer.lambda());
-        run.offer_bound(bound, || Some(Proof::Slopes(self.state.slopes.clone())));
+        let center = regularizer.center(self.state.w.len());
+        if let Some(plane) = dual.plane(&self.metric, &self.state, &center) {
+            let bound = bound_of_plane(plane, regularizer);
+            run.offer_bound(bound, || Some(Proof::Slopes(self.state.slopes.clone())));
+        }
     }
 
     /// Evaluates the current weights, and opens the examples that are not held there.

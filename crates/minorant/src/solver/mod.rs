@@ -19,8 +19,10 @@ pub use name::{Method, MethodError, MethodOptions};
 pub use sgd::Sgd;
 
 use crate::archive::{Archive, ArchiveError};
+use crate::certificate::{DualPoint, Term};
 use crate::regularizer::L2;
-use crate::risk::{Point, Risk, RiskError};
+use crate::risk::{Plane, Point, Risk, RiskError};
+use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::Sum;
 
 /// The objective λ/2 ‖θ ∘ (w − w_reg)‖² + R(w), or λ ‖w‖₁ + R(w).
@@ -177,6 +179,21 @@ pub trait Solver {
 
     /// Goes back to a saved state.
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError>;
+}
+
+/// The bound that one plane of the whole risk proves by itself.
+fn bound_of_plane(plane: Plane, regularizer: &L2) -> f64 {
+    let plane = regularizer.plane_in_metric(plane);
+    let term = Term {
+        weight: 1.0,
+        offset: plane.offset,
+        length: norm2(&plane.normal).sqrt(),
+        normal_error: plane.normal_error,
+        offset_error: plane.offset_error,
+    };
+    let mut point = DualPoint::new(plane.normal.len());
+    point.add(term, |sum| sum.copy_from_slice(&plane.normal));
+    point.bound(regularizer.lambda())
 }
 
 pub(crate) fn save_point(name: &str, point: &Point, archive: &mut Archive) {

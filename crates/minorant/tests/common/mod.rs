@@ -102,7 +102,7 @@ pub(crate) const METHODS: [Method; 5] =
 pub(crate) fn methods(kind: Kind) -> Vec<Method> {
     let climbs =
         matches!(kind, Kind::Hinge | Kind::SquaredHinge | Kind::Multiclass | Kind::MulticlassLoss);
-    let more = [Some(Method::Sgd), climbs.then_some(Method::DualCd)];
+    let more = [(!kind.is_multilabel()).then_some(Method::Sgd), climbs.then_some(Method::DualCd)];
     METHODS.into_iter().chain(more.into_iter().flatten()).collect()
 }
 
