@@ -80,6 +80,7 @@ impl Store {
             "yeast" => self.sets("yeast", "yeast"),
             "tmc2007" => self.sets("tmc2007", "tmc2007-500"),
             "MNIST even/odd" => self.mnist_even_odd(Form::Sparse, Storage::F64),
+            "MNIST" => self.mnist(Form::Sparse, Storage::F64),
             "news20" => self.news20(Storage::F64),
             _ => bail!("there is no benchmark set '{name}'"),
         }

@@ -13,6 +13,7 @@ mod probe;
 mod prox;
 mod python;
 mod quasi_newton;
+mod race;
 mod solve;
 
 use anyhow::Result;
@@ -56,6 +57,8 @@ enum What {
     Peers,
     /// L1-regularised logistic regression, LIBLINEAR beside us.
     L1,
+    /// To one gap: LIBLINEAR, `auto`, and each of our methods.
+    Race,
     /// All of these.
     All,
 }
@@ -72,13 +75,14 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 6] = [
+    let benchmarks: [(What, &str, Benchmark); 7] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
         (What::QuasiNewton, "Subgradient BFGS and its rivals", quasi_newton::section),
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),
+        (What::Race, "The race to a gap of 1e-3", race::section),
     ];
     let mut sections = Vec::new();
     for (what, title, benchmark) in benchmarks {

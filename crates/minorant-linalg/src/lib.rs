@@ -12,5 +12,5 @@ pub mod parallel;
 pub mod sum;
 
 pub use columns::{ColumnSet, Columns};
-pub use design::{Design, PackedWeights};
+pub use design::{Design, Factors, PackedWeights, RowStep};
 pub use matrix::{Matrix, MatrixError, Storage, Values};

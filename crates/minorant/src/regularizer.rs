@@ -83,9 +83,9 @@ impl L2 {
         self.center.clone().unwrap_or_else(|| vec![0.0; dim])
     }
 
-    /// w_reg, where it is not 0.
-    pub fn given_center(&self) -> Option<&[f64]> {
-        self.center.as_deref()
+    /// Whether w_reg is 0.
+    pub fn is_centered(&self) -> bool {
+        self.center.as_ref().is_none_or(|center| center.iter().all(|c| *c == 0.0))
     }
 
     /// The coordinate weights, where they are not all 1.
@@ -151,11 +151,6 @@ impl L2 {
     /// The coordinates u = θ ∘ (w − w_reg).
     pub fn to_metric(&self, w: &[f64]) -> Vec<f64> {
         w.iter().enumerate().map(|(i, w)| self.theta(i) * (w - self.reg(i))).collect()
-    }
-
-    /// A slope in the weights as one in the coordinates u: a ⊘ θ.
-    pub fn slope_in_metric(&self, slope: &[f64]) -> Vec<f64> {
-        slope.iter().enumerate().map(|(i, a)| a / self.theta(i)).collect()
     }
 
     /// The weights w = w_reg + u ⊘ θ.

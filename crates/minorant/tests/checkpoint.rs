@@ -77,6 +77,8 @@ fn case_of(kind: Kind, method: Method) -> Case {
             case.options.method_options.parts = Some(5);
         }
         Method::SubBfgs | Method::SubLbfgs => case.options.rules.tol = 1e-3,
+        // Iterations that cost little are many, and each writes a file here.
+        Method::DualCd | Method::Auto => case.options.rules.tol = 1e-3,
         _ => {}
     }
     if L1_METHODS.contains(&method) { with_l1(case) } else { case }

@@ -5,8 +5,8 @@
 
 use super::chunk::{self, BlockSums, ChunkPlane};
 use super::{
-    Cancel, Curvature, Duals, ExampleWeights, Examples, LazyWeights, Lines, Loss, Plane, Point,
-    Risk, RiskError, ScaledTangents, Subdifferential, Tie,
+    Cancel, Curvature, Descent, DualCoordinates, Duals, ExampleWeights, Examples, Lines, Loss,
+    Plane, Point, Risk, RiskError, RowMetric, ScaledTangents, Subdifferential, Tie,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::{axpy, between};
@@ -131,6 +131,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
         let k = self.loss.outputs();
         let packed = PackedWeights::pack(&w, k);
+        let is_origin = w.iter().all(|w| *w == 0.0);
         let mut outputs = vec![0.0; self.design.rows() * k];
         let sums = map_chunks_mut(&self.chunks, &mut outputs, k, |_, rows, outputs| {
             cancel.check()?;
@@ -138,7 +139,10 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
             for block in self.blocks(rows.clone()) {
                 let out =
                     &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
-                self.design.forward(block.clone(), &packed, out);
+                // At the origin the outputs are known without a look at the data.
+                if !is_origin {
+                    self.design.forward(block.clone(), &packed, out);
+                }
                 sum.add(self.block_value(block, out));
             }
             Ok(sum.value())
@@ -231,6 +235,10 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         // 32 bits must be able to number the rows.
         let numbered = u32::try_from(self.design.rows()).is_ok();
         (numbered && self.loss.has_second_derivative()).then_some(self)
+    }
+
+    fn dual_coordinates(&self) -> Option<&dyn DualCoordinates> {
+        self.loss.climbs().then_some(self)
     }
 
     fn examples(&self) -> Option<&dyn Examples> {
@@ -374,59 +382,31 @@ impl<L: Loss> Examples for LinearRisk<'_, L> {
     }
 
     fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64 {
-        let (value, c) = self.example_tangent(example, |at| w[at]);
-        self.for_each_slope(example, &c, |at, slope| gradient[at] += step * slope);
-        value
-    }
-
-    fn descend(&self, example: usize, weights: &mut LazyWeights<'_>, step: f64) -> f64 {
-        let LazyWeights { center, theta, scale, values } = weights;
-        let (value, c) = match center {
-            None => self.example_tangent(example, |at| *scale * values[at]),
-            Some(center) => self.example_tangent(example, |at| center[at] + *scale * values[at]),
-        };
-        match theta {
-            None => self.for_each_slope(example, &c, |at, slope| values[at] -= step * slope),
-            Some(theta) => self.for_each_slope(example, &c, |at, slope| {
-                values[at] -= step * slope / (theta[at] * theta[at]);
-            }),
-        }
-        value
-    }
-}
-
-impl<L: Loss> LinearRisk<'_, L> {
-    /// The entries of a row that are not zero, the constant feature included.
-    fn row_entries(&self, example: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let bias = self.design.bias().map(|b| (self.design.matrix().cols(), b));
-        self.design.matrix().row(example).chain(bias).filter(|(_, x)| *x != 0.0)
-    }
-
-    /// An example's share of the risk at the weights that `weight` gives, and its slopes in the
-    /// example's outputs.
-    fn example_tangent(&self, example: usize, weight: impl Fn(usize) -> f64) -> (f64, Vec<f64>) {
         let k = self.loss.outputs();
+        let row = self.design.matrix().row(example);
+        let bias = self.design.bias().map(|b| (self.design.matrix().cols(), b));
+        let entries: Vec<(usize, f64)> = row.chain(bias).collect();
         let (mut f, mut c) = (vec![0.0; k], vec![0.0; k]);
-        for (j, x) in self.row_entries(example) {
-            for (z, f) in f.iter_mut().enumerate() {
-                *f += x * weight(j * k + z);
+        for &(j, x) in &entries {
+            for (f, w) in f.iter_mut().zip(&w[j * k..]) {
+                *f += x * w;
             }
         }
-        let share = self.weights.of(example);
         let tangent = self.loss.tangent(example, &f, &mut c);
-        c.iter_mut().for_each(|c| *c *= share);
-        (share * tangent.value, c)
+        let weight = self.weights.of(example);
+        for &(j, x) in &entries {
+            for (g, c) in gradient[j * k..].iter_mut().zip(&c) {
+                *g += step * weight * c * x;
+            }
+        }
+        weight * tangent.value
     }
 
-    /// The subgradient that slopes `c` in an example's outputs make, coordinate by coordinate.
-    fn for_each_slope(&self, example: usize, c: &[f64], mut tell: impl FnMut(usize, f64)) {
-        if c.iter().all(|c| *c == 0.0) {
-            return;
-        }
-        for (j, x) in self.row_entries(example) {
-            for (z, slope) in c.iter().enumerate() {
-                tell(j * c.len() + z, slope * x);
-            }
-        }
+    fn metric(&self, lambda: f64, theta: Option<&[f64]>) -> Option<RowMetric> {
+        self.row_metric(lambda, theta)
+    }
+
+    fn descend(&self, metric: &RowMetric, order: &[u32], descent: &mut Descent) {
+        self.descend_along(metric, order, descent);
     }
 }

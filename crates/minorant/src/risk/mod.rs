@@ -2,8 +2,10 @@
 //! gives planes there, and offers more where it can (parts, lines, subdifferential, examples).
 //! Solvers know risks only through these traits; data and losses stay behind them.
 
+mod ascent;
 mod chunk;
 mod curvature;
+mod descent;
 mod function;
 pub mod hinge;
 mod linear;
@@ -12,6 +14,7 @@ pub mod loss;
 pub mod multiclass_hinge;
 pub mod multilabel_hinge;
 mod scaled_tangents;
+mod simplex;
 pub mod softmax;
 pub mod squared_hinge;
 
@@ -209,6 +212,11 @@ pub trait Risk: Sync {
         None
     }
 
+    /// The dual, one example at a time, where the risk can be climbed that way.
+    fn dual_coordinates(&self) -> Option<&dyn DualCoordinates> {
+        None
+    }
+
     /// One example at a time, where the risk has examples.
     fn examples(&self) -> Option<&dyn Examples> {
         None
@@ -298,6 +306,87 @@ pub struct SecondDerivatives {
     pub rank_one: Vec<f64>,
 }
 
+/// A risk over examples whose dual can be climbed one example at a time. The dual variables are the
+/// slopes of a minorant for each example; to each choice of them belong the weights
+/// w = w_reg − a ⊘ (λ θ²), with a the normal of the plane that the minorants add up to.
+pub trait DualCoordinates {
+    /// The examples that have any weight.
+    fn examples(&self) -> Vec<u32>;
+
+    /// Moves the slopes of each example in `order` to the best place for it, the others' staying
+    /// where they are, and the weights with them. Examples whose slopes are held at a bound by
+    /// more than `held` are taken out of `order`.
+    fn sweep(
+        &self,
+        metric: &RowMetric,
+        state: &mut DualState,
+        order: &mut Vec<u32>,
+        held: f64,
+    ) -> Sweep;
+
+    /// The examples whose slopes are not held at a bound by more than `held`, by the outputs at
+    /// the state's weights.
+    fn still_open(&self, state: &DualState, outputs: &[f64], held: f64) -> Vec<u32>;
+
+    /// The plane of the state's slopes, without a look at the data: its normal follows from the
+    /// weights. Nothing where some slopes are no minorant's.
+    fn plane(&self, metric: &RowMetric, state: &DualState, center: &[f64]) -> Option<Plane>;
+}
+
+/// What steps along examples cost under a regularizer λ/2 ‖θ ∘ (w − w_reg)‖².
+#[derive(Debug, Clone)]
+pub struct RowMetric {
+    /// λ.
+    lambda: f64,
+    /// For each example its weight times ‖x ⊘ θ‖² / λ.
+    curvatures: Vec<f64>,
+    /// 1/θ² of each column, where they are not all 1.
+    columns: Option<Vec<f64>>,
+    /// 1/θ² of the constant feature.
+    bias: f64,
+    /// No row is longer, in any metric that it is added to the weights in.
+    longest: f64,
+}
+
+impl RowMetric {
+    /// The curvatures of the dual along each example.
+    pub fn curvatures(&self) -> &[f64] {
+        &self.curvatures
+    }
+}
+
+/// Where stochastic descent stands: `steps` subgradients, each of one example's share of the risk
+/// times the number of examples, add up to `sum` (over θ²).
+#[derive(Debug, Clone, Default)]
+pub struct Descent {
+    /// The sum of the subgradients.
+    pub sum: Vec<f64>,
+    /// How many they are.
+    pub steps: u64,
+    /// For each example the slopes of the tangent that it was met with last.
+    pub slopes: Vec<f64>,
+}
+
+/// Where a climb in the dual stands.
+#[derive(Debug, Clone, Default)]
+pub struct DualState {
+    /// The slopes, one for each output of each example.
+    pub slopes: Vec<f64>,
+    /// The weights that belong to them.
+    pub w: Vec<f64>,
+    /// How far (in length) rounding may have carried the weights away from there.
+    pub drift: f64,
+}
+
+/// What a sweep over examples did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sweep {
+    /// How much the dual value rose.
+    pub rise: f64,
+    /// The largest slope of the dual that was met and could be followed.
+    pub pull: f64,
+}
+
 /// A risk that is a weighted sum over examples.
 pub trait Examples {
     /// Number of examples.
@@ -312,21 +401,10 @@ pub trait Examples {
     /// and returns that share's value.
     fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64;
 
-    /// Takes `step` times a subgradient of the example's share of the risk off the weights (off
-    /// their `values`, in the regularizer's metric), and returns that share's value. Only the
-    /// example's own entries are touched.
-    fn descend(&self, example: usize, weights: &mut LazyWeights<'_>, step: f64) -> f64;
-}
+    /// What steps along examples cost; nothing where θ differs between the outputs of a feature.
+    fn metric(&self, lambda: f64, theta: Option<&[f64]>) -> Option<RowMetric>;
 
-/// Weights w = w_reg + scale · values: shrinking them all costs one multiplication.
-#[derive(Debug, Clone)]
-pub struct LazyWeights<'a> {
-    /// w_reg; 0 if not given.
-    pub center: Option<&'a [f64]>,
-    /// The regularizer's θ; 1 if not given.
-    pub theta: Option<&'a [f64]>,
-    /// What all values are multiplied with.
-    pub scale: f64,
-    /// One number for each weight.
-    pub values: Vec<f64>,
+    /// Visits the examples in `order`, each at the weights −sum / (λ steps) of that moment, and adds
+    /// its subgradient.
+    fn descend(&self, metric: &RowMetric, order: &[u32], descent: &mut Descent);
 }

@@ -205,6 +205,12 @@ impl<'a> Run<'a> {
         Some(self.local_gap).filter(|gap| gap.is_finite() && !self.problem.risk.is_convex())
     }
 
+    /// Tells of progress that shows neither in the objective nor in a bound yet: the gain in
+    /// whatever the method climbs or descends meanwhile.
+    pub fn offer_progress(&mut self, gain: f64) {
+        self.note_progress(0.0, gain);
+    }
+
     fn note_progress(&mut self, from: f64, to: f64) {
         if !from.is_finite() || (to - from).abs() > 1e-15 * self.best_objective.abs() {
             self.idle_iterations = 0;

@@ -4,6 +4,7 @@
 mod auto;
 mod bmrm;
 mod driver;
+mod dual_cd;
 mod finish;
 mod gd;
 mod hybrid;
@@ -20,6 +21,7 @@ mod prox_bmrm;
 mod prox_nrbm;
 mod quasi_newton;
 mod ray_search;
+mod sgd;
 mod sgd_pass;
 mod sub_bfgs;
 mod subgradient;
@@ -27,6 +29,7 @@ mod subgradient;
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
+pub use dual_cd::DualCd;
 pub use finish::finish;
 pub use gd::Gd;
 pub use hybrid::Hybrid;
@@ -40,12 +43,15 @@ pub use owlqn::Owlqn;
 pub use owlqn_star::OwlqnStar;
 pub use prox_bmrm::ProxBmrm;
 pub use prox_nrbm::ProxNrbm;
+pub use sgd::Sgd;
 pub use sub_bfgs::SubBfgs;
 pub use subgradient::Subgradient;
 
 use crate::archive::{Archive, ArchiveError};
+use crate::certificate::{DualPoint, Term};
 use crate::regularizer::L2;
-use crate::risk::{Point, Risk, RiskError};
+use crate::risk::{Plane, Point, Risk, RiskError};
+use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::Sum;
 
 /// The objective λ/2 ‖θ ∘ (w − w_reg)‖² + R(w), or λ ‖w‖₁ + R(w).
@@ -208,6 +214,21 @@ pub trait Solver {
 
     /// Goes back to a saved state.
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError>;
+}
+
+/// The bound that one plane of the whole risk proves by itself.
+fn bound_of_plane(plane: Plane, regularizer: &L2) -> f64 {
+    let plane = regularizer.plane_in_metric(plane);
+    let term = Term {
+        weight: 1.0,
+        offset: plane.offset,
+        length: norm2(&plane.normal).sqrt(),
+        normal_error: plane.normal_error,
+        offset_error: plane.offset_error,
+    };
+    let mut point = DualPoint::new(plane.normal.len());
+    point.add(term, |sum| sum.copy_from_slice(&plane.normal));
+    point.bound(regularizer.lambda())
 }
 
 pub(crate) fn save_point(name: &str, point: &Point, archive: &mut Archive) {

@@ -2,8 +2,9 @@
 
 use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
-    Bmrm, DEFAULT_PARTS, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, NewtonCd, Nrbm, Owlqn, OwlqnStar,
-    Problem, ProxBmrm, ProxNrbm, Solver, Strategy, SubBfgs, Subgradient, Subgradients,
+    Bmrm, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, NewtonCd, Nrbm, Owlqn,
+    OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, Solver, Strategy, SubBfgs, Subgradient,
+    Subgradients, sgd_pass,
 };
 use crate::bundle::{Limits, Locality};
 use crate::risk::Risk;
@@ -53,6 +54,10 @@ pub enum Method {
     SubGd,
     /// The subgradient method.
     Subgradient,
+    /// Dual coordinate ascent.
+    DualCd,
+    /// Stochastic subgradient descent.
+    Sgd,
     /// Whichever suits the problem.
     Auto,
 }
@@ -102,6 +107,7 @@ pub enum MethodError {
 const IDLE: u32 = 20;
 const LIMITED_MEMORY: usize = 200;
 const LOCAL_MEMORY: usize = 100;
+const SGD_MEMORY: usize = 100;
 /// Steps that limited-memory quasi-Newton methods remember.
 const PAIRS: usize = 15;
 /// Planes that give a walking method its bound.
@@ -111,7 +117,7 @@ const MATRIX_BYTES: u64 = 1 << 30;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 22] = [
+    pub const ALL: [Method; 24] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -131,6 +137,8 @@ impl Method {
         Method::NrbmLs,
         Method::NrbmLsFull,
         Method::ProxNrbm,
+        Method::DualCd,
+        Method::Sgd,
         Method::Gd,
         Method::SubGd,
         Method::Subgradient,
@@ -160,6 +168,8 @@ impl Method {
             Method::Gd => "gd",
             Method::SubGd => "subgd",
             Method::Subgradient => "subgradient",
+            Method::DualCd => "dual-cd",
+            Method::Sgd => "sgd",
             Method::Auto => "auto",
         }
     }
@@ -189,7 +199,11 @@ impl Method {
     }
 
     /// What the method needs and this problem does not offer.
-    fn missing(self, problem: Problem<'_>, options: &MethodOptions) -> Option<&'static str> {
+    pub(super) fn missing(
+        self,
+        problem: Problem<'_>,
+        options: &MethodOptions,
+    ) -> Option<&'static str> {
         let risk = problem.risk;
         let lambda = problem.regularizer.lambda();
         let (quadratic, l1) =
@@ -213,6 +227,14 @@ impl Method {
             _ if self.finds_directions() && risk.subdifferential().is_none() => {
                 Some("the whole subdifferential of the risk")
             }
+            Method::DualCd if risk.lines().is_none() || risk.dual_coordinates().is_none() => {
+                Some("a hinge or squared hinge of two classes, or the joint hinge of several")
+            }
+            Method::Sgd if risk.examples().is_none() => Some("a risk that is a sum over examples"),
+            Method::Sgd if !problem.regularizer.is_centered() => Some("a regularizer centred at 0"),
+            Method::DualCd | Method::Sgd if sgd_pass::metric(problem).is_none() => {
+                Some("regularization weights that are the same for all outputs of a feature")
+            }
             _ => None,
         }
     }
@@ -229,10 +251,13 @@ impl Method {
         options: &MethodOptions,
     ) -> Result<Box<dyn Solver>, MethodError> {
         let (method, risk) = (self.resolve(problem), problem.risk);
-        if let Some(need) = method.missing(problem, options) {
+        let lacks = |need| {
             let able =
                 Method::ALL.into_iter().filter(|other| other.missing(problem, options).is_none());
-            return Err(MethodError::Lacks { method: method.name(), need, instead: list(able) });
+            MethodError::Lacks { method: method.name(), need, instead: list(able) }
+        };
+        if let Some(need) = method.missing(problem, options) {
+            return Err(lacks(need));
         }
         let remembers_steps = method.walks() || method == Method::Hybrid;
         let (least, of) = if remembers_steps { (1, "step") } else { (3, "planes") };
@@ -284,6 +309,14 @@ impl Method {
             Method::Owlqn => Box::new(Owlqn::new(risk.dim(), pairs, Subgradients::Least)),
             Method::OwlqnStar => Box::new(OwlqnStar::new(risk.dim(), pairs, Subgradients::Least)),
             Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
+            Method::DualCd => {
+                let solver = DualCd::new(problem, options.seed);
+                Box::new(solver.ok_or_else(|| lacks("examples"))?)
+            }
+            Method::Sgd => {
+                let solver = Sgd::new(problem, limits, options.seed);
+                Box::new(solver.ok_or_else(|| lacks("examples"))?)
+            }
         })
     }
 
@@ -311,6 +344,7 @@ impl Method {
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
             _ if self.is_local() => options.memory.unwrap_or(LOCAL_MEMORY),
             _ if self.walks() => PLANES_OF_A_WALK,
+            Method::Sgd => options.memory.unwrap_or(SGD_MEMORY),
             _ => options.memory.unwrap_or(usize::MAX),
         };
         // Each plane takes its normal and, for the proof, the point where it touches (one for all

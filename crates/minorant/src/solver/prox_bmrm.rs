@@ -17,7 +17,7 @@
 //!   and from then on moves only downhill, by a share of what the model promises (the null and
 //!   serious steps of classical bundle methods).
 
-use super::sgd_pass::Sgd;
+use super::sgd_pass::{self, Passes};
 use super::{Halt, Run, Solver, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits, NearMinimum};
@@ -57,7 +57,7 @@ pub struct ProxBmrm {
     bundle: Bundle,
     best: Option<Point>,
     /// The stochastic descent, while it goes on, and whether its last pass awaits evaluation.
-    descent: Option<(Sgd, bool)>,
+    descent: Option<(Passes, bool)>,
     state: State,
 }
 
@@ -113,17 +113,18 @@ impl ProxBmrm {
     }
 
     /// One pass of stochastic descent, or the evaluation at its end.
-    fn descend(&mut self, run: &mut Run<'_>, mut sgd: Sgd, awaits: bool) -> Result<Step, Halt> {
+    fn descend(&mut self, run: &mut Run<'_>, mut sgd: Passes, awaits: bool) -> Result<Step, Halt> {
         let mut step = Step { kind: "sgd", objective: self.best_objective(run), length: None };
-        match run.problem.risk.examples() {
-            Some(examples) if !awaits => {
+        match (run.problem.risk.examples(), sgd_pass::metric(run.problem)) {
+            (Some(examples), Some(metric)) if !awaits => {
                 run.charge()?;
-                sgd.pass(run.problem, examples, self.seed, run.cancel())?;
+                sgd.pass(examples, &metric, self.seed);
                 self.descent = Some((sgd, true));
             }
             _ => {
-                let last = sgd.passes >= PASSES;
-                match run.evaluate_with_planes(sgd.w.clone(), self.parts) {
+                let last = sgd.made >= PASSES;
+                match run.evaluate_with_planes(sgd.w(run.problem.regularizer.lambda()), self.parts)
+                {
                     Ok((point, planes)) if run.problem.objective(&point).is_finite() => {
                         step.objective = self.take(run, point, planes)?;
                         self.descent = Some((sgd, false)).filter(|_| !last);
@@ -289,11 +290,11 @@ impl Solver for ProxBmrm {
         let start = run.problem.start_point();
         let (point, planes) = run.evaluate_with_planes(start, self.parts)?;
         let objective = self.take(run, point, planes)?;
-        match (run.problem.start, run.problem.risk.examples()) {
-            (None, Some(examples)) => {
-                let w = run.problem.start_point();
-                let time = Sgd::calm_time(run.problem, examples, &w);
-                self.descent = Some((Sgd::new(w, time), false));
+        let problem = run.problem;
+        let descends = problem.start.is_none() && problem.regularizer.is_centered();
+        match (problem.risk.examples(), sgd_pass::metric(problem)) {
+            (Some(examples), Some(metric)) if descends => {
+                self.descent = Some((Passes::new(problem, examples, &metric), false));
             }
             _ => self.center_at_best(run),
         }
@@ -340,7 +341,7 @@ impl Solver for ProxBmrm {
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
         self.bundle = Bundle::load(self.dim, self.parts, self.limits, archive)?;
         self.best = Some(load_point("best", self.dim, archive)?);
-        self.descent = match Sgd::load(self.dim, archive)? {
+        self.descent = match Passes::load(self.dim, archive)? {
             Some(sgd) => Some((sgd, archive.take_integer("sgd.awaits")? != 0)),
             None => None,
         };

@@ -1,111 +1,91 @@
-//! Stochastic gradient descent over the examples, one seeded pass at a time, with steps 1/(λ t) in
-//! the regularizer's metric. A step costs no more than the example's entries: the regularizer's
-//! share of it is one multiplication. Evaluations are counted by whoever asks for a pass.
+//! One pass of stochastic subgradient descent over the examples in a random order, with steps of
+//! 1/(λ t) and lazy scaling: a method of its own (`sgd`), and a cheap start for others.
 
 use super::Problem;
 use crate::archive::{Archive, ArchiveError};
-use crate::risk::{Cancel, Examples, LazyWeights, RiskError};
-use minorant_linalg::dense::norm2;
+use crate::risk::{Descent, Examples, RowMetric};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
-/// Examples between two looks at the cancellation token.
-const POLL: usize = 4096;
-/// Examples that the first step length is estimated from.
-const SAMPLE: usize = 100;
-/// A smaller scale is multiplied into the values before they overflow.
-const LEAST_SCALE: f64 = 1e-6;
-
-/// Where the descent stands.
-#[derive(Debug, Clone)]
-pub(super) struct Sgd {
-    /// The weights.
-    pub(super) w: Vec<f64>,
-    /// t: the next step is 1/(λ (t + 1)).
-    time: f64,
-    /// Passes made.
-    pub(super) passes: u64,
+/// What steps along the problem's examples cost; nothing where it has none.
+pub(super) fn metric(problem: Problem<'_>) -> Option<RowMetric> {
+    let regularizer = problem.regularizer;
+    problem.risk.examples()?.metric(regularizer.lambda(), regularizer.weights())
 }
 
-impl Sgd {
-    /// Starts at `w`; the first step is 1/(λ (`time` + 1)).
-    pub(super) fn new(w: Vec<f64>, time: f64) -> Self {
-        Sgd { w, time, passes: 0 }
-    }
+/// Puts the examples into the order of sweep number `sweep`; it depends on nothing else but the
+/// seed and their order before, so that a resumed run draws the same.
+pub(super) fn shuffle(order: &mut [u32], seed: u64, sweep: u64) {
+    let seed = seed ^ (sweep + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    order.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
+}
 
-    /// The time at which a step would about halve the loss of one example at the start: with
-    /// earlier ones the first pass is spent on coming back from far away.
-    pub(super) fn calm_time(problem: Problem<'_>, examples: &dyn Examples, w: &[f64]) -> f64 {
+/// Pass number `pass` over all examples. The weights that it ends at are −sum / (λ steps).
+pub(super) fn sgd_pass(
+    examples: &dyn Examples,
+    metric: &RowMetric,
+    seed: u64,
+    pass: u64,
+    descent: &mut Descent,
+) {
+    let mut order: Vec<u32> = (0..examples.len() as u32).collect();
+    shuffle(&mut order, seed, pass);
+    examples.descend(metric, &order, descent);
+}
+
+/// Passes from w = 0 for methods that want a better start, with the steps that they have made.
+#[derive(Debug, Clone)]
+pub(super) struct Passes {
+    descent: Descent,
+    pub(super) made: u64,
+}
+
+/// Examples that the first step length is estimated from.
+const SAMPLE: usize = 100;
+
+impl Passes {
+    /// None yet. As many steps are left out as would have to come before one that about halves the
+    /// loss of an example: with longer ones the first pass is spent on coming back from far away.
+    pub(super) fn new(problem: Problem<'_>, examples: &dyn Examples, metric: &RowMetric) -> Self {
         let n = examples.len();
-        let (mut loss, mut square) = (0.0, 0.0);
-        let mut gradient = vec![0.0; w.len()];
+        let w = vec![0.0; problem.risk.dim()];
+        let (mut loss, mut bend) = (0.0, 0.0);
+        let mut unused = vec![0.0; w.len()];
         for example in (0..n).step_by((n / SAMPLE).max(1)) {
-            gradient.fill(0.0);
-            loss += examples.add_subgradient(example, w, 1.0, &mut gradient);
-            square += n as f64 * norm2(&problem.regularizer.slope_in_metric(&gradient));
+            loss += examples.add_subgradient(example, &w, 0.0, &mut unused);
+            bend += n as f64 * metric.curvatures()[example];
         }
-        let time = 2.0 * square / (loss * problem.regularizer.lambda());
-        if time.is_finite() { time } else { 0.0 }
+        let steps = 2.0 * bend / (n as f64 * loss);
+        let steps = if steps.is_finite() { steps.ceil() as u64 } else { 0 };
+        Passes { descent: Descent { sum: w, steps, slopes: Vec::new() }, made: 0 }
     }
 
-    /// One step for each example, in a random order.
-    pub(super) fn pass(
-        &mut self,
-        problem: Problem<'_>,
-        examples: &dyn Examples,
-        seed: u64,
-        cancel: &Cancel,
-    ) -> Result<(), RiskError> {
-        let (n, regularizer) = (examples.len(), problem.regularizer);
-        let mut order: Vec<usize> = (0..n).collect();
-        let stream = seed ^ (self.passes + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        order.shuffle(&mut Pcg64Mcg::seed_from_u64(stream));
-        let center = regularizer.given_center();
-        let (mut values, mut time) = (self.w.clone(), self.time);
-        if let Some(center) = center {
-            values.iter_mut().zip(center).for_each(|(w, c)| *w -= c);
-        }
-        let mut weights = LazyWeights { center, theta: regularizer.weights(), scale: 1.0, values };
-        for batch in order.chunks(POLL) {
-            cancel.check()?;
-            for &example in batch {
-                time += 1.0;
-                // The regularizer's part: w − w_reg shrinks by 1 − λη with λη = 1/t.
-                weights.scale *= (time - 1.0) / time;
-                if weights.scale < LEAST_SCALE {
-                    let scale = std::mem::replace(&mut weights.scale, 1.0);
-                    weights.values.iter_mut().for_each(|value| *value *= scale);
-                }
-                // n times an example's share of the risk is the risk in the mean.
-                let step = n as f64 / (regularizer.lambda() * time * weights.scale);
-                examples.descend(example, &mut weights, step);
-            }
-        }
-        let LazyWeights { scale, values, .. } = weights;
-        self.w = values;
-        self.w.iter_mut().for_each(|w| *w *= scale);
-        if let Some(center) = center {
-            self.w.iter_mut().zip(center).for_each(|(w, c)| *w += c);
-        }
-        self.time = time;
-        self.passes += 1;
-        Ok(())
+    /// One more pass.
+    pub(super) fn pass(&mut self, examples: &dyn Examples, metric: &RowMetric, seed: u64) {
+        sgd_pass(examples, metric, seed, self.made, &mut self.descent);
+        self.made += 1;
+    }
+
+    /// Where the last pass ended.
+    pub(super) fn w(&self, lambda: f64) -> Vec<f64> {
+        let scale = -1.0 / (lambda * self.descent.steps.max(1) as f64);
+        self.descent.sum.iter().map(|sum| scale * sum).collect()
     }
 
     pub(super) fn save(&self, archive: &mut Archive) {
-        archive.put_reals("sgd.w", self.w.clone());
-        archive.put_reals("sgd.time", vec![self.time]);
-        archive.put_integers("sgd.passes", [self.passes]);
+        archive.put_reals("sgd.sum", self.descent.sum.clone());
+        archive.put_integers("sgd.counts", [self.descent.steps, self.made]);
     }
 
-    /// The descent that was saved, if there was one.
+    /// The passes that were saved, if there were any.
     pub(super) fn load(dim: usize, archive: &mut Archive) -> Result<Option<Self>, ArchiveError> {
-        let Ok(w) = archive.take_reals("sgd.w") else { return Ok(None) };
-        if w.len() != dim {
-            return Err(ArchiveError("sgd.w".into()));
+        let Ok(sum) = archive.take_reals("sgd.sum") else { return Ok(None) };
+        let counts = archive.take_integers("sgd.counts")?;
+        let [steps, made] = counts[..] else { return Err(ArchiveError("sgd.counts".into())) };
+        if sum.len() != dim {
+            return Err(ArchiveError("sgd.sum".into()));
         }
-        let time = archive.take_real("sgd.time")?;
-        Ok(Some(Sgd { w, time, passes: archive.take_integer("sgd.passes")? }))
+        Ok(Some(Passes { descent: Descent { sum, steps, slopes: Vec::new() }, made }))
     }
 }

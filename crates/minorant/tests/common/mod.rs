@@ -123,12 +123,16 @@ pub(crate) fn with_l1(mut case: Case) -> Case {
 pub(crate) const WALKING: [Method; 3] = [Method::SubBfgs, Method::SubLbfgs, Method::Hybrid];
 
 /// Methods that promise a valid bound but not that they get anywhere.
-pub(crate) const BASELINES: [Method; 3] = [Method::Gd, Method::SubGd, Method::Subgradient];
+pub(crate) const BASELINES: [Method; 4] =
+    [Method::Gd, Method::SubGd, Method::Subgradient, Method::Sgd];
 
 /// All methods for problems of a kind that get to the optimum.
 pub(crate) fn methods_for(kind: Kind) -> Vec<Method> {
     let smooth = matches!(kind, Kind::SquaredHinge | Kind::Logistic | Kind::Softmax);
-    METHODS.into_iter().chain(WALKING).chain(smooth.then_some(Method::Lbfgs)).collect()
+    let climbs =
+        matches!(kind, Kind::Hinge | Kind::SquaredHinge | Kind::Multiclass | Kind::MulticlassLoss);
+    let more = [smooth.then_some(Method::Lbfgs), climbs.then_some(Method::DualCd)];
+    METHODS.into_iter().chain(WALKING).chain(more.into_iter().flatten()).collect()
 }
 
 /// What a random matrix looks like.
