@@ -54,12 +54,15 @@ pub(crate) enum Verb {
   minorant train svm letter.scale --c 1 --bias 1 --tol 1e-4
   minorant train logistic train.csv --label-column species --json
   minorant train svm scene-train.arff.gz scene.xml --lambda 1e-3 --trace trace.jsonl
+  minorant train ramp-svm train.svm --ramp -1 --lambda 1e-3
+  minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
-    /// Solver: auto, bmrm, lm-bmrm, ls-bmrm or ls-p-bmrm
+    /// Solver: auto, bmrm, lm-bmrm, ls-bmrm or ls-p-bmrm; where the model is not convex auto,
+    /// nrbm, nrbm-ls, nrbm-ls-full, prox-nrbm, nbm or cccp
     #[arg(long, value_name = "S", default_value = "auto", value_parser = train::parse_method)]
     pub(crate) solver: minorant::solver::Method,
     /// Save the model here

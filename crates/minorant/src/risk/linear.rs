@@ -4,9 +4,10 @@
 //! threads, the chunks and the order in which they are added up are the same.
 
 use super::chunk::{self, BlockSums, ChunkPlane};
+use super::convexified::Convexified;
 use super::{
-    Cancel, Duals, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk, RiskError,
-    Subdifferential, Tie,
+    Cancel, DifferenceOfConvex, Duals, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk,
+    RiskError, Subdifferential, Tie,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::between;
@@ -121,7 +122,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
     }
 
     fn is_convex(&self) -> bool {
-        true
+        self.loss.is_convex()
     }
 
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
@@ -212,7 +213,11 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
     }
 
     fn subdifferential(&self) -> Option<&dyn Subdifferential> {
-        Some(self)
+        self.loss.is_convex().then_some(self)
+    }
+
+    fn difference(&self) -> Option<&dyn DifferenceOfConvex> {
+        self.loss.convex_part().is_some().then_some(self)
     }
 
     fn is_smooth(&self) -> bool {
@@ -299,6 +304,22 @@ impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
         let chunk_planes = chunk_planes.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
         let each = chunk_planes.len();
         Ok(chunk::planes(chunk_planes, each).remove(0))
+    }
+}
+
+impl<L: Loss> DifferenceOfConvex for LinearRisk<'_, L> {
+    fn convexified<'r>(&'r self, point: &Point) -> Box<dyn Risk + 'r> {
+        Box::new(LinearRisk {
+            design: self.design,
+            loss: Convexified::new(&self.loss, &point.outputs),
+            weights: self.weights.clone(),
+            chunks: self.chunks.clone(),
+            lengths: self.lengths.clone(),
+        })
+    }
+
+    fn restored(&self, point: Point) -> Point {
+        self.between(&point, &point, 0.0)
     }
 }
 

@@ -3,14 +3,19 @@
 //! Solvers know risks only through these traits; data and losses stay behind them.
 
 mod chunk;
+mod convexified;
 pub mod hinge;
 mod linear;
 pub mod logistic;
 pub mod loss;
 pub mod multiclass_hinge;
+pub mod multiclass_ramp;
+pub mod multiclass_transductive;
 pub mod multilabel_hinge;
+pub mod ramp;
 pub mod softmax;
 pub mod squared_hinge;
+pub mod transductive;
 
 pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};
@@ -182,6 +187,11 @@ pub trait Risk: Sync {
         None
     }
 
+    /// The risk as a difference of convex ones, where it is known as such.
+    fn difference(&self) -> Option<&dyn DifferenceOfConvex> {
+        None
+    }
+
     /// One example at a time, where the risk has examples.
     fn examples(&self) -> Option<&dyn Examples> {
         None
@@ -207,6 +217,16 @@ pub trait Subdifferential {
         direction: &[f64],
         cancel: &Cancel,
     ) -> Result<Plane, RiskError>;
+}
+
+/// A risk that is the sum of a convex and a concave function.
+pub trait DifferenceOfConvex {
+    /// The convex risk that touches this one at `point` and lies above it elsewhere: the convex
+    /// part plus the linearisation of the concave part there.
+    fn convexified<'r>(&'r self, point: &Point) -> Box<dyn Risk + 'r>;
+
+    /// A point of such a convex risk as a point of this one, without a pass over the data.
+    fn restored(&self, point: Point) -> Point;
 }
 
 /// A risk over examples that knows how high a minorant with given slopes may lie.

@@ -11,6 +11,9 @@ impl Method {
     /// The method that `auto` stands for on this problem.
     pub(super) fn pick(problem: Problem<'_>) -> Method {
         let risk = problem.risk;
+        if !risk.is_convex() {
+            return Method::NrbmLs;
+        }
         match risk.lines() {
             Some(_) if risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => Method::LsPBmrm,
             Some(_) => Method::LsBmrm,
