@@ -106,10 +106,15 @@ impl Store {
         Ok(Set { target: Target::Sets { classes, member }, matrix: data.features })
     }
 
+    /// MNIST's digits as the files have them: `train` or `t10k`.
+    pub(crate) fn digits(&self, part: &str) -> Result<Dataset> {
+        let file = |what: &str| format!("mnist/{part}-{what}-ubyte.gz");
+        self.read(&[&file("images-idx3"), &file("labels-idx1")])
+    }
+
     /// MNIST's ten digits, pixels / 255.
     pub(crate) fn mnist(&self, form: Form, storage: Storage) -> Result<Set> {
-        let images = "mnist/train-images-idx3-ubyte.gz";
-        let data = self.read(&[images, "mnist/train-labels-idx1-ubyte.gz"])?;
+        let data = self.digits("train")?;
         let (rows, cols) = (data.features.rows(), data.features.cols());
         let pixels = data.features.values();
         let scaled = (0..pixels.len()).map(|at| pixels.get(at) / 255.0).collect();

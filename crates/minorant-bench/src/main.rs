@@ -2,15 +2,18 @@
 //! need, and how the whole compares with its peers, on real data. It writes one page as Markdown
 //! and as HTML; without the data it says so there.
 
+mod academic;
 mod clock;
 mod counts;
 mod data;
 mod evaluation;
 mod page;
+mod pca;
 mod peers;
 mod probe;
 mod python;
 mod solve;
+mod transduction;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
@@ -47,6 +50,8 @@ enum What {
     Counts,
     /// LIBLINEAR and scikit-learn beside us.
     Peers,
+    /// Tables 2, 3 and 6 of the NRBM paper.
+    Nrbm,
     /// All of these.
     All,
 }
@@ -63,12 +68,17 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 3] = [
+    let benchmarks: [(What, &str, Benchmark); 4] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
+        (What::Nrbm, "Table 6 of the NRBM paper", transduction::section),
         (What::Peers, "Beside the peers", peers::section),
     ];
     let mut sections = Vec::new();
+    // Academic problems need no data.
+    if matches!(arguments.what, What::All | What::Nrbm) {
+        sections.push(academic::section(&arguments.only, arguments.quick)?);
+    }
     for (what, title, benchmark) in benchmarks {
         if arguments.what != What::All && arguments.what != what {
             continue;
@@ -94,12 +104,13 @@ mod tests {
     fn without_data_the_page_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("page");
-        let arguments = Arguments { what: What::All, quick: true, only: String::new(), out };
+        let only = "no problem".to_owned();
+        let arguments = Arguments { what: What::All, quick: true, only, out };
         let paths = run(&arguments, None).unwrap();
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 3);
+            assert_eq!(text.matches("Skipped: ").count(), 4);
         }
     }
 }

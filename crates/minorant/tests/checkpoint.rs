@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Case, Kind, METHODS, fit, larger_case};
+use common::{Case, Kind, METHODS, NON_CONVEX_METHODS, fit, larger_case};
 use minorant::archive::Archive;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::risk::Cancel;
@@ -76,6 +76,11 @@ fn case_of(kind: Kind, method: Method) -> Case {
         Method::LsPBmrm => case.options.method_options.parts = Some(5),
         _ => {}
     }
+    if Kind::NON_CONVEX.contains(&kind) {
+        case.options.rules.tol = 1e-2;
+        case.options.method_options.memory = Some(12);
+        case.options.transduction.starts = 2;
+    }
     case
 }
 
@@ -131,6 +136,15 @@ fn multiclass_and_multilabel() {
 fn one_vs_rest() {
     for method in METHODS {
         check(Kind::OneVsRest, method);
+    }
+}
+
+#[test]
+fn risks_that_are_not_convex() {
+    for method in NON_CONVEX_METHODS {
+        for kind in Kind::NON_CONVEX {
+            check(kind, method);
+        }
     }
 }
 

@@ -3,14 +3,18 @@
 
 mod common;
 
-use common::{Kind, METHODS, fit, larger_case};
+use common::{Kind, METHODS, NON_CONVEX_METHODS, fit, larger_case};
 use minorant::solver::Method;
 use rayon::ThreadPoolBuilder;
 
 fn check(kind: Kind) {
+    check_with(kind, &METHODS);
+}
+
+fn check_with(kind: Kind, methods: &[Method]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model");
-    for method in METHODS {
+    for &method in methods {
         let mut case = larger_case(kind, 3000, 17, 5);
         case.options.method = method;
         case.options.rules.tol = 1e-6;
@@ -53,4 +57,11 @@ fn multiclass_models() {
 fn multilabel_models() {
     check(Kind::Multilabel);
     check(Kind::MultilabelLoss);
+}
+
+#[test]
+fn models_that_are_not_convex() {
+    for kind in Kind::NON_CONVEX {
+        check_with(kind, &NON_CONVEX_METHODS);
+    }
 }

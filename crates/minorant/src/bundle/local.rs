@@ -22,6 +22,8 @@ pub enum Locality {
     Path,
     /// λ/2 times the sum of squared steps, as in the paper.
     Squares,
+    /// None at all, for risks that are convex: their planes hold everywhere.
+    Off,
 }
 
 impl Locality {
@@ -30,6 +32,7 @@ impl Locality {
         match self {
             Locality::Path => reach + step,
             Locality::Squares => reach.hypot(step),
+            Locality::Off => 0.0,
         }
     }
 }
@@ -239,6 +242,12 @@ impl LocalBundle {
         self.objective() - master.solve(&gram, &offsets, 1.0 / self.lambda, accuracy).value
     }
 
+    /// The locality of the aggregate plane that the last minimisation found: Σ α s.
+    pub fn aggregate_locality(&self) -> f64 {
+        let planes = self.planes.iter().zip(self.master.weights());
+        planes.map(|(plane, weight)| weight * self.locality_of(plane.reach)).sum()
+    }
+
     /// Whether planes that were made up carry weight.
     pub fn leans_on_made_up_planes(&self) -> bool {
         let weights = self.master.weights();
@@ -274,7 +283,7 @@ impl LocalBundle {
                 new.push((trial.normal, self.best.risk - at_best, at_best, 0.0, Kind::Raw));
                 continue;
             }
-            let reach = ((trial.step - at) * distance).abs();
+            let reach = self.locality.grown(0.0, ((trial.step - at) * distance).abs());
             let (at_best, at_trial) =
                 (dot(&trial.normal, &self.best.u), dot(&trial.normal, &trial.u));
             let offset = trial.risk - at_trial;
@@ -316,11 +325,9 @@ impl LocalBundle {
 
     /// Appends planes; old ones are read once for the products with all new ones.
     fn append(&mut self, new: Vec<(Vec<f64>, f64, f64, f64, Kind)>) {
-        let old: Vec<Vec<f64>> = self
-            .planes
-            .par_iter()
-            .map(|plane| new.iter().map(|(normal, ..)| plane.normal.dot(normal)).collect())
-            .collect();
+        let normals: Vec<&[f64]> = new.iter().map(|(normal, ..)| &normal[..]).collect();
+        let old: Vec<Vec<f64>> =
+            self.planes.par_iter().map(|plane| plane.normal.dots(&normals)).collect();
         for (i, (normal, ..)) in new.iter().enumerate() {
             let among = new[..=i].iter().map(|(other, ..)| dot(other, normal));
             let row: Vec<f64> = old.iter().map(|products| products[i]).chain(among).collect();

@@ -8,6 +8,7 @@ mod origin;
 mod state;
 
 pub use local::{LocalBundle, LocalMinimum, Locality, Trial, Update};
+pub(crate) use state::{load_master, save_master};
 
 use crate::certificate::{DualPoint, Term};
 use crate::master::{Gram, Master};

@@ -3,18 +3,22 @@
 
 mod auto;
 mod bmrm;
+mod cccp;
 mod driver;
 mod ls_bmrm;
 mod name;
+mod nbm;
 mod nrbm;
 mod prox_nrbm;
 mod ray_search;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
+pub use cccp::Cccp;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
+pub use nbm::Nbm;
 pub use nrbm::{Nrbm, Strategy};
 pub use prox_nrbm::ProxNrbm;
 

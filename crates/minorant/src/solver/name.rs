@@ -1,6 +1,8 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
-use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Nrbm, Problem, ProxNrbm, Solver, Strategy};
+use super::{
+    Bmrm, Cccp, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Nbm, Nrbm, Problem, ProxNrbm, Solver, Strategy,
+};
 use crate::bundle::{Limits, Locality};
 use crate::risk::Risk;
 
@@ -23,6 +25,10 @@ pub enum Method {
     NrbmLsFull,
     /// The same with a proximal term instead of a line search.
     ProxNrbm,
+    /// The classical non-convex proximal bundle method.
+    Nbm,
+    /// The concave-convex procedure.
+    Cccp,
     /// Whichever suits the problem.
     Auto,
 }
@@ -71,7 +77,7 @@ const LOCAL_MEMORY: usize = 100;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 9] = [
+    pub const ALL: [Method; 11] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -81,6 +87,8 @@ impl Method {
         Method::NrbmLs,
         Method::NrbmLsFull,
         Method::ProxNrbm,
+        Method::Nbm,
+        Method::Cccp,
     ];
 
     /// The name that users type.
@@ -94,6 +102,8 @@ impl Method {
             Method::NrbmLs => "nrbm-ls",
             Method::NrbmLsFull => "nrbm-ls-full",
             Method::ProxNrbm => "prox-nrbm",
+            Method::Nbm => "nbm",
+            Method::Cccp => "cccp",
             Method::Auto => "auto",
         }
     }
@@ -116,6 +126,9 @@ impl Method {
                 if !problem.risk.is_convex() =>
             {
                 Some("a convex risk")
+            }
+            Method::Cccp if problem.risk.difference().is_none() => {
+                Some("a risk that is the difference of convex ones")
             }
             _ if !quadratic => Some("a quadratic regularizer with lambda above 0"),
             Method::LsBmrm | Method::LsPBmrm if !lines => {
@@ -154,7 +167,9 @@ impl Method {
             Method::Nrbm => nrbm(Strategy::Minimiser),
             Method::NrbmLs => nrbm(Strategy::Greedy),
             Method::NrbmLsFull => nrbm(Strategy::Full),
-            Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits.planes)),
+            Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits)),
+            Method::Nbm => Box::new(Nbm::new(problem, limits.planes)),
+            Method::Cccp => Box::new(Cccp::new(risk.dim(), options)),
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
         })
     }
@@ -179,7 +194,7 @@ impl Method {
     fn limits(self, dim: usize, parts: usize, options: &MethodOptions) -> Limits {
         let asked = match self {
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
-            Method::Nrbm | Method::NrbmLs | Method::NrbmLsFull | Method::ProxNrbm => {
+            Method::Nrbm | Method::NrbmLs | Method::NrbmLsFull | Method::ProxNrbm | Method::Nbm => {
                 options.memory.unwrap_or(LOCAL_MEMORY)
             }
             _ => options.memory.unwrap_or(usize::MAX),
