@@ -202,9 +202,6 @@ fn tiny_transductive_problems() {
             .iter()
             .map(|s| if *s != 0.0 { 1.0 / labelled as f64 } else { gamma / unlabelled as f64 })
             .collect();
-        let mut best = f64::INFINITY;
-        enumerate(&rows, &mut signs.clone(), &weights, lambda, &mut best);
-
         let classes = vec![Label::Number(-1.0), Label::Number(0.0), Label::Number(1.0)];
         let numbers = signs.iter().map(|sign| (sign + 1.0) as u32).collect();
         let data = Dataset {
@@ -220,20 +217,31 @@ fn tiny_transductive_problems() {
             data: data.clone(),
             options: options.clone(),
         };
+        options.transduction.starts = 20;
+        let (model, report) = fit(&case(&options));
+        assert_eq!(model.classes.len(), 2);
+        let found = report.certificate.objective;
+        let w = &model.problems[0].weights;
+        let plain = 0.5 * lambda * w.iter().map(|w| w * w).sum::<f64>()
+            + (0..rows.len())
+                .map(|i| {
+                    let f: f64 = rows[i].iter().zip(w).map(|(x, w)| x * w).sum();
+                    let margin = if signs[i] == 0.0 { f.abs() } else { signs[i] * f };
+                    weights[i] * (1.0 - margin).max(0.0)
+                })
+                .sum::<f64>();
+        assert!((found - plain).abs() <= 1e-12, "{found}, not {plain}");
+        // Whatever is not pruned by this could be better.
+        let mut best = found;
+        enumerate(&rows, &mut signs.clone(), &weights, lambda, &mut best);
+        reached += u32::from(found <= best * (1.0 + 1e-4));
+        options.transduction.starts = 1;
         for method in NON_CONVEX_METHODS {
             options.method = method;
             options.rules.max_evaluations = Some(500);
             let objective = fit(&case(&options)).1.certificate.objective;
             assert!(objective >= best * (1.0 - 1e-7), "{method:?}: {objective} below {best}");
         }
-        options.rules.max_evaluations = None;
-        options.method = Method::Auto;
-        options.transduction.starts = 20;
-        let (model, report) = fit(&case(&options));
-        assert_eq!(model.classes.len(), 2);
-        let objective = report.certificate.objective;
-        assert!(objective >= best * (1.0 - 1e-7), "{objective} below {best}");
-        reached += u32::from(objective <= best * (1.0 + 1e-4));
     }
     assert!(reached >= 9, "20 starts reach the global minimum in {reached} of 10 problems only");
 }
@@ -337,7 +345,7 @@ fn random_problems() {
                 case.options.method = method;
                 let report = fit(&case).1;
                 assert!(report.certificate.objective.is_finite() && report.evaluations <= 200);
-                assert!(report.local_gap.is_none_or(|gap| gap >= 0.0), "{method:?}");
+                assert!(report.local_gap.is_none_or(|gap| gap >= -1e-9), "{method:?}");
             }
         }
     }

@@ -272,7 +272,13 @@ impl LocalBundle {
         let lowest = lowest.filter(|&i| objective(&trials[i]) < self.objective());
         let at = lowest.map_or(0.0, |i| trials[i].step);
         if let Some(i) = lowest {
-            self.move_best(&trials[i], (at * distance).abs());
+            let length = (at * distance).abs();
+            if self.locality == Locality::Squares && self.would_lower_weight(&trials[i], length) {
+                // Lowered one by one, the planes with weight would fall further than their
+                // combination has to, and the gap could grow (Lemma 4.2 lowers the combination).
+                self.aggregate(false);
+            }
+            self.move_best(&trials[i], length);
         }
         let mut made_up = false;
         let mut new = Vec::new();
@@ -308,6 +314,16 @@ impl LocalBundle {
             None if made_up => Update::Null2,
             None => Update::Null,
         }
+    }
+
+    /// Whether a descent step lowers planes that carry weight.
+    fn would_lower_weight(&self, trial: &Trial, length: f64) -> bool {
+        let planes = self.planes.iter().zip(&self.at_minimum).zip(self.master.weights());
+        planes.filter(|(_, weight)| **weight > 0.0).any(|((plane, at_minimum), _)| {
+            let at_best = plane.at_best + trial.step * (at_minimum - plane.at_best);
+            let locality = self.locality_of(self.locality.grown(plane.reach, length));
+            plane.offset > trial.risk - at_best - locality
+        })
     }
 
     /// A descent step (lines 3 to 10 of Algorithm 5): localities grow, and planes that are too high
@@ -350,7 +366,7 @@ impl LocalBundle {
         }
         let room = self.most.saturating_sub(count).max(2);
         if self.planes.iter().filter(|plane| plane.idle == 0).count() > room {
-            self.aggregate();
+            self.aggregate(true);
         }
         let mut order: Vec<usize> = (0..self.len()).collect();
         let touches = |plane: &LocalPlane| plane.kind == Kind::Raw && plane.reach == 0.0;
@@ -367,15 +383,20 @@ impl LocalBundle {
     }
 
     /// Folds all weight into one aggregate of tangents and one of planes that were made up, so that
-    /// the share of the latter stays known. Localities combine like offsets (§3.2.4).
-    fn aggregate(&mut self) {
+    /// the share of the latter stays known; or all into one, which then counts as made up if
+    /// anything in it is. Localities combine like offsets (§3.2.4).
+    fn aggregate(&mut self, apart: bool) {
         let mut weights = self.master.weights().to_vec();
         let mut keep = vec![true; self.len()];
         let mut appended = Vec::new();
-        for made_up in [false, true] {
-            let is_member =
-                |j: &usize| self.planes[*j].kind.is_made_up() == made_up && weights[*j] > 0.0;
+        let groups: &[Option<bool>] = if apart { &[Some(false), Some(true)] } else { &[None] };
+        for group in groups {
+            let is_member = |j: &usize| {
+                let is_made_up = self.planes[*j].kind.is_made_up();
+                weights[*j] > 0.0 && group.is_none_or(|made_up| is_made_up == made_up)
+            };
             let members: Vec<usize> = (0..self.len()).filter(is_member).collect();
+            let made_up = members.iter().any(|&j| self.planes[j].kind.is_made_up());
             let total: f64 = members.iter().map(|&j| weights[j]).sum();
             if members.is_empty() {
                 continue;
@@ -383,12 +404,14 @@ impl LocalBundle {
             let mut products = vec![0.0; self.gram.len()];
             let mut normal = vec![0.0; self.best.u.len()];
             let (mut offset, mut at_best, mut square) = (0.0, 0.0, 0.0);
+            let mut at_minimum = 0.0;
             for &j in &members {
                 let (plane, share) = (&self.planes[j], weights[j] / total);
                 axpy(share, self.gram.row(j), &mut products);
                 plane.normal.add_to(share, &mut normal);
                 offset += share * plane.offset;
                 at_best += share * plane.at_best;
+                at_minimum += share * self.at_minimum[j];
                 square += share * plane.reach * plane.reach;
             }
             products.push(norm2(&normal));
@@ -405,10 +428,12 @@ impl LocalBundle {
                 idle: 0,
                 kind,
             });
-            self.at_minimum.push(0.0);
+            self.at_minimum.push(at_minimum);
             for j in members {
                 weights[j] = 0.0;
-                keep[j] = !self.planes[j].kind.is_aggregate();
+                // Tangents that went into something made up stay for the honest gap.
+                let kind = self.planes[j].kind;
+                keep[j] = !kind.is_aggregate() || kind.is_made_up() != made_up;
                 self.planes[j].idle = self.planes[j].idle.max(1);
             }
             keep.push(true);

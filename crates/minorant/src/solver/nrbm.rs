@@ -154,6 +154,7 @@ impl Nrbm {
             None if self.is_convex => line::minimise(&mut *line, quadratic).min(HORIZON),
             None => 0.0,
         };
+        let fallback = if lowest == Some(0.0) { usable_step(&mut *line, quadratic) } else { 1.0 };
         drop(line);
         let mut found = (1.0, trial);
         if step > 0.0 && step != 1.0 {
@@ -161,6 +162,9 @@ impl Nrbm {
             if run.problem.objective(&point) < ray.objective {
                 found = (step, point);
             }
+        }
+        if found.0 == 1.0 && fallback != 1.0 && run.problem.objective(&found.1) >= ray.objective {
+            found = (fallback, lines.between(ray.from, &found.1, fallback));
         }
         let (step, point) = found;
         let Some(plane) = run.planes(&point, 1)?.pop() else { return Ok(None) };
@@ -207,6 +211,21 @@ impl Nrbm {
         }
         update
     }
+}
+
+/// Where on a ray without decrease a plane is taken: at the minimiser, unless the tangent there
+/// falls along the ray. No lowering could mend that one (Eq. 17 has no solution), but one from
+/// further back, before the top of the hill, cuts the minimiser off as well.
+fn usable_step(line: &mut dyn line::Line, quadratic: line::Quadratic) -> f64 {
+    const HALVINGS: usize = 30;
+    let mut step = 1.0;
+    for _ in 0..HALVINGS {
+        if line.slopes(step).left + quadratic.slope >= 0.0 {
+            return step;
+        }
+        step *= 0.5;
+    }
+    1.0
 }
 
 /// A point and its plane, or nothing where the risk is not finite there.
