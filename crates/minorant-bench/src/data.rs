@@ -119,6 +119,12 @@ impl Store {
         Ok(Set { target: Target::Sets { classes, member }, matrix: data.features })
     }
 
+    /// MNIST's digits as the files have them: `train` or `t10k`.
+    pub(crate) fn digits(&self, part: &str) -> Result<Dataset> {
+        let file = |what: &str| format!("mnist/{part}-{what}-ubyte.gz");
+        self.read(&[&file("images-idx3"), &file("labels-idx1")])
+    }
+
     /// MNIST's ten digits, pixels / 255.
     pub(crate) fn mnist(&self, form: Form, storage: Storage) -> Result<Set> {
         self.mnist_part("train", form, storage)
@@ -126,8 +132,7 @@ impl Store {
 
     /// The training part of MNIST (`train`) or the other one (`t10k`).
     pub(crate) fn mnist_part(&self, part: &str, form: Form, storage: Storage) -> Result<Set> {
-        let file = |what: &str| format!("mnist/{part}-{what}-ubyte.gz");
-        let data = self.read(&[&file("images-idx3"), &file("labels-idx1")])?;
+        let data = self.digits(part)?;
         let (rows, cols) = (data.features.rows(), data.features.cols());
         let pixels = data.features.values();
         let scaled = (0..pixels.len()).map(|at| pixels.get(at) / 255.0).collect();

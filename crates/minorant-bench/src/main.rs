@@ -2,12 +2,14 @@
 //! need, and how the whole compares with its peers, on real data. It writes one page as Markdown
 //! and as HTML; without the data it says so there.
 
+mod academic;
 mod clock;
 mod counts;
 mod data;
 mod evaluation;
 mod l1;
 mod page;
+mod pca;
 mod peers;
 mod probe;
 mod prox;
@@ -15,6 +17,7 @@ mod python;
 mod quasi_newton;
 mod race;
 mod solve;
+mod transduction;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
@@ -59,6 +62,8 @@ enum What {
     L1,
     /// To one gap: LIBLINEAR, `auto`, and each of our methods.
     Race,
+    /// Tables 2, 3 and 6 of the NRBM paper.
+    Nrbm,
     /// All of these.
     All,
 }
@@ -75,16 +80,21 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 7] = [
+    let benchmarks: [(What, &str, Benchmark); 8] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
         (What::QuasiNewton, "Subgradient BFGS and its rivals", quasi_newton::section),
+        (What::Nrbm, "Table 6 of the NRBM paper", transduction::section),
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),
         (What::Race, "The race to a gap of 1e-3", race::section),
     ];
     let mut sections = Vec::new();
+    // Academic problems need no data.
+    if matches!(arguments.what, What::All | What::Nrbm) {
+        sections.push(academic::section(&arguments.only, arguments.quick)?);
+    }
     for (what, title, benchmark) in benchmarks {
         if arguments.what != What::All && arguments.what != what {
             continue;
@@ -110,7 +120,8 @@ mod tests {
     fn without_data_the_page_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("page");
-        let arguments = Arguments { what: What::All, quick: true, only: String::new(), out };
+        let only = "no problem".to_owned();
+        let arguments = Arguments { what: What::All, quick: true, only, out };
         let paths = run(&arguments, None).unwrap();
         assert_eq!(paths.len(), 2);
         for path in paths {

@@ -83,7 +83,7 @@ pub(crate) fn run_json(problem: &str, report: &TrainReport, tol: f64) -> Value {
         "lower_bound": maybe(certificate.lower_bound),
         "gap": maybe(certificate.gap()),
         "relative_gap": maybe(certificate.relative_gap()),
-        "local_gap": Value::Null,
+        "local_gap": maybe(report.local_gap),
         "certified": certificate.certifies(tol),
         "status": report.status.as_str(),
         "evaluations": report.evaluations,
@@ -117,8 +117,21 @@ pub(crate) fn certificate_in_words(report: &TrainReport, tol: f64) -> String {
                 percent(gap)
             )
         }
-        _ => "no lower bound is known yet".into(),
+        _ => match report.local_gap {
+            Some(gap) => local_gap_in_words(gap, certificate.objective, tol),
+            None => "no lower bound is known yet".into(),
+        },
     }
+}
+
+/// What the gap of a local model says, and what it does not.
+fn local_gap_in_words(gap: f64, objective: f64, tol: f64) -> String {
+    let is_small = gap <= tol * objective.abs();
+    let verdict = if is_small { "stationary within the tolerance" } else { "not yet stationary" };
+    format!(
+        "{verdict}: the local model around these weights promises no more than {} below them; it is no bound, and other weights may be better",
+        percent(gap / objective.abs())
+    )
 }
 
 /// A share as a percentage with two or more significant digits.

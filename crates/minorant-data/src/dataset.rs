@@ -1,7 +1,7 @@
 //! What readers give: a feature matrix and the labels of its rows. Nothing here knows of files.
 
 use crate::label_table::LabelTable;
-use minorant_linalg::Matrix;
+use minorant_linalg::{Matrix, MatrixError};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -36,6 +36,28 @@ impl Dataset<'_> {
             features: self.features.select_rows(rows),
             labels: Labels { classes: self.labels.classes.clone(), rows: labels },
         }
+    }
+
+    /// These rows with those of another set under them, which are labelled 0 whatever labels they
+    /// have: rows to learn from without their labels.
+    pub fn with_unlabelled(&self, more: &Dataset<'_>) -> Result<Dataset<'static>, MatrixError> {
+        let features = self.features.stack(&more.features)?;
+        let mut classes = self.labels.classes.clone();
+        let zero = Label::Number(0.0);
+        let at = classes.iter().position(|class| *class == zero).unwrap_or_else(|| {
+            let at = classes.iter().position(|class| zero.in_order(class) == Ordering::Less);
+            let at = at.unwrap_or(classes.len());
+            classes.insert(at, zero);
+            at
+        });
+        let is_new = classes.len() > self.labels.classes.len();
+        let number = |z: u32| z + u32::from(is_new && z as usize >= at);
+        let LabelRows::Single(rows) = &self.labels.rows else {
+            return Ok(Dataset { features, labels: self.labels.clone() });
+        };
+        let known = rows.iter().map(|&z| number(z));
+        let rows = known.chain((0..more.features.rows()).map(|_| at as u32)).collect();
+        Ok(Dataset { features, labels: Labels { classes, rows: LabelRows::Single(rows) } })
     }
 }
 

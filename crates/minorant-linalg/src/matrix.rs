@@ -303,6 +303,30 @@ impl<'a> Matrix<'a> {
         (Matrix { rows: self.rows, cols, body: Body::Csr { row_starts, columns, values } }, dropped)
     }
 
+    /// These rows with the rows of `below` under them, as wide as the wider of the two; in single
+    /// precision where both are.
+    pub fn stack(&self, below: &Matrix<'_>) -> Result<Matrix<'static>, MatrixError> {
+        let single = self.values().width() == 4 && below.values().width() == 4;
+        let storage = if single { Storage::F32 } else { Storage::F64 };
+        let all = (0..self.rows).map(|i| (self, i));
+        let cols = self.cols.max(below.cols);
+        if !self.is_sparse() && !below.is_sparse() && self.cols == below.cols {
+            let values =
+                |m: &Matrix<'_>| (0..m.values().len()).map(|i| m.values().get(i)).collect();
+            let both: [Vec<f64>; 2] = [values(self), values(below)];
+            return Matrix::dense(self.rows + below.rows, cols, storage.store(both.concat()));
+        }
+        let (mut starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
+        for (matrix, i) in all.chain((0..below.rows).map(|i| (below, i))) {
+            for (j, x) in matrix.row(i).filter(|(_, x)| *x != 0.0) {
+                columns.push(j as u32);
+                values.push(x);
+            }
+            starts.push(columns.len() as u64);
+        }
+        Matrix::csr(cols, starts, columns, storage.store(values))
+    }
+
     pub(crate) fn body(&self) -> &Body<'a> {
         &self.body
     }

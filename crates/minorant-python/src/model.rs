@@ -79,6 +79,8 @@ impl Model {
             TrainedLoss::Hinge => "hinge",
             TrainedLoss::SquaredHinge => "squared_hinge",
             TrainedLoss::Logistic => "logistic",
+            TrainedLoss::Ramp => "ramp",
+            TrainedLoss::Transductive => "transductive",
         }
     }
 

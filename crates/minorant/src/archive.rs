@@ -38,6 +38,28 @@ impl Archive {
         self.integers.remove(name).ok_or_else(|| ArchiveError(name.into()))
     }
 
+    /// Stores all that `save` stores, under names of their own.
+    pub fn put_all(&mut self, name: &str, save: impl FnOnce(&mut Archive)) {
+        let mut own = Archive::default();
+        save(&mut own);
+        let full = |inner: String| format!("{name}/{inner}");
+        self.reals.extend(own.reals.into_iter().map(|(inner, values)| (full(inner), values)));
+        self.integers.extend(own.integers.into_iter().map(|(inner, values)| (full(inner), values)));
+    }
+
+    /// Takes out all that was stored under names of their own.
+    pub fn take_all(&mut self, name: &str) -> Archive {
+        fn own<T>(from: &mut BTreeMap<String, T>, name: &str) -> BTreeMap<String, T> {
+            let inner = |full: &str| Some(full.strip_prefix(name)?.strip_prefix('/')?.to_owned());
+            let (own, rest) = std::mem::take(from)
+                .into_iter()
+                .partition::<Vec<_>, _>(|(full, _)| inner(full).is_some());
+            *from = rest.into_iter().collect();
+            own.into_iter().filter_map(|(full, values)| Some((inner(&full)?, values))).collect()
+        }
+        Archive { reals: own(&mut self.reals, name), integers: own(&mut self.integers, name) }
+    }
+
     /// Takes a single real number out.
     pub fn take_real(&mut self, name: &str) -> Result<f64, ArchiveError> {
         match self.take_reals(name)?[..] {

@@ -65,12 +65,15 @@ fn check(
 ) -> Result<(), String> {
     let same_shape = data.features.rows() == model.examples
         && data.features.cols() == model.features
-        && data.labels.classes == model.classes
+        && (data.labels.classes == model.classes || !model.loss.is_convex())
         && fits_task(model, data);
     if !same_shape || crate::fingerprint::of(data, example_weights) != model.data_sha256 {
         return Err("this is not the data that the model was trained on (files, labels, example \
                     weights and the options for reading them must be the same)"
             .into());
+    }
+    if !model.loss.is_convex() {
+        return Err("a non-convex model has no global bound to check".into());
     }
     if !is_whole(model) {
         return Err("the model's numbers do not fit together".into());

@@ -32,6 +32,7 @@ impl Header {
                 (&options.label_loss, options.lambda, options.bias, options.bias_weight),
                 (&options.class_weights, options.method, options.penalty),
                 (options.method_options.memory, options.method_options.parts),
+                (options.method_options.locality, options.ramp, options.transduction),
                 options.method_options.seed,
             )
         );

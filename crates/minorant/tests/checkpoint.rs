@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Case, Kind, L1_METHODS, fit, larger_case, methods_for, with_l1};
+use common::{Case, Kind, L1_METHODS, NON_CONVEX_METHODS, fit, larger_case, methods_for, with_l1};
 use minorant::archive::Archive;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::risk::Cancel;
@@ -81,6 +81,11 @@ fn case_of(kind: Kind, method: Method) -> Case {
         Method::DualCd | Method::Auto => case.options.rules.tol = 1e-3,
         _ => {}
     }
+    if Kind::NON_CONVEX.contains(&kind) {
+        case.options.rules.tol = 1e-2;
+        case.options.method_options.memory = Some(12);
+        case.options.transduction.starts = 2;
+    }
     if L1_METHODS.contains(&method) { with_l1(case) } else { case }
 }
 
@@ -141,6 +146,15 @@ fn l1_penalty() {
         check(Kind::Logistic, method);
         check(Kind::Softmax, method);
         check(Kind::OneVsRest, method);
+    }
+}
+
+#[test]
+fn risks_that_are_not_convex() {
+    for method in NON_CONVEX_METHODS {
+        for kind in Kind::NON_CONVEX {
+            check(kind, method);
+        }
     }
 }
 

@@ -134,3 +134,61 @@ fn the_proximal_variant_needs_fewer_evaluations() {
         assert_eq!(within(&errors, 2e-2), 16, "{errors:?}");
     }
 }
+
+/// A plane that was made up has its minimum at the best point and says that all is well there: a
+/// run that believed it stopped at 17650 in the first cell and at −41.2591 in the second.
+#[test]
+fn made_up_planes_stop_nothing() {
+    for (crescent, dim, lambda, exact) in
+        [(true, 100_000, 0.1, 15624.988), (false, 100, 0.2, -41.327746)]
+    {
+        for method in [Method::Nrbm, Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm] {
+            let options = MethodOptions { memory: Some(200), ..MethodOptions::default() };
+            let outcome = solve(&Chained { dim, crescent }, lambda, method, &options);
+            let objective = outcome.certificate.objective;
+            assert_eq!(outcome.status, Status::Converged, "{method:?}");
+            assert!((objective - exact).abs() <= 2e-3 * exact.abs(), "{method:?}: {objective}");
+            assert!(outcome.local_gap.unwrap() <= 1e-3 * objective.abs(), "{method:?}");
+        }
+    }
+}
+
+/// Dimensions and λ that are in no table: the runs stop by their gaps, near the exact minima where
+/// these are known (λ ≥ 0.35 on the convex problem).
+#[test]
+fn other_dimensions_behave_the_same() {
+    let options = MethodOptions { memory: Some(200), ..MethodOptions::default() };
+    for dim in [3, 17, 250, 3001] {
+        for lambda in [0.05, 0.35, 0.7, 2.0] {
+            for (crescent, method) in [
+                (false, Method::NrbmLs),
+                (false, Method::ProxNrbm),
+                (true, Method::NrbmLs),
+                (true, Method::ProxNrbm),
+            ] {
+                let outcome = solve(&Chained { dim, crescent }, lambda, method, &options);
+                let told = format!("{method:?} {crescent} {dim} {lambda}");
+                assert_eq!(outcome.status, Status::Converged, "{told}");
+                if crescent || lambda < 0.35 {
+                    continue;
+                }
+                let exact = mifflin_minimum(dim, lambda);
+                let error = outcome.certificate.objective - exact;
+                let size = exact.abs().max(0.02 * dim as f64);
+                assert!(error >= -1e-9 * size && error <= 2e-2 * size, "{told}: {error}");
+            }
+        }
+    }
+}
+
+/// The minimum of chained Mifflin 2 around its start, in closed form for λ ≥ 0.35: all coordinates
+/// lie inside the unit circles, where the risk is Σ (x² + y²)/4 − x − 1/4.
+fn mifflin_minimum(dim: usize, lambda: f64) -> f64 {
+    let coordinate = |curvature: f64, slope: f64| {
+        // min over w of curvature/2 w² + slope w + λ/2 (w + 1)².
+        let w = -(slope + lambda) / (curvature + lambda);
+        0.5 * curvature * w * w + slope * w + 0.5 * lambda * (w + 1.0) * (w + 1.0)
+    };
+    let inside = (dim - 2) as f64 * coordinate(1.0, -1.0);
+    inside + coordinate(0.5, -1.0) + coordinate(0.5, 0.0) - 0.25 * (dim - 1) as f64
+}

@@ -3,7 +3,10 @@
 
 mod common;
 
-use common::{BASELINES, Kind, L1_METHODS, METHODS, fit, larger_case, methods_for, with_l1};
+use common::{
+    BASELINES, Kind, L1_METHODS, METHODS, NON_CONVEX_METHODS, fit, larger_case, methods_for,
+    with_l1,
+};
 use minorant::solver::Method;
 use rayon::ThreadPoolBuilder;
 
@@ -70,4 +73,11 @@ fn models_with_l1_penalty() {
     check_methods(Kind::Logistic, &L1_METHODS);
     check_methods(Kind::Softmax, &L1_METHODS);
     check_methods(Kind::OneVsRest, &L1_METHODS);
+}
+
+#[test]
+fn models_that_are_not_convex() {
+    for kind in Kind::NON_CONVEX {
+        check_methods(kind, &NON_CONVEX_METHODS);
+    }
 }

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use minorant::data::{Dataset, Format, LabelKind, ReadOptions};
 use minorant::linalg::Storage;
 use minorant::model::{FittedModel, TaskName};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Which files to read, and how.
 #[derive(Debug, Clone, Args)]
@@ -102,6 +102,18 @@ impl DataArgs {
     /// Reads the files.
     pub(crate) fn read(&self) -> anyhow::Result<Dataset<'static>> {
         Ok(minorant::data::read(&self.files, &self.options())?)
+    }
+
+    /// Reads a file whose labels, if any, do not count, to go with data that is read already.
+    pub(crate) fn read_unlabelled(&self, path: &Path, data: &Dataset) -> anyhow::Result<Dataset> {
+        // A dense table must have the same columns; sparse rows may have others.
+        let columns = data.features.cols();
+        let options = ReadOptions {
+            for_prediction: true,
+            model_features: (!data.features.is_sparse()).then_some(columns),
+            ..self.options()
+        };
+        Ok(minorant::data::read(&[path.to_path_buf()], &options)?)
     }
 
     /// Reads the files for a model to predict; the number is that of the entries which were left

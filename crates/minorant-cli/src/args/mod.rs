@@ -67,6 +67,8 @@ pub(crate) enum Verb {
   minorant train logistic train.csv --label-column species --json
   minorant train svm scene-train.arff.gz scene.xml --lambda 1e-3 --trace trace.jsonl
   minorant train svm a9a.gz --lambda 1e-5 --solver prox-bmrm --start a9a.safetensors
+  minorant train ramp-svm train.svm --ramp -1 --lambda 1e-3
+  minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {

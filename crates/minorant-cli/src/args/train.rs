@@ -3,6 +3,7 @@
 use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
+use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label};
 use minorant::solver::{Method, MethodOptions};
 use minorant::train::{Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// What to train, on what, and when to stop.
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
-    /// The model: svm (hinge loss) or logistic
+    /// The model: svm (hinge loss), logistic, ramp-svm (outliers) or tsvm (rows without labels)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelName,
     #[command(flatten)]
@@ -40,6 +41,27 @@ pub(crate) struct ProblemArgs {
     /// Δ: a line for each true class, a number for each other one, in class order
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     label_loss: Option<PathBuf>,
+    /// ramp-svm: S < 1 of the loss min(1 − S, hinge) (default: -1)
+    #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Problem")]
+    ramp: Option<f64>,
+    /// tsvm: weight γ ≥ 0 of the mean loss of the unlabelled rows (default: 1)
+    #[arg(long, value_name = "G", allow_negative_numbers = true, help_heading = "Problem")]
+    gamma: Option<f64>,
+    /// tsvm: a file of rows without labels (labels in it are ignored); rows labelled 0 have none
+    /// either
+    #[arg(long, value_name = "FILE", help_heading = "Problem")]
+    unlabeled: Option<PathBuf>,
+    /// tsvm: keep the mean decision over the unlabelled rows near M, by a penalty of
+    /// 5 (1 + γ) (mean − M)²
+    #[arg(long, value_name = "M", allow_negative_numbers = true, help_heading = "Problem")]
+    balance_mean: Option<f64>,
+    /// tsvm: number of runs, from the labelled rows' svm and from seeded random points around it;
+    /// the best is kept (default: 1)
+    #[arg(long, value_name = "N", help_heading = "Method")]
+    starts: Option<usize>,
+    /// The nrbm family: how localities of planes grow with the steps of the best point
+    #[arg(long, value_name = "HOW", default_value = "path", help_heading = "Method")]
+    locality: LocalityArg,
     /// Add a constant feature B, regularized like the others
     #[arg(long, value_name = "B", allow_negative_numbers = true, help_heading = "Problem")]
     bias: Option<f64>,
@@ -83,6 +105,14 @@ enum PenaltyArg {
     L2,
     /// λ ‖w‖₁
     L1,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LocalityArg {
+    /// With the squared length of its path
+    Path,
+    /// With the sum of squared steps, as in the paper
+    Squares,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -140,8 +170,8 @@ impl ProblemArgs {
         }
         let mut options = TrainOptions::new(self.model);
         options.loss = match self.loss {
-            Some(_) if self.model == ModelName::Logistic => {
-                bail!("--loss goes with svm; logistic has a loss of its own")
+            Some(_) if self.model != ModelName::Svm => {
+                bail!("--loss goes with svm; {} has a loss of its own", self.model.as_str())
             }
             None | Some(LossArg::Hinge) => LossName::Hinge,
             Some(LossArg::SquaredHinge) => LossName::SquaredHinge,
@@ -154,6 +184,7 @@ impl ProblemArgs {
             MulticlassArg::Joint => Multiclass::Joint,
             MulticlassArg::Ovr => Multiclass::OneVsRest,
         };
+        self.set_non_convex(&mut options)?;
         options.label_kind = self.data.labels.map(|labels| labels.kind());
         options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
@@ -166,11 +197,35 @@ impl ProblemArgs {
             memory: self.memory,
             parts: self.parts,
             seed: self.seed,
+            locality: match self.locality {
+                LocalityArg::Path => Locality::Path,
+                LocalityArg::Squares => Locality::Squares,
+            },
             max_bytes: self.max_memory.or_else(quarter_of_memory),
             ..options.method_options
         };
         options.rules = rules;
         Ok(options)
+    }
+
+    /// The settings of ramp-svm and tsvm, which go with no other model.
+    fn set_non_convex(&self, options: &mut TrainOptions) -> anyhow::Result<()> {
+        let given = [
+            ("--ramp", ModelName::RampSvm, self.ramp.is_some()),
+            ("--gamma", ModelName::Tsvm, self.gamma.is_some()),
+            ("--unlabeled", ModelName::Tsvm, self.unlabeled.is_some()),
+            ("--balance-mean", ModelName::Tsvm, self.balance_mean.is_some()),
+            ("--starts", ModelName::Tsvm, self.starts.is_some()),
+        ];
+        for (flag, model, is_given) in given {
+            ensure!(!is_given || self.model == model, "{flag} goes with {}", model.as_str());
+        }
+        options.ramp = self.ramp.unwrap_or(options.ramp);
+        let transduction = &mut options.transduction;
+        transduction.gamma = self.gamma.unwrap_or(transduction.gamma);
+        transduction.starts = self.starts.unwrap_or(transduction.starts);
+        transduction.balance_mean = self.balance_mean;
+        Ok(())
     }
 
     /// The files in words.
@@ -182,7 +237,10 @@ impl ProblemArgs {
     /// Reads the data and says how long it took.
     pub(crate) fn read(&self) -> anyhow::Result<(Dataset<'static>, f64)> {
         let start = std::time::Instant::now();
-        let data = self.data.read()?;
+        let mut data = self.data.read()?;
+        if let Some(path) = &self.unlabeled {
+            data = data.with_unlabelled(&self.data.read_unlabelled(path, &data)?)?;
+        }
         Ok((data, start.elapsed().as_secs_f64()))
     }
 }

@@ -255,6 +255,7 @@ mod tests {
             objective: 0.5,
             lower_bound,
             relative_gap: None,
+            local_gap: None,
             certified: false,
             evaluations: 9,
             iterations: 9,

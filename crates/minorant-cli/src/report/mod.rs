@@ -46,6 +46,8 @@ pub(crate) struct ReportRun<'a> {
     pub lower_bound: Option<f64>,
     /// The gap relative to the objective.
     pub relative_gap: Option<f64>,
+    /// The gap of the last local model, where the risk is not convex; it proves nothing.
+    pub local_gap: Option<f64>,
     /// Whether the bound proves the tolerance.
     pub certified: bool,
     /// Evaluations.

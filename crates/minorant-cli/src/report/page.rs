@@ -49,7 +49,10 @@ bound is a number that no weights can go below, and it holds whatever the solver
 the distance between the two, and the relative gap divides it by the objective. A run is certified \
 when its relative gap is proven to be within the tolerance. An evaluation is one pass over the \
 data, so that charts by evaluations are the same on every machine, while charts by seconds tell \
-about this one.</p>\n</section>\n";
+about this one.</p>\n<p>A run on a \
+problem that is not convex has no lower bound. Its local model gap tells how much the model around \
+the answer still promises: where it is small the answer is a stationary point, but other weights \
+may be better, and nothing here says by how much.</p>\n</section>\n";
 
 fn certificate(report: &Report<'_>) -> String {
     verdict_box(&verdict(report))
@@ -96,6 +99,7 @@ fn runs(report: &Report<'_>) -> String {
         |value: Option<f64>, digits| value.map_or(NONE.into(), |v| significant(v, digits));
     // Stopping early is no merit: effort is compared among certified runs.
     let among_certified = |run: &ReportRun<'_>, effort: f64| run.certified.then_some(effort);
+    let is_local = report.runs.iter().any(|run| run.local_gap.is_some());
     let columns = [
         Column { name: "Solver", cell: &|r| r.solver.clone(), rank: None, is_number: false },
         Column { name: "Status", cell: &|r| r.status.into(), rank: None, is_number: false },
@@ -118,6 +122,13 @@ fn runs(report: &Report<'_>) -> String {
             is_number: true,
         },
         Column {
+            name: "Local model gap",
+            cell: &|r| r.local_gap.map_or(NONE.into(), scientific),
+            rank: None,
+            is_number: true,
+        },
+        Column { name: "Step kinds", cell: &|r| step_kinds(r), rank: None, is_number: false },
+        Column {
             name: "Certified",
             cell: &|r| if r.certified { "yes" } else { "no" }.into(),
             rank: None,
@@ -137,6 +148,9 @@ fn runs(report: &Report<'_>) -> String {
             is_number: true,
         },
     ];
+    let is_shown =
+        |c: &&Column<'_>| is_local || !matches!(c.name, "Local model gap" | "Step kinds");
+    let columns: Vec<&Column<'_>> = columns.iter().filter(is_shown).collect();
     let mut html = String::from("<section>\n<h2>The runs</h2>\n");
     html += SCROLLING;
     html += "<table>\n<thead>\n<tr>";
@@ -168,6 +182,19 @@ fn runs(report: &Report<'_>) -> String {
                  seconds are compared among certified runs only.</p>\n";
     }
     html + "</section>\n"
+}
+
+/// How many steps of each kind a run took, in the order in which they first occurred.
+fn step_kinds(run: &ReportRun<'_>) -> String {
+    let mut kinds: Vec<(&str, u64)> = Vec::new();
+    for record in run.trace.iter().filter(|record| record.step != "start") {
+        match kinds.iter_mut().find(|(kind, _)| *kind == record.step) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((record.step, 1)),
+        }
+    }
+    let words: Vec<String> = kinds.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
+    words.join(", ")
 }
 
 /// Wide tables scroll by themselves, also by keyboard.

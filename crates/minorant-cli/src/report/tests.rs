@@ -31,6 +31,7 @@ fn run<'a>(
         objective,
         lower_bound,
         relative_gap,
+        local_gap: None,
         certified: relative_gap.is_some_and(|gap| gap <= 1e-3),
         evaluations: 20,
         iterations: 19,

@@ -62,6 +62,13 @@ fn unbounded(report: &Report<'_>, answer: &ReportRun<'_>) -> Vec<String> {
         "No lower bound is proven: other weights may reach less, and nothing here says how much."
             .into(),
     ];
+    if let Some(gap) = answer.local_gap {
+        sentences.push(format!(
+            "The local model gap is {}: so much the model around the answer still promises. It \
+             tells how near the answer is to a stationary point, not how near to the best one.",
+            significant(gap, 3)
+        ));
+    }
     if answer.status == "converged" {
         sentences.push(
             "The run converged, but only by its own stop rule, which looks at the neighbourhood of \

@@ -45,11 +45,15 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
             "bias": maybe(model.bias),
             "lambda": number(model.lambda),
             "penalty": model.penalty,
+            "ramp": maybe(model.ramp),
+            "gamma": maybe(model.gamma),
+            "balance_mean": maybe(model.balance_mean),
             "solver": model.solver,
             "status": model.status,
             "objective": number(certificate.objective),
             "lower_bound": maybe(certificate.lower_bound),
             "relative_gap": maybe(certificate.relative_gap()),
+            "local_gap": maybe(model.local_gap),
             "certified": certificate.certifies(model.tol),
             "auditable": model.is_auditable(),
             "nonzero_weights": nonzero,
@@ -57,7 +61,16 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
         })
         .to_string();
     }
-    let gap = certificate.relative_gap().map_or("unknown".into(), output::percent);
+    let local = model.local_gap.map(|gap| {
+        let share = output::percent(gap / certificate.objective.abs());
+        format!("local model gap {share}")
+    });
+    let gap = certificate.relative_gap().map(output::percent);
+    let gap = gap.or(local).unwrap_or_else(|| "unknown".into());
+    let settings: String = [("ramp", model.ramp), ("gamma", model.gamma)]
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!(", {name} {}", value?)))
+        .collect();
     let bound = certificate.lower_bound.map_or("none".into(), crate::number::bound);
     let names: Vec<String> = model.classes.iter().take(12).map(ToString::to_string).collect();
     let more = if model.classes.len() > 12 { ", …" } else { "" };
@@ -72,7 +85,7 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
         format!("bias          {}", model.bias.map_or("none".into(), |bias| bias.to_string())),
         format!("weights       {nonzero} not zero"),
         format!(
-            "trained on    {} examples, lambda {}, penalty {}, {} ({})",
+            "trained on    {} examples, lambda {}, penalty {}{settings}, {} ({})",
             model.examples,
             crate::number::setting(model.lambda),
             json!(model.penalty).as_str().unwrap_or(""),

@@ -72,14 +72,21 @@ fn save(args: &TrainArgs, model: &FittedModel) -> anyhow::Result<Vec<String>> {
         if model.save_proof(path)? {
             lines.push(format!("proof         {}", path.display()));
         } else {
-            output::tell("note: not auditable: an aggregate plane has lost its origins");
+            let why = if model.loss.is_convex() {
+                "an aggregate plane has lost its origins"
+            } else {
+                "a non-convex model has no global bound to prove"
+            };
+            output::tell(&format!("note: not auditable: {why}"));
         }
     }
     if let Some(path) = &args.out {
         let with_proof = model.save(path, if args.proof.is_some() { 0 } else { PROOF_BYTES })?;
         lines.push(format!("model         {}", path.display()));
         if !with_proof && args.proof.is_none() {
-            let why = if model.is_auditable() {
+            let why = if !model.loss.is_convex() {
+                "a non-convex model has no global bound to prove"
+            } else if model.is_auditable() {
                 "its proof is over 64 MiB; --proof FILE saves it apart"
             } else {
                 "an aggregate plane has lost its origins"
@@ -115,6 +122,7 @@ pub(super) fn report_run<'a>(
         objective: certificate.objective,
         lower_bound: certificate.lower_bound,
         relative_gap: certificate.relative_gap(),
+        local_gap: report.local_gap,
         certified: certificate.certifies(tol),
         evaluations: report.evaluations,
         iterations: report.iterations,
@@ -127,7 +135,12 @@ pub(super) fn report_run<'a>(
 pub(super) fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
     let certificate = report.certificate;
     let bound = certificate.lower_bound.map_or("none".into(), number::bound);
-    let gap = certificate.relative_gap().map_or("unknown".into(), output::percent);
+    let local = report.local_gap.map(|gap| {
+        let share = output::percent(gap / certificate.objective.abs());
+        format!("local model gap {share}")
+    });
+    let gap = certificate.relative_gap().map(output::percent);
+    let gap = gap.or(local).unwrap_or_else(|| "unknown".into());
     let mut lines = vec![
         format!(
             "{} by {} on {data}: {} examples, {} features, {} weights, lambda {}",

@@ -50,6 +50,7 @@ fn highest_offset(model: &FittedModel, truth: Truth<'_>, slope: &mut [f64]) -> O
             TrainedLoss::Hinge => q,
             TrainedLoss::SquaredHinge => q - 0.25 * q * q,
             TrainedLoss::Logistic => entropy(q) + entropy(1.0 - q),
+            TrainedLoss::Ramp | TrainedLoss::Transductive => return None,
         });
     }
     let Truth::Class(label) = truth else { return None };
@@ -77,7 +78,9 @@ fn highest_offset(model: &FittedModel, truth: Truth<'_>, slope: &mut [f64]) -> O
         (TrainedLoss::Logistic, _) => {
             rest.map(|(_, s)| entropy(*s)).sum::<f64>() + entropy(1.0 - total)
         }
-        (TrainedLoss::SquaredHinge, _) => return None,
+        (TrainedLoss::SquaredHinge | TrainedLoss::Ramp | TrainedLoss::Transductive, _) => {
+            return None;
+        }
     })
 }
 

@@ -56,7 +56,8 @@ fn binary(loss: TrainedLoss, sign: f64, f: f64) -> Tangent {
         TrainedLoss::Hinge if margin < 1.0 => {
             return Tangent { value: 1.0 - margin, offset: 1.0, size: 1.0, slope: vec![-sign] };
         }
-        TrainedLoss::Hinge => return flat(1),
+        // Models of losses that are not convex are refused before.
+        TrainedLoss::Hinge | TrainedLoss::Ramp | TrainedLoss::Transductive => return flat(1),
         TrainedLoss::SquaredHinge => {
             let slack = (1.0 - margin).max(0.0);
             (slack * slack, -2.0 * slack)

@@ -22,6 +22,8 @@ pub enum Locality {
     Path,
     /// λ/2 times the sum of squared steps, as in the paper.
     Squares,
+    /// None at all, for risks that are convex: their planes hold everywhere.
+    Off,
 }
 
 impl Locality {
@@ -30,6 +32,7 @@ impl Locality {
         match self {
             Locality::Path => reach + step,
             Locality::Squares => reach.hypot(step),
+            Locality::Off => 0.0,
         }
     }
 }
@@ -239,6 +242,12 @@ impl LocalBundle {
         self.objective() - master.solve(&gram, &offsets, 1.0 / self.lambda, accuracy).value
     }
 
+    /// The locality of the aggregate plane that the last minimisation found: Σ α s.
+    pub fn aggregate_locality(&self) -> f64 {
+        let planes = self.planes.iter().zip(self.master.weights());
+        planes.map(|(plane, weight)| weight * self.locality_of(plane.reach)).sum()
+    }
+
     /// Whether planes that were made up carry weight.
     pub fn leans_on_made_up_planes(&self) -> bool {
         let weights = self.master.weights();
@@ -263,7 +272,13 @@ impl LocalBundle {
         let lowest = lowest.filter(|&i| objective(&trials[i]) < self.objective());
         let at = lowest.map_or(0.0, |i| trials[i].step);
         if let Some(i) = lowest {
-            self.move_best(&trials[i], (at * distance).abs());
+            let length = (at * distance).abs();
+            if self.locality == Locality::Squares && self.would_lower_weight(&trials[i], length) {
+                // Lowered one by one, the planes with weight would fall further than their
+                // combination has to, and the gap could grow (Lemma 4.2 lowers the combination).
+                self.aggregate(false);
+            }
+            self.move_best(&trials[i], length);
         }
         let mut made_up = false;
         let mut new = Vec::new();
@@ -274,7 +289,7 @@ impl LocalBundle {
                 new.push((trial.normal, self.best.risk - at_best, at_best, 0.0, Kind::Raw));
                 continue;
             }
-            let reach = ((trial.step - at) * distance).abs();
+            let reach = self.locality.grown(0.0, ((trial.step - at) * distance).abs());
             let (at_best, at_trial) =
                 (dot(&trial.normal, &self.best.u), dot(&trial.normal, &trial.u));
             let offset = trial.risk - at_trial;
@@ -301,6 +316,16 @@ impl LocalBundle {
         }
     }
 
+    /// Whether a descent step lowers planes that carry weight.
+    fn would_lower_weight(&self, trial: &Trial, length: f64) -> bool {
+        let planes = self.planes.iter().zip(&self.at_minimum).zip(self.master.weights());
+        planes.filter(|(_, weight)| **weight > 0.0).any(|((plane, at_minimum), _)| {
+            let at_best = plane.at_best + trial.step * (at_minimum - plane.at_best);
+            let locality = self.locality_of(self.locality.grown(plane.reach, length));
+            plane.offset > trial.risk - at_best - locality
+        })
+    }
+
     /// A descent step (lines 3 to 10 of Algorithm 5): localities grow, and planes that are too high
     /// for them at the new best point are lowered (Eq. 15).
     fn move_best(&mut self, trial: &Trial, length: f64) {
@@ -316,11 +341,9 @@ impl LocalBundle {
 
     /// Appends planes; old ones are read once for the products with all new ones.
     fn append(&mut self, new: Vec<(Vec<f64>, f64, f64, f64, Kind)>) {
-        let old: Vec<Vec<f64>> = self
-            .planes
-            .par_iter()
-            .map(|plane| new.iter().map(|(normal, ..)| plane.normal.dot(normal)).collect())
-            .collect();
+        let normals: Vec<&[f64]> = new.iter().map(|(normal, ..)| &normal[..]).collect();
+        let old: Vec<Vec<f64>> =
+            self.planes.par_iter().map(|plane| plane.normal.dots(&normals)).collect();
         for (i, (normal, ..)) in new.iter().enumerate() {
             let among = new[..=i].iter().map(|(other, ..)| dot(other, normal));
             let row: Vec<f64> = old.iter().map(|products| products[i]).chain(among).collect();
@@ -343,7 +366,7 @@ impl LocalBundle {
         }
         let room = self.most.saturating_sub(count).max(2);
         if self.planes.iter().filter(|plane| plane.idle == 0).count() > room {
-            self.aggregate();
+            self.aggregate(true);
         }
         let mut order: Vec<usize> = (0..self.len()).collect();
         let touches = |plane: &LocalPlane| plane.kind == Kind::Raw && plane.reach == 0.0;
@@ -360,15 +383,20 @@ impl LocalBundle {
     }
 
     /// Folds all weight into one aggregate of tangents and one of planes that were made up, so that
-    /// the share of the latter stays known. Localities combine like offsets (§3.2.4).
-    fn aggregate(&mut self) {
+    /// the share of the latter stays known; or all into one, which then counts as made up if
+    /// anything in it is. Localities combine like offsets (§3.2.4).
+    fn aggregate(&mut self, apart: bool) {
         let mut weights = self.master.weights().to_vec();
         let mut keep = vec![true; self.len()];
         let mut appended = Vec::new();
-        for made_up in [false, true] {
-            let is_member =
-                |j: &usize| self.planes[*j].kind.is_made_up() == made_up && weights[*j] > 0.0;
+        let groups: &[Option<bool>] = if apart { &[Some(false), Some(true)] } else { &[None] };
+        for group in groups {
+            let is_member = |j: &usize| {
+                let is_made_up = self.planes[*j].kind.is_made_up();
+                weights[*j] > 0.0 && group.is_none_or(|made_up| is_made_up == made_up)
+            };
             let members: Vec<usize> = (0..self.len()).filter(is_member).collect();
+            let made_up = members.iter().any(|&j| self.planes[j].kind.is_made_up());
             let total: f64 = members.iter().map(|&j| weights[j]).sum();
             if members.is_empty() {
                 continue;
@@ -376,12 +404,14 @@ impl LocalBundle {
             let mut products = vec![0.0; self.gram.len()];
             let mut normal = vec![0.0; self.best.u.len()];
             let (mut offset, mut at_best, mut square) = (0.0, 0.0, 0.0);
+            let mut at_minimum = 0.0;
             for &j in &members {
                 let (plane, share) = (&self.planes[j], weights[j] / total);
                 axpy(share, self.gram.row(j), &mut products);
                 plane.normal.add_to(share, &mut normal);
                 offset += share * plane.offset;
                 at_best += share * plane.at_best;
+                at_minimum += share * self.at_minimum[j];
                 square += share * plane.reach * plane.reach;
             }
             products.push(norm2(&normal));
@@ -398,10 +428,12 @@ impl LocalBundle {
                 idle: 0,
                 kind,
             });
-            self.at_minimum.push(0.0);
+            self.at_minimum.push(at_minimum);
             for j in members {
                 weights[j] = 0.0;
-                keep[j] = !self.planes[j].kind.is_aggregate();
+                // Tangents that went into something made up stay for the honest gap.
+                let kind = self.planes[j].kind;
+                keep[j] = !kind.is_aggregate() || kind.is_made_up() != made_up;
                 self.planes[j].idle = self.planes[j].idle.max(1);
             }
             keep.push(true);

@@ -10,6 +10,7 @@ mod state;
 
 pub use local::{LocalBundle, LocalMinimum, Locality, Trial, Update};
 pub use prox::{Center, Near, NearMinimum};
+pub(crate) use state::{load_master, save_master};
 
 use crate::certificate::{BoundOverLambda, DualPoint, Term};
 use crate::master::{Gram, Master};

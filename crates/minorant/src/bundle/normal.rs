@@ -39,6 +39,21 @@ impl Normal {
         }
     }
 
+    /// The inner products with several dense vectors; the normal is read from memory once.
+    pub(super) fn dots(&self, others: &[&[f64]]) -> Vec<f64> {
+        const BLOCK: usize = 4096;
+        let Normal::Dense(vector) = self else {
+            return others.iter().map(|other| self.dot(other)).collect();
+        };
+        let mut sums = vec![0.0; others.len()];
+        for (at, block) in vector.chunks(BLOCK).enumerate() {
+            for (sum, other) in sums.iter_mut().zip(others) {
+                *sum += dense::dot(block, &other[at * BLOCK..][..block.len()]);
+            }
+        }
+        sums
+    }
+
     /// `to += factor * self`.
     pub(super) fn add_to(&self, factor: f64, to: &mut [f64]) {
         match self {

@@ -139,7 +139,7 @@ impl Bundle {
 }
 
 /// Writes a Gram matrix and the master over it.
-pub(super) fn save_master(gram: &Gram, master: &Master, archive: &mut Archive) {
+pub(crate) fn save_master(gram: &Gram, master: &Master, archive: &mut Archive) {
     let products = (0..gram.len()).flat_map(|j| gram.row(j)[..=j].iter().copied());
     archive.put_reals("gram", products.collect());
     let master = master.snapshot();
@@ -152,7 +152,7 @@ pub(super) fn save_master(gram: &Gram, master: &Master, archive: &mut Archive) {
 }
 
 /// The Gram matrix of `count` planes and the master that were saved.
-pub(super) fn load_master(
+pub(crate) fn load_master(
     count: usize,
     parts: usize,
     archive: &mut Archive,

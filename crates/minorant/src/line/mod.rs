@@ -1,14 +1,17 @@
 //! The objective along a line: what a risk tells of its restriction to w + η p ([`Line`]), and the
-//! one exact search that serves every risk ([`search`]). Slopes and pivots add up over shards and
-//! terms, so a sum of lines is a line.
+//! one exact search that serves every convex risk ([`search`]); beside it stands one for risks that
+//! are not convex ([`global`]). Slopes and pivots add up over shards and terms, so a sum of lines is
+//! a line.
 
 mod envelope;
+pub mod global;
 mod pieces;
 mod piecewise;
 pub mod search;
 mod smooth;
 
 pub use envelope::{Envelope, Segment};
+pub use global::minimise_globally;
 pub use pieces::{Breakpoint, Pieces};
 pub(crate) use piecewise::{LineData, PiecewiseLine};
 pub use search::{Quadratic, minimise};
@@ -32,7 +35,8 @@ pub struct Pivot {
     pub count: usize,
 }
 
-/// A convex risk restricted to a line, as a function of the step η ≥ 0.
+/// A risk restricted to a line, as a function of the step η ≥ 0. Pivots halve intervals only where
+/// it is convex.
 pub trait Line {
     /// The risk at η.
     fn value(&self, eta: f64) -> f64;
@@ -53,4 +57,11 @@ pub trait Line {
     /// A pivot among the breakpoints strictly between `lo` and `hi`, or nothing if there are none.
     /// Intervals of successive calls are nested.
     fn pivot(&mut self, lo: f64, hi: f64) -> Option<Pivot>;
+
+    /// The slope just after `from`, as constant and linear term, and all breakpoints strictly
+    /// between `from` and `to`, in no particular order; nothing where the slope is not affine
+    /// between breakpoints.
+    fn breakpoints(&self, _from: f64, _to: f64) -> Option<([f64; 2], Vec<Breakpoint>)> {
+        None
+    }
 }

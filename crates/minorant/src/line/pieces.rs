@@ -67,14 +67,41 @@ impl<'s> Pieces<'s> {
         }
     }
 
+    /// The pieces of a piecewise linear function of one output along `f + η d`: its slope on the
+    /// far left, and by how much the slope jumps where.
+    #[inline]
+    pub fn kinks(&mut self, f: f64, d: f64, left: f64, kinks: &[(f64, f64)]) {
+        if d == 0.0 {
+            return;
+        }
+        let mut slope = left;
+        for &(place, jump) in kinks {
+            let at = (place - f) / d;
+            let is_ahead = at > self.from;
+            // Kinks on the left of the start count: behind it going right, ahead going left.
+            if is_ahead == (d < 0.0) {
+                slope += jump;
+            }
+            if is_ahead {
+                self.change(at, jump * d.abs(), 0.0);
+            }
+        }
+        self.start(slope * d, 0.0);
+    }
+
     /// The pieces of a pointwise maximum of lines `offset + η slope`.
     pub fn maximum(&mut self, lines: impl Iterator<Item = (f64, f64)>) {
+        self.scaled_maximum(1.0, lines);
+    }
+
+    /// The pieces of `factor` times a pointwise maximum of lines `offset + η slope`.
+    pub fn scaled_maximum(&mut self, factor: f64, lines: impl Iterator<Item = (f64, f64)>) {
         let mut envelope = std::mem::take(self.envelope);
         envelope.segment(lines, self.from, self.to);
         let mut slope = envelope.segments()[0].slope;
-        self.start(slope, 0.0);
+        self.start(factor * slope, 0.0);
         for segment in &envelope.segments()[1..] {
-            self.change(segment.from, segment.slope - slope, 0.0);
+            self.change(segment.from, factor * (segment.slope - slope), 0.0);
             slope = segment.slope;
         }
         *self.envelope = envelope;

@@ -213,4 +213,15 @@ impl<L: Loss> Line for PiecewiseLine<'_, L> {
         })?;
         Some(Pivot { at: middle.at, count })
     }
+
+    fn breakpoints(&self, from: f64, to: f64) -> Option<([f64; 2], Vec<Breakpoint>)> {
+        let mut start = [0.0; 2];
+        let mut all = Vec::new();
+        for shard in self.build(from, to, 1.0) {
+            start[0] += shard.start[0];
+            start[1] += shard.start[1];
+            all.extend(shard.open);
+        }
+        Some((start, all))
+    }
 }

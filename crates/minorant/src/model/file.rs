@@ -49,6 +49,12 @@ struct Header {
     bias_weight: Option<f64>,
     penalty: Penalty,
     lambda: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ramp: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gamma: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    balance_mean: Option<f64>,
     class_weights: Vec<(JsonLabel, f64)>,
     threshold: Option<f64>,
     solver: String,
@@ -56,6 +62,8 @@ struct Header {
     tol: f64,
     objective: f64,
     lower_bound: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local_gap: Option<f64>,
     examples: usize,
     data_sha256: String,
     problems: Vec<ProblemHeader>,
@@ -135,6 +143,9 @@ impl FittedModel {
             bias_weight: self.bias_weight,
             penalty: self.penalty,
             lambda: self.lambda,
+            ramp: self.ramp,
+            gamma: self.gamma,
+            balance_mean: self.balance_mean,
             class_weights: self.class_weights.iter().map(|(l, w)| (l.into(), *w)).collect(),
             threshold: self.threshold,
             solver: self.solver.clone(),
@@ -142,6 +153,7 @@ impl FittedModel {
             tol: self.tol,
             objective: self.certificate.objective,
             lower_bound: self.certificate.lower_bound,
+            local_gap: self.local_gap,
             examples: self.examples,
             data_sha256: self.data_sha256.clone(),
             problems: self
@@ -197,6 +209,9 @@ impl FittedModel {
             bias_weight: header.bias_weight,
             penalty: header.penalty,
             lambda: header.lambda,
+            ramp: header.ramp,
+            gamma: header.gamma,
+            balance_mean: header.balance_mean,
             class_weights: header.class_weights.into_iter().map(|(l, w)| (l.into(), w)).collect(),
             label_loss: container.take_reals("label_loss").map(|(_, delta)| delta),
             threshold: header.threshold,
@@ -207,6 +222,7 @@ impl FittedModel {
                 objective: header.objective,
                 lower_bound: header.lower_bound,
             },
+            local_gap: header.local_gap,
             examples: header.examples,
             data_sha256: header.data_sha256,
             problems: Vec::new(),

@@ -40,6 +40,17 @@ pub enum TrainedLoss {
     SquaredHinge,
     /// The logistic or softmax loss.
     Logistic,
+    /// The hinge loss, cut off.
+    Ramp,
+    /// The hinge loss where there is a label, the distance from any label's margin elsewhere.
+    Transductive,
+}
+
+impl TrainedLoss {
+    /// Whether the loss is convex, so that a bound can exist.
+    pub fn is_convex(self) -> bool {
+        !matches!(self, TrainedLoss::Ramp | TrainedLoss::Transductive)
+    }
 }
 
 /// One of the problems that were solved for a model.
@@ -76,6 +87,12 @@ pub struct FittedModel {
     pub penalty: Penalty,
     /// λ.
     pub lambda: f64,
+    /// Where the ramp loss bends.
+    pub ramp: Option<f64>,
+    /// The weight of rows without a label.
+    pub gamma: Option<f64>,
+    /// Where their mean decision was to lie.
+    pub balance_mean: Option<f64>,
     /// Class weights that were not 1.
     pub class_weights: Vec<(Label, f64)>,
     /// Δ, where it was given.
@@ -90,6 +107,8 @@ pub struct FittedModel {
     pub tol: f64,
     /// Objective and bound.
     pub certificate: Certificate,
+    /// The gap of the last local model, where the risk is not convex.
+    pub local_gap: Option<f64>,
     /// Rows of the training data.
     pub examples: usize,
     /// SHA-256 of the training data: features, labels and example weights.
@@ -115,11 +134,13 @@ impl FittedModel {
             _ => None,
         };
         problems.iter_mut().for_each(|problem| problem.outputs = Vec::new());
+        let is_transductive = options.model == ModelName::Tsvm;
         FittedModel {
             model: options.model,
             task: match task {
                 Task::Binary { .. } => TaskName::Binary,
-                Task::Multiclass { .. } => TaskName::Multiclass,
+                Task::Transductive { outputs: 1, .. } => TaskName::Binary,
+                Task::Multiclass { .. } | Task::Transductive { .. } => TaskName::Multiclass,
                 Task::OneVsRest { .. } => TaskName::OneVsRest,
                 Task::Multilabel { .. } => TaskName::Multilabel,
             },
@@ -127,13 +148,18 @@ impl FittedModel {
                 (ModelName::Logistic, _) => TrainedLoss::Logistic,
                 (ModelName::Svm, LossName::Hinge) => TrainedLoss::Hinge,
                 (ModelName::Svm, LossName::SquaredHinge) => TrainedLoss::SquaredHinge,
+                (ModelName::RampSvm, _) => TrainedLoss::Ramp,
+                (ModelName::Tsvm, _) => TrainedLoss::Transductive,
             },
-            classes: data.labels.classes.clone(),
+            classes: task.class_labels(&data.labels),
             features: data.features.cols(),
             bias: options.bias,
             bias_weight: options.bias_weight,
             penalty: options.penalty,
             lambda: report.lambda,
+            ramp: (options.model == ModelName::RampSvm).then_some(options.ramp),
+            gamma: is_transductive.then_some(options.transduction.gamma),
+            balance_mean: options.transduction.balance_mean.filter(|_| is_transductive),
             class_weights: options.class_weights.clone(),
             label_loss: options.label_loss.clone(),
             threshold,
@@ -141,6 +167,7 @@ impl FittedModel {
             status: report.status.as_str().into(),
             tol: options.rules.tol,
             certificate: report.certificate,
+            local_gap: report.local_gap,
             examples: data.features.rows(),
             data_sha256,
             problems,

@@ -107,7 +107,7 @@ pub fn path(
     lambdas.sort_by(|a, b| b.total_cmp(a));
     lambdas.dedup();
     let task = Task::new(&data.labels, options)?;
-    let weights = train::weights_of(&data.labels, options)?;
+    let weights = train::weights_of(&data.labels, &task, options)?;
     let mut walk = Walk::new(data, options, &task, &weights, path.validation, cancel)?;
     let mut found = Path { points: Vec::new(), between: Vec::new(), is_whole: true };
     let mut last: Option<Stop> = None;

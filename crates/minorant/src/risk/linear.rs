@@ -4,9 +4,11 @@
 //! threads, the chunks and the order in which they are added up are the same.
 
 use super::chunk::{self, BlockSums, ChunkPlane};
+use super::convexified::Convexified;
 use super::{
-    Cancel, Curvature, Descent, DualCoordinates, Duals, ExampleWeights, Examples, Lines, Loss,
-    Plane, Point, Risk, RiskError, RowMetric, ScaledTangents, Subdifferential, Tie,
+    Cancel, Curvature, Descent, DifferenceOfConvex, DualCoordinates, Duals, ExampleWeights,
+    Examples, Lines, Loss, Plane, Point, Risk, RiskError, RowMetric, ScaledTangents,
+    Subdifferential, Tie,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::{axpy, between};
@@ -125,7 +127,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
     }
 
     fn is_convex(&self) -> bool {
-        true
+        self.loss.is_convex()
     }
 
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
@@ -220,7 +222,11 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
     }
 
     fn subdifferential(&self) -> Option<&dyn Subdifferential> {
-        Some(self)
+        self.loss.is_convex().then_some(self)
+    }
+
+    fn difference(&self) -> Option<&dyn DifferenceOfConvex> {
+        self.loss.convex_part().is_some().then_some(self)
     }
 
     fn is_smooth(&self) -> bool {
@@ -322,6 +328,23 @@ impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
             axpy(1.0, &change?, subgradient);
         }
         Ok(())
+    }
+}
+
+impl<L: Loss> DifferenceOfConvex for LinearRisk<'_, L> {
+    fn convexified<'r>(&'r self, point: &Point) -> Box<dyn Risk + 'r> {
+        Box::new(LinearRisk {
+            design: self.design,
+            loss: Convexified::new(&self.loss, &point.outputs),
+            weights: self.weights.clone(),
+            chunks: self.chunks.clone(),
+            lengths: self.lengths.clone(),
+            columns: OnceLock::new(),
+        })
+    }
+
+    fn restored(&self, point: Point) -> Point {
+        self.between(&point, &point, 0.0)
     }
 }
 

@@ -38,8 +38,8 @@ impl ExampleWeights {
     }
 }
 
-/// A tangent of one example's loss: `loss(f') ≥ offset + c · f'` for every `f'`, with equality at
-/// the `f` where it was asked for.
+/// A tangent of one example's loss: `loss(f') ≥ offset + c · f'` for every `f'` (near `f` if the
+/// loss is not convex), with equality at the `f` where it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tangent {
     /// The loss at `f`.
@@ -72,7 +72,7 @@ pub struct Rival {
     pub goal: f64,
 }
 
-/// A convex loss of one example.
+/// A loss of one example: convex, unless it says that it is not.
 pub trait Loss: Sync {
     /// Number of outputs K.
     fn outputs(&self) -> usize;
@@ -140,6 +140,22 @@ pub trait Loss: Sync {
 
     /// What [`Loss::climb`] would tell of as its pull.
     fn pull(&self, _example: usize, _f: &[f64], _c: &[f64]) -> f64 {
+        0.0
+    }
+
+    /// Whether the loss is convex. The tangents of a loss that is not lie below it only nearby.
+    fn is_convex(&self) -> bool {
+        true
+    }
+
+    /// The convex part of a loss that is known as a convex function plus a concave one.
+    fn convex_part(&self) -> Option<Box<dyn Loss + '_>> {
+        None
+    }
+
+    /// The linearisation of the concave part at outputs `f`: coefficients `c`, and the offset.
+    fn concave_tangent(&self, _example: usize, _f: &[f64], c: &mut [f64]) -> f64 {
+        c.fill(0.0);
         0.0
     }
 

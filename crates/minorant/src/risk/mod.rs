@@ -4,6 +4,7 @@
 
 mod ascent;
 mod chunk;
+mod convexified;
 mod curvature;
 mod descent;
 mod function;
@@ -12,11 +13,15 @@ mod linear;
 pub mod logistic;
 pub mod loss;
 pub mod multiclass_hinge;
+pub mod multiclass_ramp;
+pub mod multiclass_transductive;
 pub mod multilabel_hinge;
+pub mod ramp;
 mod scaled_tangents;
 mod simplex;
 pub mod softmax;
 pub mod squared_hinge;
+pub mod transductive;
 
 pub use function::FunctionRisk;
 pub use linear::LinearRisk;
@@ -217,6 +222,11 @@ pub trait Risk: Sync {
         None
     }
 
+    /// The risk as a difference of convex ones, where it is known as such.
+    fn difference(&self) -> Option<&dyn DifferenceOfConvex> {
+        None
+    }
+
     /// One example at a time, where the risk has examples.
     fn examples(&self) -> Option<&dyn Examples> {
         None
@@ -249,6 +259,16 @@ pub trait Subdifferential {
         subgradient: &mut [f64],
         cancel: &Cancel,
     ) -> Result<(), RiskError>;
+}
+
+/// A risk that is the sum of a convex and a concave function.
+pub trait DifferenceOfConvex {
+    /// The convex risk that touches this one at `point` and lies above it elsewhere: the convex
+    /// part plus the linearisation of the concave part there.
+    fn convexified<'r>(&'r self, point: &Point) -> Box<dyn Risk + 'r>;
+
+    /// A point of such a convex risk as a point of this one, without a pass over the data.
+    fn restored(&self, point: Point) -> Point;
 }
 
 /// A risk over examples that knows how high a minorant with given slopes may lie.

@@ -43,6 +43,18 @@ impl MulticlassHinge {
         worst
     }
 
+    /// The loss along `f + η d` as a maximum of lines (offset, slope), one for each class (Eq. 48).
+    pub(super) fn lines(
+        &self,
+        example: usize,
+        f: &[f64],
+        d: &[f64],
+    ) -> impl Iterator<Item = (f64, f64)> {
+        let label = self.labels[example] as usize;
+        let margins = self.margins(label);
+        (0..self.classes).map(move |z| (margins[z] + (f[z] - f[label]), d[z] - d[label]))
+    }
+
     fn piece(&self, label: usize, worst: usize) -> Piece {
         if worst == label {
             return Piece::Flat;
@@ -116,12 +128,8 @@ impl Loss for MulticlassHinge {
         true
     }
 
-    /// Eq. 48: one line for each class.
     fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
-        let label = self.labels[example] as usize;
-        let margins = self.margins(label);
-        let line = |z: usize| (margins[z] + (f[z] - f[label]), d[z] - d[label]);
-        pieces.maximum((0..self.classes).map(line));
+        pieces.maximum(self.lines(example, f, d));
     }
 
     fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece> {

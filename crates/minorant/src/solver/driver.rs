@@ -250,6 +250,30 @@ impl<'a> Run<'a> {
         0.02 * gap.max(self.target())
     }
 
+    /// The rules for a run inside this one, to a share of the tolerance: what is left of the
+    /// evaluations and of the time. Stops this run where fewer than `least` evaluations are left.
+    pub fn rules_for_inner_run(&self, share: f64, least: u64) -> Result<StopRules, Halt> {
+        let left = self.rules.max_evaluations.map(|most| most.saturating_sub(self.evaluations));
+        if left.is_some_and(|left| left < least) {
+            return Err(Halt::Stop(Status::MaxEvals));
+        }
+        if let Some(status) = self.spent() {
+            return Err(Halt::Stop(status));
+        }
+        Ok(StopRules {
+            tol: share * self.rules.tol,
+            abs_tol: share * self.rules.abs_tol,
+            max_evaluations: left,
+            max_seconds: self.rules.max_seconds.map(|most| most - self.seconds()),
+        })
+    }
+
+    /// Counts what a run inside this one took.
+    pub fn charge_inner_run(&mut self, inner: &Outcome) {
+        self.evaluations += inner.evaluations;
+        self.master_time += Duration::try_from_secs_f64(inner.master_seconds).unwrap_or_default();
+    }
+
     /// Counts steps of direction finding, which read no more than the rows at kinks and are no
     /// evaluations.
     pub fn count_direction_steps(&mut self, steps: u64) {

@@ -3,6 +3,7 @@
 
 mod auto;
 mod bmrm;
+mod cccp;
 mod driver;
 mod dual_cd;
 mod finish;
@@ -12,6 +13,7 @@ mod l1;
 mod lbfgs;
 mod ls_bmrm;
 mod name;
+mod nbm;
 mod newton_cd;
 mod nrbm;
 mod orthant;
@@ -28,6 +30,7 @@ mod subgradient;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
+pub use cccp::Cccp;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use dual_cd::DualCd;
 pub use finish::finish;
@@ -36,6 +39,7 @@ pub use hybrid::Hybrid;
 pub use lbfgs::Lbfgs;
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
+pub use nbm::Nbm;
 pub use newton_cd::NewtonCd;
 pub use nrbm::{Nrbm, Strategy};
 pub use orthant::Subgradients;

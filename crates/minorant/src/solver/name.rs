@@ -2,9 +2,9 @@
 
 use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
-    Bmrm, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, NewtonCd, Nrbm, Owlqn,
-    OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, Solver, Strategy, SubBfgs, Subgradient,
-    Subgradients, sgd_pass,
+    Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Nbm, NewtonCd,
+    Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, Solver, Strategy, SubBfgs,
+    Subgradient, Subgradients, sgd_pass,
 };
 use crate::bundle::{Limits, Locality};
 use crate::risk::Risk;
@@ -58,6 +58,10 @@ pub enum Method {
     DualCd,
     /// Stochastic subgradient descent.
     Sgd,
+    /// The classical non-convex proximal bundle method.
+    Nbm,
+    /// The concave-convex procedure.
+    Cccp,
     /// Whichever suits the problem.
     Auto,
 }
@@ -117,7 +121,7 @@ const MATRIX_BYTES: u64 = 1 << 30;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 24] = [
+    pub const ALL: [Method; 26] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -142,6 +146,8 @@ impl Method {
         Method::Gd,
         Method::SubGd,
         Method::Subgradient,
+        Method::Nbm,
+        Method::Cccp,
     ];
 
     /// The name that users type.
@@ -170,6 +176,8 @@ impl Method {
             Method::Subgradient => "subgradient",
             Method::DualCd => "dual-cd",
             Method::Sgd => "sgd",
+            Method::Nbm => "nbm",
+            Method::Cccp => "cccp",
             Method::Auto => "auto",
         }
     }
@@ -190,7 +198,8 @@ impl Method {
 
     /// Whether the method builds local models of risks that need not be convex.
     fn is_local(self) -> bool {
-        matches!(self, Method::Nrbm | Method::NrbmLs | Method::NrbmLsFull | Method::ProxNrbm)
+        use Method::{Cccp, Nbm, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm};
+        matches!(self, Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Cccp)
     }
 
     /// Whether the method searches for directions of descent, so that steps of that are told.
@@ -218,6 +227,9 @@ impl Method {
             _ if problem.l1 != 0.0 => Some("a quadratic regularizer"),
             _ if !quadratic && (!self.walks() || self == Method::Subgradient) => {
                 Some("a quadratic regularizer with lambda above 0")
+            }
+            Method::Cccp if risk.difference().is_none() => {
+                Some("a risk that is the difference of convex ones")
             }
             _ if !risk.is_convex() && !self.walks() && !self.is_local() => Some("a convex risk"),
             Method::LsBmrm | Method::LsPBmrm | Method::Hybrid if risk.lines().is_none() => {
@@ -298,13 +310,15 @@ impl Method {
             Method::Nrbm => nrbm(Strategy::Minimiser),
             Method::NrbmLs => nrbm(Strategy::Greedy),
             Method::NrbmLsFull => nrbm(Strategy::Full),
-            Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits.planes)),
+            Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits)),
             Method::Bmrm | Method::LmBmrm | Method::PBmrm | Method::Auto => {
                 Box::new(Bmrm::new(risk.dim(), parts, limits))
             }
             Method::ProxBmrm | Method::ProxPBmrm => {
                 Box::new(ProxBmrm::new(risk.dim(), parts, limits, options.seed))
             }
+            Method::Nbm => Box::new(Nbm::new(problem, limits.planes)),
+            Method::Cccp => Box::new(Cccp::new(risk.dim(), options)),
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
             Method::Owlqn => Box::new(Owlqn::new(risk.dim(), pairs, Subgradients::Least)),
             Method::OwlqnStar => Box::new(OwlqnStar::new(risk.dim(), pairs, Subgradients::Least)),

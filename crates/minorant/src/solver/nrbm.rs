@@ -12,6 +12,7 @@ use super::ray_search::{Ray, RayPoint, gradient, search};
 use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits, LocalBundle, Locality, Trial, Update};
+use crate::line;
 use crate::risk::{Plane, Point, RiskError};
 
 /// Which points become planes.
@@ -42,6 +43,8 @@ pub struct Nrbm {
     length: Option<f64>,
     /// How many searches in a row found no decrease.
     failures: u64,
+    /// Whether the best point's outputs were combined along a line.
+    combined: bool,
 }
 
 #[derive(Debug)]
@@ -61,6 +64,8 @@ struct Minimum {
 const FAILURES: u64 = 2;
 /// After a failed search the next one begins with a step longer by this factor.
 const LONGER: f64 = 10.0;
+/// How far an exact search looks, where 1 leads to the minimiser.
+const HORIZON: f64 = 2.0;
 /// How exactly the master is solved, as a share of the gap.
 const MASTER_ACCURACY: f64 = 1e-3;
 
@@ -84,6 +89,14 @@ impl Nrbm {
             gradient: Vec::new(),
             length: None,
             failures: 0,
+            combined: false,
+        }
+    }
+
+    /// Points that an exact search finds are combined: the answer may need a last pass.
+    fn reserve_final_pass(&self, run: &mut Run<'_>) {
+        if self.strategy == Strategy::Greedy && run.problem.risk.lines().is_some() {
+            run.reserve_final_pass();
         }
     }
 
@@ -121,13 +134,53 @@ impl Nrbm {
         }
     }
 
+    /// The lowest point of the ray through the minimiser, where the risk tells that without a pass
+    /// over the data: one evaluation, forward at the minimiser and backward at that point (or at
+    /// the minimiser, where there is no decrease). Nothing where it does not.
+    fn search_exactly(&self, run: &mut Run<'_>, ray: &Ray<'_>) -> Result<Option<RayPoint>, Halt> {
+        let Some(lines) = run.problem.risk.lines().filter(|_| self.strategy == Strategy::Greedy)
+        else {
+            return Ok(None);
+        };
+        let trial = match run.evaluate(ray.to.to_vec()) {
+            Err(Halt::Failed(RiskError::NotFinite(_))) => return Ok(None),
+            trial => trial?,
+        };
+        let quadratic = run.problem.regularizer.along(&ray.from.w, &trial.w);
+        let mut line = lines.line(ray.from, &trial);
+        let lowest = line::minimise_globally(&*line, quadratic, HORIZON);
+        let step = match lowest {
+            Some(step) => step,
+            None if self.is_convex => line::minimise(&mut *line, quadratic).min(HORIZON),
+            None => 0.0,
+        };
+        let fallback = if lowest == Some(0.0) { usable_step(&mut *line, quadratic) } else { 1.0 };
+        drop(line);
+        let mut found = (1.0, trial);
+        if step > 0.0 && step != 1.0 {
+            let point = lines.between(ray.from, &found.1, step);
+            if run.problem.objective(&point) < ray.objective {
+                found = (step, point);
+            }
+        }
+        if found.0 == 1.0 && fallback != 1.0 && run.problem.objective(&found.1) >= ray.objective {
+            found = (fallback, lines.between(ray.from, &found.1, fallback));
+        }
+        let (step, point) = found;
+        let Some(plane) = run.planes(&point, 1)?.pop() else { return Ok(None) };
+        let objective = run.objective(&point)?;
+        let gradient = gradient(run, &point, &plane);
+        let is_combined = step != 1.0;
+        Ok(Some(RayPoint { step, point, plane, objective, gradient, is_combined }))
+    }
+
     /// Takes the planes of the points that were evaluated on the ray to the minimiser.
     fn update(&mut self, run: &mut Run<'_>, points: Vec<RayPoint>, distance: f64) -> Update {
         let regularizer = run.problem.regularizer;
         let lowest = points.iter().min_by(|a, b| a.objective.total_cmp(&b.objective));
         let best = self.best.as_ref().map_or(f64::INFINITY, |best| run.problem.objective(best));
         let moves = lowest.filter(|point| point.objective < best);
-        let moves = moves.map(|p| (p.point.clone(), p.gradient.clone(), p.step));
+        let moves = moves.map(|p| (p.point.clone(), p.gradient.clone(), p.step, p.is_combined));
         let update = match &mut self.model {
             Some(Model::Global(bundle)) => {
                 for RayPoint { point, plane, .. } in points {
@@ -147,16 +200,32 @@ impl Nrbm {
             }
             None => Update::Null,
         };
-        if let Some((point, gradient, step)) = moves {
+        if let Some((point, gradient, step, is_combined)) = moves {
             run.offer_objective(run.problem.objective(&point));
             (self.length, self.failures) = (Some(step * distance), 0);
             (self.best, self.gradient) = (Some(point), gradient);
+            self.combined = is_combined;
         } else {
             self.length = self.length.map(|length| (LONGER * length).min(distance));
             self.failures += 1;
         }
         update
     }
+}
+
+/// Where on a ray without decrease a plane is taken: at the minimiser, unless the tangent there
+/// falls along the ray. No lowering could mend that one (Eq. 17 has no solution), but one from
+/// further back, before the top of the hill, cuts the minimiser off as well.
+fn usable_step(line: &mut dyn line::Line, quadratic: line::Quadratic) -> f64 {
+    const HALVINGS: usize = 30;
+    let mut step = 1.0;
+    for _ in 0..HALVINGS {
+        if line.slopes(step).left + quadratic.slope >= 0.0 {
+            return step;
+        }
+        step *= 0.5;
+    }
+    1.0
 }
 
 /// A point and its plane, or nothing where the risk is not finite there.
@@ -174,6 +243,7 @@ pub(super) fn evaluate_if_finite(
 impl Solver for Nrbm {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         let (point, mut planes) = run.evaluate_with_planes(run.problem.start_point(), 1)?;
+        self.reserve_final_pass(run);
         let objective = run.objective(&point)?;
         run.offer_objective(objective);
         self.gradient = gradient(run, &point, &planes[0]);
@@ -193,12 +263,15 @@ impl Solver for Nrbm {
     }
 
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        self.reserve_final_pass(run);
         let minimum = self.minimise(run)?;
         let Some(best) = &self.best else { return Err(Halt::Stop(Status::Stalled)) };
         let objective = run.problem.objective(best);
         let ray = Ray::new(best, objective, &self.gradient, &minimum.w);
         let mut points = Vec::new();
-        if self.strategy != Strategy::Minimiser && self.failures < FAILURES {
+        if let Some(point) = self.search_exactly(run, &ray)? {
+            points.push(point);
+        } else if self.strategy != Strategy::Minimiser && self.failures < FAILURES {
             let first = self.length.map_or(1.0, |length| (length / minimum.distance).min(1.0));
             search(run, &ray, first, &mut points)?;
         }
@@ -221,6 +294,10 @@ impl Solver for Nrbm {
         self.best.as_ref()
     }
 
+    fn best_is_combined(&self) -> bool {
+        self.combined
+    }
+
     fn planes(&self) -> usize {
         match &self.model {
             Some(Model::Global(bundle)) => bundle.len(),
@@ -240,7 +317,7 @@ impl Solver for Nrbm {
         }
         archive.put_reals("gradient", self.gradient.clone());
         archive.put_reals("length", self.length.into_iter().collect());
-        archive.put_integers("failures", [self.failures]);
+        archive.put_integers("failures", [self.failures, u64::from(self.combined)]);
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
@@ -253,7 +330,10 @@ impl Solver for Nrbm {
         self.best = Some(load_point("best", self.dim, archive)?);
         self.gradient = archive.take_reals("gradient")?;
         self.length = archive.take_reals("length")?.first().copied();
-        self.failures = archive.take_integer("failures")?;
+        let [failures, combined] = archive.take_integers("failures")?[..] else {
+            return Err(ArchiveError("failures".into()));
+        };
+        (self.failures, self.combined) = (failures, combined != 0);
         Ok(())
     }
 }

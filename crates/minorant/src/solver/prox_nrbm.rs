@@ -1,12 +1,13 @@
 //! `prox-nrbm`: the non-convex bundle method with a proximal term μ/2 ‖u − u*‖² around the best
 //! point instead of a line search (ours). Steps that the model foresees badly raise μ, steps that
-//! it foresees well lower it; the run stops by the gap of the model without the term.
+//! it foresees well lower it; the run stops by the gap of the model without the term. On a convex
+//! risk there are no localities, and the same planes give a lower bound.
 
 use super::nrbm::evaluate_if_finite;
 use super::ray_search::gradient;
 use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
-use crate::bundle::{LocalBundle, LocalMinimum, Locality, Trial, Update};
+use crate::bundle::{Bundle, Limits, LocalBundle, LocalMinimum, Locality, Trial, Update};
 use crate::risk::Point;
 
 /// A step that brings more than this share of what the model promised lowers μ.
@@ -27,9 +28,11 @@ const MASTER_ACCURACY: f64 = 1e-3;
 pub struct ProxNrbm {
     dim: usize,
     lambda: f64,
-    most: usize,
+    limits: Limits,
     locality: Locality,
     bundle: Option<LocalBundle>,
+    /// The planes of a convex risk, for the bound.
+    global: Option<Bundle>,
     best: Option<Point>,
     /// A subgradient of the objective at the best point.
     gradient: Vec<f64>,
@@ -42,14 +45,17 @@ pub struct ProxNrbm {
 }
 
 impl ProxNrbm {
-    /// A run on a problem with at most `most` planes.
-    pub fn new(problem: Problem<'_>, locality: Locality, most: usize) -> Self {
+    /// A run on a problem.
+    pub fn new(problem: Problem<'_>, locality: Locality, limits: Limits) -> Self {
+        let is_convex = problem.risk.is_convex();
+        let dim = problem.risk.dim();
         ProxNrbm {
-            dim: problem.risk.dim(),
+            dim,
             lambda: problem.regularizer.lambda(),
-            most,
-            locality,
+            limits,
+            locality: if is_convex { Locality::Off } else { locality },
             bundle: None,
+            global: is_convex.then(|| Bundle::new(dim, 1, limits)),
             best: None,
             gradient: Vec::new(),
             mu: 0.0,
@@ -72,8 +78,15 @@ impl ProxNrbm {
                 self.gap = minimum.gap;
                 return Ok(minimum);
             }
-            let gap = run.master(|| bundle.honest_gap(accuracy));
-            run.check_local_gap(gap)?;
+            if let Some(global) = &mut self.global {
+                let (regularizer, accuracy) = (run.problem.regularizer, run.master_gap());
+                let minimum = run.master(|| global.minimise(regularizer, accuracy));
+                run.offer_bound(minimum.bound, || global.proof());
+                run.check_gap()?;
+            } else {
+                let gap = run.master(|| bundle.honest_gap(accuracy));
+                run.check_local_gap(gap)?;
+            }
             if self.mu == 0.0 {
                 // Only planes that were made up say that this is the end.
                 run.master(|| bundle.forget_made_up_planes());
@@ -107,13 +120,16 @@ impl Solver for ProxNrbm {
         run.offer_objective(objective);
         self.gradient = gradient(run, &point, &planes[0]);
         let regularizer = run.problem.regularizer;
+        if let Some(global) = &mut self.global {
+            global.add(&point.w, planes.clone(), regularizer);
+        }
         let start = Trial {
             step: 0.0,
             u: regularizer.to_metric(&point.w),
             risk: point.value,
             normal: regularizer.plane_in_metric(planes.remove(0)).normal,
         };
-        self.bundle = Some(LocalBundle::new(self.lambda, self.most, self.locality, start));
+        self.bundle = Some(LocalBundle::new(self.lambda, self.limits.planes, self.locality, start));
         self.best = Some(point);
         Ok(Step { kind: "start", objective, length: None })
     }
@@ -143,6 +159,9 @@ impl Solver for ProxNrbm {
             .sum();
         let curvature = 2.0 * (objective - before - slope) / (minimum.distance * minimum.distance);
         let new_gradient = gradient(run, &point, &plane);
+        if let Some(global) = &mut self.global {
+            run.master(|| global.add(&point.w, vec![plane.clone()], regularizer));
+        }
         let trial = Trial {
             step: 1.0,
             u: minimum.u,
@@ -174,6 +193,9 @@ impl Solver for ProxNrbm {
         if let Some(bundle) = &self.bundle {
             bundle.save(archive);
         }
+        if let Some(global) = &self.global {
+            archive.put_all("global", |archive| global.save(archive));
+        }
         if let Some(best) = &self.best {
             save_point("best", best, archive);
         }
@@ -183,7 +205,12 @@ impl Solver for ProxNrbm {
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
-        self.bundle = Some(LocalBundle::load(self.lambda, self.most, self.locality, archive)?);
+        let most = self.limits.planes;
+        if self.global.is_some() {
+            let mut own = archive.take_all("global");
+            self.global = Some(Bundle::load(self.dim, 1, self.limits, &mut own)?);
+        }
+        self.bundle = Some(LocalBundle::load(self.lambda, most, self.locality, archive)?);
         self.best = Some(load_point("best", self.dim, archive)?);
         self.gradient = archive.take_reals("gradient")?;
         let [mu, gap] = archive.take_reals("mu")?[..] else {

@@ -38,6 +38,8 @@ pub(super) struct RayPoint {
     pub(super) objective: f64,
     /// A subgradient of the objective.
     pub(super) gradient: Vec<f64>,
+    /// Whether its outputs were combined from those of other points.
+    pub(super) is_combined: bool,
 }
 
 /// A subgradient of the objective, from the risk's plane at the point.
@@ -76,7 +78,7 @@ impl<'a> Ray<'a> {
             return Ok(false);
         }
         let gradient = gradient(run, &point, &plane);
-        points.push(RayPoint { step, point, plane, objective, gradient });
+        points.push(RayPoint { step, point, plane, objective, gradient, is_combined: false });
         Ok(true)
     }
 

@@ -6,8 +6,11 @@ mod one_vs_rest;
 mod options;
 mod start;
 mod task;
+mod transductive;
 
-pub use options::{Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions};
+pub use options::{
+    Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,
+};
 pub use start::start_from;
 pub(crate) use task::{Task, weights_of};
 
@@ -38,6 +41,8 @@ pub struct TrainReport {
     pub risk: f64,
     /// Objective and bound.
     pub certificate: Certificate,
+    /// The gap of the last local model, where the risk is not convex.
+    pub local_gap: Option<f64>,
     /// How the run ended.
     pub status: Status,
     /// Evaluations.
@@ -61,9 +66,9 @@ pub fn train(
     checkpoints: &mut dyn Checkpoints,
 ) -> Result<(FittedModel, TrainReport), TrainError> {
     let task = Task::new(&data.labels, options)?;
-    let weights = weights_of(&data.labels, options)?;
+    let weights = weights_of(&data.labels, &task, options)?;
     let design = Design::new(&data.features, options.bias);
-    let lambda = options.lambda(&data.labels)?;
+    let lambda = options.lambda(&task)?;
     let outputs = task.outputs_per_problem();
     let dim = design.features() * outputs;
     let regularizer = options.regularizer(lambda, design.features(), outputs)?;
@@ -81,6 +86,9 @@ pub fn train(
             observer,
             checkpoints,
         )?
+    } else if let Task::Transductive { .. } = task {
+        let rows = transductive::Rows { task: &task, data, weights };
+        transductive::solve(&rows, &regularizer, options, cancel, observer, checkpoints)?
     } else {
         let risk = task.risk(0, design, weights, options);
         let problem = Problem::new(&*risk, &regularizer)
@@ -158,6 +166,7 @@ pub(crate) fn summarise(
         regularizer: sum(&|o| o.certificate.objective - o.point.value),
         risk: sum(&|o| o.point.value),
         certificate: Certificate { objective: sum(&|o| o.certificate.objective), lower_bound },
+        local_gap: outcomes.iter().map(|o| o.local_gap).sum(),
         status: status.unwrap_or(Status::Converged),
         evaluations: outcomes.iter().map(|o| o.evaluations).sum(),
         iterations: outcomes.iter().map(|o| o.iterations).sum(),

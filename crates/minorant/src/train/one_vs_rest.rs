@@ -149,14 +149,14 @@ impl Observer for Shifted<'_> {
 }
 
 /// Checkpoints of the sequence: those of the running class together with the finished ones.
-struct Sequence<'c> {
+pub(super) struct Sequence<'c> {
     inner: &'c mut dyn Checkpoints,
-    finished: Vec<Outcome>,
+    pub(super) finished: Vec<Outcome>,
     running: Option<Archive>,
 }
 
 impl<'c> Sequence<'c> {
-    fn resume(inner: &'c mut dyn Checkpoints) -> Result<Self, ArchiveError> {
+    pub(super) fn resume(inner: &'c mut dyn Checkpoints) -> Result<Self, ArchiveError> {
         let mut running = inner.resume();
         let mut finished = Vec::new();
         if let Some(archive) = &mut running {
@@ -195,7 +195,8 @@ impl Checkpoints for Sequence<'_> {
 fn save_outcome(name: &str, outcome: &Outcome, archive: &mut Archive) {
     archive.put_reals(&format!("{name}.w"), outcome.point.w.clone());
     let bound = outcome.certificate.lower_bound.unwrap_or(f64::NAN);
-    let numbers = [outcome.point.value, outcome.certificate.objective, bound];
+    let local_gap = outcome.local_gap.unwrap_or(f64::NAN);
+    let numbers = [outcome.point.value, outcome.certificate.objective, bound, local_gap];
     let seconds = [outcome.seconds, outcome.master_seconds];
     archive.put_reals(&format!("{name}.numbers"), [&numbers[..], &seconds].concat());
     let status = STATUSES.iter().position(|status| *status == outcome.status).unwrap_or(0);
@@ -211,7 +212,7 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
     let numbers = archive.take_reals(&format!("{name}.numbers"))?;
     let counts = archive.take_integers(&format!("{name}.counts"))?;
     let (
-        [value, objective, bound, seconds, master_seconds],
+        [value, objective, bound, local_gap, seconds, master_seconds],
         [evaluations, iterations, direction_steps, status],
     ) = (&numbers[..], &counts[..])
     else {
@@ -223,7 +224,7 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
             objective: *objective,
             lower_bound: Some(*bound).filter(|bound| !bound.is_nan()),
         },
-        local_gap: None,
+        local_gap: Some(*local_gap).filter(|gap| !gap.is_nan()),
         proof: Proof::load(name, archive)?,
         bounds: None,
         status: STATUSES.get(*status as usize).copied().unwrap_or(Status::Stalled),

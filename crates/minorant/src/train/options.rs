@@ -1,9 +1,10 @@
 //! What a user may ask of a training run, checked once, with one sentence for each thing that can
 //! be wrong.
 
+use super::task::Task;
 use crate::regularizer::{L2, RegularizerError};
 use crate::solver::{Method, MethodError, MethodOptions, RunError, StopRules};
-use minorant_data::{Label, LabelKind, Labels};
+use minorant_data::{Label, LabelKind};
 
 /// The models by the names that users type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,17 +13,24 @@ pub enum ModelName {
     Svm,
     /// Logistic regression.
     Logistic,
+    /// Support vector machine with the ramp loss, for data with outliers.
+    RampSvm,
+    /// Transductive support vector machine, for rows of which most have no label.
+    Tsvm,
 }
 
 impl ModelName {
     /// All models.
-    pub const ALL: [ModelName; 2] = [ModelName::Svm, ModelName::Logistic];
+    pub const ALL: [ModelName; 4] =
+        [ModelName::Svm, ModelName::Logistic, ModelName::RampSvm, ModelName::Tsvm];
 
     /// The name that users type.
     pub fn as_str(self) -> &'static str {
         match self {
             ModelName::Svm => "svm",
             ModelName::Logistic => "logistic",
+            ModelName::RampSvm => "ramp-svm",
+            ModelName::Tsvm => "tsvm",
         }
     }
 
@@ -72,6 +80,48 @@ pub enum Lambda {
     C(f64),
 }
 
+/// The settings of the transductive support vector machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Transduction {
+    /// γ: the weight of the mean loss of the rows without a label.
+    pub gamma: f64,
+    /// How many runs from different starts are made; the best is kept.
+    pub starts: usize,
+    /// Where the mean decision over the rows without a label is to lie.
+    pub balance_mean: Option<f64>,
+}
+
+impl Default for Transduction {
+    fn default() -> Self {
+        Transduction { gamma: 1.0, starts: 1, balance_mean: None }
+    }
+}
+
+impl Transduction {
+    /// The weight κ of the penalty κ/2 (mean decision − balance mean)²: wherever all decisions can
+    /// be shifted freely, it keeps the mean within 0.1 of what was asked for, for a shift by t
+    /// changes the losses by (1 + γ) t at most.
+    pub fn balance_weight(&self) -> f64 {
+        10.0 * (1.0 + self.gamma)
+    }
+
+    fn check(&self) -> Result<(), TrainError> {
+        let wrong = |sentence: String| Err(TrainError::Setting(sentence));
+        if !(self.gamma >= 0.0 && self.gamma.is_finite()) {
+            return wrong(format!("gamma must be a number of 0 or more, not {}", self.gamma));
+        }
+        if self.starts == 0 {
+            return wrong("the number of starts must be at least 1".into());
+        }
+        match self.balance_mean {
+            Some(mean) if !mean.is_finite() => {
+                wrong(format!("the balance mean must be a finite number, not {mean}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Everything that a training run depends on besides the data.
 #[derive(Debug, Clone)]
 pub struct TrainOptions {
@@ -87,7 +137,11 @@ pub struct TrainOptions {
     pub label_kind: Option<LabelKind>,
     /// Δ: row by row the true class, column by column the other one, in class order.
     pub label_loss: Option<Vec<f64>>,
-    /// λ or C; 1/Σ sᵢ if not given.
+    /// The ramp loss is constant where a margin is below this: min(1 − ramp, hinge).
+    pub ramp: f64,
+    /// What rows without a label weigh beside those with one.
+    pub transduction: Transduction,
+    /// λ or C; 1/Σ sᵢ if not given (tsvm: over the rows with a label).
     pub lambda: Option<Lambda>,
     /// The constant feature.
     pub bias: Option<f64>,
@@ -119,6 +173,8 @@ impl TrainOptions {
             multiclass: Multiclass::default(),
             label_kind: None,
             label_loss: None,
+            ramp: -1.0,
+            transduction: Transduction::default(),
             lambda: None,
             bias: None,
             bias_weight: None,
@@ -135,12 +191,21 @@ impl TrainOptions {
         }
     }
 
-    /// λ: as given, from C, or 1/Σ sᵢ.
-    pub(crate) fn lambda(&self, labels: &Labels) -> Result<f64, TrainError> {
-        let total: f64 = match &self.example_weights {
-            Some(weights) => weights.iter().sum(),
-            None => labels.len() as f64,
-        };
+    /// Refuses settings out of range.
+    pub(super) fn check(&self) -> Result<(), TrainError> {
+        if !(self.ramp < 1.0 && self.ramp.is_finite()) {
+            return Err(TrainError::Setting(format!(
+                "the ramp must be a finite number below 1, not {}",
+                self.ramp
+            )));
+        }
+        self.transduction.check()
+    }
+
+    /// λ: as given, from C, or 1/Σ sᵢ over the rows that have a label.
+    pub(crate) fn lambda(&self, task: &Task) -> Result<f64, TrainError> {
+        let weight = |i: usize| self.example_weights.as_ref().map_or(1.0, |weights| weights[i]);
+        let total: f64 = (0..task.rows()).filter(|&i| task.is_labelled(i)).map(weight).sum();
         match self.lambda {
             None => Ok(1.0 / total),
             Some(Lambda::Lambda(lambda)) => Ok(lambda),

@@ -5,12 +5,19 @@ use super::options::{LossName, ModelName, Multiclass, Penalty, TrainError, Train
 use crate::risk::hinge::Hinge;
 use crate::risk::logistic::Logistic;
 use crate::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
+use crate::risk::multiclass_ramp::MulticlassRamp;
+use crate::risk::multiclass_transductive::MulticlassTransductive;
 use crate::risk::multilabel_hinge::MultilabelHinge;
+use crate::risk::ramp::Ramp;
 use crate::risk::softmax::Softmax;
 use crate::risk::squared_hinge::SquaredHinge;
+use crate::risk::transductive::Transductive;
 use crate::risk::{ExampleWeights, LinearRisk, Risk};
-use minorant_data::{LabelKind, LabelRows, Labels};
+use minorant_data::{Label, LabelKind, LabelRows, Labels};
 use minorant_linalg::Design;
+
+/// The label of rows that have none.
+const UNLABELLED: Label = Label::Number(0.0);
 
 /// A learning task with its labels.
 #[derive(Debug, Clone)]
@@ -21,6 +28,8 @@ pub(crate) enum Task {
     Multiclass { classes: usize, labels: Vec<u32> },
     /// Several classes, each against the rest.
     OneVsRest { classes: usize, labels: Vec<u32> },
+    /// Several classes, and rows without a label; one output for two classes, else one a class.
+    Transductive { classes: usize, outputs: usize, labels: Vec<Option<u32>> },
     /// Sets of classes.
     Multilabel { classes: usize, member: Vec<bool> },
 }
@@ -32,6 +41,10 @@ fn refuse<T>(sentence: impl Into<String>) -> Result<T, TrainError> {
 impl Task {
     /// The task that these labels are, if the options allow it.
     pub(crate) fn new(labels: &Labels, options: &TrainOptions) -> Result<Task, TrainError> {
+        options.check()?;
+        if options.model == ModelName::Tsvm {
+            return Task::transductive(labels, options);
+        }
         let classes = labels.classes.len();
         if classes < 2 && labels.rows != LabelRows::None {
             return refuse("expected labels of two or more classes, found one class only");
@@ -68,6 +81,50 @@ impl Task {
         Ok(task)
     }
 
+    /// Rows labelled 0 have no label; the others say which classes there are.
+    fn transductive(labels: &Labels, options: &TrainOptions) -> Result<Task, TrainError> {
+        let LabelRows::Single(rows) = &labels.rows else {
+            return refuse("tsvm takes one label a row, and 0 for rows without one");
+        };
+        let mut numbers = vec![None; labels.classes.len()];
+        let mut classes = 0;
+        for (number, label) in numbers.iter_mut().zip(&labels.classes) {
+            if *label != UNLABELLED {
+                *number = Some(classes as u32);
+                classes += 1;
+            }
+        }
+        let labels: Vec<Option<u32>> = rows.iter().map(|&z| numbers[z as usize]).collect();
+        match classes {
+            0 => return refuse("expected some rows with a label other than 0, found none"),
+            1 => {
+                return refuse(
+                    "expected labelled rows of two or more classes (0 means unlabelled), found one class only",
+                );
+            }
+            _ => {}
+        }
+        if labels.iter().all(Option::is_some) {
+            return refuse(
+                "expected rows without a label (labelled 0, or from --unlabeled FILE), found none; with labels on all rows train svm",
+            );
+        }
+        let binary = match options.label_kind {
+            Some(LabelKind::Multiclass) => false,
+            Some(LabelKind::Binary) if classes > 2 => {
+                return refuse(format!("expected two classes, found {classes}"));
+            }
+            _ => classes == 2,
+        };
+        if !binary && options.transduction.balance_mean.is_some() {
+            return refuse("a balance mean goes with two classes");
+        }
+        let task =
+            Task::Transductive { classes, outputs: if binary { 1 } else { classes }, labels };
+        task.check(options)?;
+        Ok(task)
+    }
+
     fn check(&self, options: &TrainOptions) -> Result<(), TrainError> {
         let squared = options.model == ModelName::Svm && options.loss == LossName::SquaredHinge;
         match self {
@@ -82,10 +139,20 @@ impl Task {
             Task::Multilabel { .. } if options.multiclass == Multiclass::OneVsRest => {
                 return refuse("one-vs-rest takes one label a row, not multilabel data");
             }
-            Task::Multilabel { .. } if options.model == ModelName::Logistic => {
-                return refuse("logistic takes one label a row; for multilabel data train svm");
+            Task::Multilabel { .. } if options.model != ModelName::Svm => {
+                return refuse(format!(
+                    "{} takes one label a row; for multilabel data train svm",
+                    options.model.as_str()
+                ));
             }
             _ => {}
+        }
+        let is_convex = matches!(options.model, ModelName::Svm | ModelName::Logistic);
+        if options.multiclass == Multiclass::OneVsRest && !is_convex {
+            return refuse(format!(
+                "{} trains all classes together; one-vs-rest goes with svm and logistic",
+                options.model.as_str()
+            ));
         }
         if options.penalty == Penalty::L1 && options.model != ModelName::Logistic {
             return refuse("the penalty l1 goes with logistic; svm has the penalty l2");
@@ -122,6 +189,7 @@ impl Task {
         match self {
             Task::Binary { .. } => 2,
             Task::Multiclass { classes, .. }
+            | Task::Transductive { classes, .. }
             | Task::OneVsRest { classes, .. }
             | Task::Multilabel { classes, .. } => *classes,
         }
@@ -136,8 +204,35 @@ impl Task {
     pub(crate) fn outputs_per_problem(&self) -> usize {
         match self {
             Task::Binary { .. } | Task::OneVsRest { .. } => 1,
+            Task::Transductive { outputs, .. } => *outputs,
             Task::Multiclass { classes, .. } | Task::Multilabel { classes, .. } => *classes,
         }
+    }
+
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Task::Binary { labels }
+            | Task::Multiclass { labels, .. }
+            | Task::OneVsRest { labels, .. } => labels.len(),
+            Task::Transductive { labels, .. } => labels.len(),
+            Task::Multilabel { classes, member } => member.len() / classes,
+        }
+    }
+
+    /// Whether a row has a label.
+    pub(crate) fn is_labelled(&self, row: usize) -> bool {
+        match self {
+            Task::Transductive { labels, .. } => labels[row].is_some(),
+            _ => true,
+        }
+    }
+
+    /// The classes in order.
+    pub(crate) fn class_labels(&self, labels: &Labels) -> Vec<Label> {
+        let is_class =
+            |label: &&Label| !matches!(self, Task::Transductive { .. }) || **label != UNLABELLED;
+        labels.classes.iter().filter(is_class).cloned().collect()
     }
 
     /// +1 for the rows of the positive class of a binary problem, −1 for the others.
@@ -168,6 +263,20 @@ impl Task {
                 let margins = options.label_loss.clone();
                 let margins = margins.unwrap_or_else(|| uniform_margins(*classes));
                 let loss = MulticlassHinge::new(*classes, labels, margins);
+                if options.model == ModelName::RampSvm {
+                    let loss = MulticlassRamp::new(loss, options.ramp);
+                    return Box::new(LinearRisk::new(design, loss, weights));
+                }
+                return Box::new(LinearRisk::new(design, loss, weights));
+            }
+            Task::Transductive { classes, outputs, labels } => {
+                if *outputs > 1 {
+                    let loss = MulticlassTransductive::new(*classes, labels);
+                    return Box::new(LinearRisk::new(design, loss, weights));
+                }
+                let sign = |label: &Option<u32>| label.map_or(0.0, |z| [-1.0, 1.0][z as usize]);
+                let signs = labels.iter().map(sign).collect();
+                let loss = Transductive::new(signs, options.transduction.balance_mean);
                 return Box::new(LinearRisk::new(design, loss, weights));
             }
             Task::Multilabel { classes, member } => {
@@ -180,23 +289,29 @@ impl Task {
             (ModelName::Logistic, _) => {
                 Box::new(LinearRisk::new(design, Logistic::new(signs), weights))
             }
-            (ModelName::Svm, LossName::Hinge) => {
+            (ModelName::RampSvm, _) => {
+                Box::new(LinearRisk::new(design, Ramp::new(signs, options.ramp), weights))
+            }
+            (ModelName::Svm | ModelName::Tsvm, LossName::Hinge) => {
                 Box::new(LinearRisk::new(design, Hinge::new(signs), weights))
             }
-            (ModelName::Svm, LossName::SquaredHinge) => {
+            (ModelName::Svm | ModelName::Tsvm, LossName::SquaredHinge) => {
                 Box::new(LinearRisk::new(design, SquaredHinge::new(signs), weights))
             }
         }
     }
 }
 
-/// The weights sᵢ c(yᵢ) / Σ sᵢ.
+/// The weights sᵢ c(yᵢ) / Σ sᵢ; with rows that have no label the sums of both kinds are apart, and
+/// the weights of those without are γ sᵢ / Σ sᵢ.
 pub(crate) fn weights_of(
     labels: &Labels,
+    task: &Task,
     options: &TrainOptions,
 ) -> Result<ExampleWeights, TrainError> {
     let rows = labels.len();
-    if options.example_weights.is_none() && options.class_weights.is_empty() {
+    let is_transductive = matches!(task, Task::Transductive { .. });
+    if options.example_weights.is_none() && options.class_weights.is_empty() && !is_transductive {
         return Ok(ExampleWeights::mean(rows));
     }
     let examples = options.example_weights.clone().unwrap_or_else(|| vec![1.0; rows]);
@@ -221,7 +336,8 @@ pub(crate) fn weights_of(
         if options.class_weights[..at].iter().any(|(other, _)| other == label) {
             return refuse(format!("two class weights are given for label {label}"));
         }
-        let Some(class) = labels.classes.iter().position(|class| class == label) else {
+        let class = labels.classes.iter().position(|class| class == label);
+        let Some(class) = class.filter(|_| !is_transductive || *label != UNLABELLED) else {
             return refuse(format!("a class weight is given for label {label}, which no row has"));
         };
         if !(*weight >= 0.0 && weight.is_finite()) {
@@ -231,10 +347,25 @@ pub(crate) fn weights_of(
         }
         of_class[class] = *weight;
     }
-    let classes = match &labels.rows {
+    let classes: Vec<f64> = match &labels.rows {
         LabelRows::Single(rows) => rows.iter().map(|&z| of_class[z as usize]).collect(),
         _ if options.class_weights.is_empty() => vec![1.0; rows],
         _ => return refuse("class weights go with one label a row, not with multilabel data"),
     };
-    Ok(ExampleWeights::new(&examples, &classes))
+    if !is_transductive {
+        return Ok(ExampleWeights::new(&examples, &classes));
+    }
+    let sum = |labelled: bool| -> f64 {
+        (0..rows).filter(|&i| task.is_labelled(i) == labelled).map(|i| examples[i]).sum()
+    };
+    let (labelled, unlabelled) = (sum(true), sum(false));
+    if labelled == 0.0 {
+        return refuse("expected some example weight above 0 among the labelled rows, found none");
+    }
+    let gamma = options.transduction.gamma / if unlabelled > 0.0 { unlabelled } else { 1.0 };
+    let share = |i: usize| match task.is_labelled(i) {
+        true => examples[i] * classes[i] / labelled,
+        false => examples[i] * gamma,
+    };
+    Ok(ExampleWeights::Each((0..rows).map(share).collect()))
 }

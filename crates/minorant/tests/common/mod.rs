@@ -72,9 +72,17 @@ pub(crate) enum Kind {
     Multilabel,
     MultilabelLoss,
     OneVsRest,
+    Ramp,
+    MulticlassRamp,
+    Transductive,
+    MulticlassTransductive,
 }
 
 impl Kind {
+    /// The kinds whose risk is not convex.
+    pub(crate) const NON_CONVEX: [Kind; 4] =
+        [Kind::Ramp, Kind::MulticlassRamp, Kind::Transductive, Kind::MulticlassTransductive];
+
     pub(crate) const ALL: [Kind; 9] = [
         Kind::Hinge,
         Kind::SquaredHinge,
@@ -88,7 +96,13 @@ impl Kind {
     ];
 
     pub(crate) fn is_binary(self) -> bool {
-        matches!(self, Kind::Hinge | Kind::SquaredHinge | Kind::Logistic)
+        let binary =
+            [Kind::Hinge, Kind::SquaredHinge, Kind::Logistic, Kind::Ramp, Kind::Transductive];
+        binary.contains(&self)
+    }
+
+    pub(crate) fn is_transductive(self) -> bool {
+        matches!(self, Kind::Transductive | Kind::MulticlassTransductive)
     }
 
     pub(crate) fn is_multilabel(self) -> bool {
@@ -134,6 +148,10 @@ pub(crate) fn methods_for(kind: Kind) -> Vec<Method> {
     let more = [smooth.then_some(Method::Lbfgs), climbs.then_some(Method::DualCd)];
     METHODS.into_iter().chain(WALKING).chain(more.into_iter().flatten()).collect()
 }
+
+/// The methods for risks that are not convex.
+pub(crate) const NON_CONVEX_METHODS: [Method; 6] =
+    [Method::Nrbm, Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm, Method::Nbm, Method::Cccp];
 
 /// What a random matrix looks like.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -203,12 +221,26 @@ pub(crate) fn labels(random: &mut Random, kind: Kind, n: usize, classes: usize) 
             |i: usize| if i < classes { i as u32 } else { random.between(0, classes - 1) as u32 };
         LabelRows::Single((0..n).map(each).collect())
     };
-    let classes = if kind.is_binary() {
+    let classes: Vec<Label> = if kind.is_binary() {
         vec![Label::Number(-1.0), Label::Number(1.0)]
     } else {
         (0..classes).map(|z| Label::Number(z as f64 + 1.0)).collect()
     };
-    Labels { classes, rows }
+    let labels = Labels { classes, rows };
+    if kind.is_transductive() { without_most_labels(labels) } else { labels }
+}
+
+/// The same labels, but three of four rows have none: 0, between the negative and the positive.
+fn without_most_labels(labels: Labels) -> Labels {
+    let LabelRows::Single(rows) = labels.rows else { return labels };
+    let mut classes = labels.classes;
+    let at = classes.iter().take_while(|class| **class == Label::Number(-1.0)).count();
+    classes.insert(at, Label::Number(0.0));
+    let known = |(i, z): (usize, u32)| {
+        let is_known = i < 8 || i % 4 == 0;
+        if is_known { z + u32::from(z as usize >= at) } else { at as u32 }
+    };
+    Labels { classes, rows: LabelRows::Single(rows.into_iter().enumerate().map(known).collect()) }
 }
 
 /// A label loss with a zero diagonal; whole numbers (ties) or any.
@@ -234,6 +266,8 @@ pub(crate) struct Case {
 pub(crate) fn options_of(kind: Kind, random: &mut Random, classes: usize) -> TrainOptions {
     let model = match kind {
         Kind::Logistic | Kind::Softmax => ModelName::Logistic,
+        Kind::Ramp | Kind::MulticlassRamp => ModelName::RampSvm,
+        Kind::Transductive | Kind::MulticlassTransductive => ModelName::Tsvm,
         _ => ModelName::Svm,
     };
     let mut options = TrainOptions::new(model);
@@ -304,7 +338,7 @@ pub(crate) fn larger_case(kind: Kind, n: usize, d: usize, seed: u64) -> Case {
     // Some signal, so that the optimum is not zero.
     for (i, row) in rows.iter_mut().enumerate() {
         for &z in labels.row(i) {
-            row[z as usize % d] += 1.0;
+            row[z as usize % d] += if kind.is_transductive() { 0.3 } else { 1.0 };
         }
     }
     let features = sparse(&rows, d, Storage::F64);

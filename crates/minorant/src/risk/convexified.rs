@@ -1,0 +1,78 @@
+//! A loss that is a convex function plus a concave one, with the concave part replaced by its
+//! linearisation at given outputs: convex, above the loss, and touching it there.
+
+use super::loss::{Loss, Tangent};
+use crate::line::Pieces;
+
+pub(super) struct Convexified<'a> {
+    convex: Box<dyn Loss + 'a>,
+    /// The linearisations: for each example one slope an output, and an offset.
+    slopes: Vec<f64>,
+    offsets: Vec<f64>,
+}
+
+impl<'a> Convexified<'a> {
+    /// The loss linearised at the outputs of all examples; it must have a convex part.
+    pub(super) fn new(loss: &'a dyn Loss, outputs: &[f64]) -> Self {
+        let k = loss.outputs();
+        let mut slopes = vec![0.0; outputs.len()];
+        let each = outputs.chunks_exact(k).zip(slopes.chunks_exact_mut(k)).enumerate();
+        let offsets = each.map(|(i, (f, c))| loss.concave_tangent(i, f, c)).collect();
+        let convex = loss.convex_part().unwrap_or_else(|| Box::new(Nothing(k)));
+        Convexified { convex, slopes, offsets }
+    }
+
+    fn slopes(&self, example: usize) -> &[f64] {
+        let k = self.convex.outputs();
+        &self.slopes[example * k..(example + 1) * k]
+    }
+
+    fn linear(&self, example: usize, f: &[f64]) -> f64 {
+        let products = self.slopes(example).iter().zip(f).map(|(c, f)| c * f);
+        self.offsets[example] + products.sum::<f64>()
+    }
+}
+
+impl Loss for Convexified<'_> {
+    fn outputs(&self) -> usize {
+        self.convex.outputs()
+    }
+
+    fn value(&self, example: usize, f: &[f64]) -> f64 {
+        self.convex.value(example, f) + self.linear(example, f)
+    }
+
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        let Tangent { value, offset } = self.convex.tangent(example, f, c);
+        c.iter_mut().zip(self.slopes(example)).for_each(|(c, slope)| *c += slope);
+        Tangent { value: value + self.linear(example, f), offset: offset + self.offsets[example] }
+    }
+
+    fn is_piecewise(&self) -> bool {
+        self.convex.is_piecewise()
+    }
+
+    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        self.convex.pieces(example, f, d, pieces);
+        let slope = self.slopes(example).iter().zip(d).map(|(c, d)| c * d).sum();
+        pieces.start(slope, 0.0);
+    }
+}
+
+/// The convex part of a loss that has none.
+struct Nothing(usize);
+
+impl Loss for Nothing {
+    fn outputs(&self) -> usize {
+        self.0
+    }
+
+    fn value(&self, _example: usize, _f: &[f64]) -> f64 {
+        0.0
+    }
+
+    fn tangent(&self, _example: usize, _f: &[f64], c: &mut [f64]) -> Tangent {
+        c.fill(0.0);
+        Tangent { value: 0.0, offset: 0.0 }
+    }
+}

@@ -1,0 +1,157 @@
+//! The loss of the transductive support vector machine (§5.4 of Do and Artières): the hinge
+//! max(0, 1 − z f) for rows with a label, max(0, 1 − |f|) for rows without. A last row may stand for
+//! the mean of those without; its loss (f − M)²/2 keeps their mean decision near M. Not convex: for
+//! a row without a label max(1, |f|) less |f|.
+
+use super::loss::{Loss, Tangent};
+use crate::line::Pieces;
+
+/// The loss of rows of which some have a binary label.
+#[derive(Debug, Clone)]
+pub struct Transductive {
+    signs: Vec<f64>,
+    /// M, if there is a last row for the mean.
+    mean: Option<f64>,
+}
+
+impl Transductive {
+    /// `signs[i]` is +1, −1, or 0 for a row without a label; with `mean` one more row follows.
+    pub fn new(signs: Vec<f64>, mean: Option<f64>) -> Self {
+        Transductive { signs, mean }
+    }
+
+    fn row(&self, example: usize) -> Row {
+        match self.signs.get(example) {
+            Some(&sign) if sign != 0.0 => Row::Labelled(sign),
+            Some(_) => Row::Unlabelled,
+            None => Row::Mean(self.mean.unwrap_or(0.0)),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Row {
+    Labelled(f64),
+    Unlabelled,
+    Mean(f64),
+}
+
+fn hinge(sign: f64, f: f64, c: &mut f64) -> Tangent {
+    let loss = 1.0 - sign * f;
+    let active = f64::from(u8::from(loss > 0.0));
+    *c = -sign * active;
+    Tangent { value: loss.max(0.0), offset: active }
+}
+
+fn square(distance: f64, f: f64, c: &mut f64) -> Tangent {
+    *c = distance;
+    let value = 0.5 * distance * distance;
+    Tangent { value, offset: value - distance * f }
+}
+
+fn square_pieces(distance: f64, d: f64, pieces: &mut Pieces<'_>) {
+    pieces.start(d * distance, d * d);
+}
+
+fn hinge_pieces(sign: f64, f: f64, d: f64, pieces: &mut Pieces<'_>) {
+    pieces.kinks(f, d, if sign > 0.0 { -1.0 } else { 0.0 }, &[(sign, 1.0)]);
+}
+
+impl Loss for Transductive {
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn value(&self, example: usize, f: &[f64]) -> f64 {
+        match self.row(example) {
+            Row::Labelled(sign) => (1.0 - sign * f[0]).max(0.0),
+            Row::Unlabelled => (1.0 - f[0].abs()).max(0.0),
+            Row::Mean(mean) => 0.5 * (f[0] - mean) * (f[0] - mean),
+        }
+    }
+
+    #[inline]
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        match self.row(example) {
+            Row::Labelled(sign) => hinge(sign, f[0], &mut c[0]),
+            Row::Unlabelled => hinge(if f[0] < 0.0 { -1.0 } else { 1.0 }, f[0], &mut c[0]),
+            Row::Mean(mean) => square(f[0] - mean, f[0], &mut c[0]),
+        }
+    }
+
+    fn is_piecewise(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        match self.row(example) {
+            Row::Labelled(sign) => hinge_pieces(sign, f[0], d[0], pieces),
+            Row::Unlabelled => {
+                pieces.kinks(f[0], d[0], 0.0, &[(-1.0, 1.0), (0.0, -2.0), (1.0, 1.0)]);
+            }
+            Row::Mean(mean) => square_pieces(f[0] - mean, d[0], pieces),
+        }
+    }
+
+    fn is_convex(&self) -> bool {
+        false
+    }
+
+    fn convex_part(&self) -> Option<Box<dyn Loss + '_>> {
+        Some(Box::new(ConvexPart(self)))
+    }
+
+    /// −|f| for rows without a label.
+    fn concave_tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> f64 {
+        c[0] = match self.row(example) {
+            Row::Unlabelled if f[0] < 0.0 => 1.0,
+            Row::Unlabelled => -1.0,
+            _ => 0.0,
+        };
+        0.0
+    }
+}
+
+/// The same with max(1, |f|) for rows without a label.
+#[derive(Debug)]
+struct ConvexPart<'a>(&'a Transductive);
+
+impl Loss for ConvexPart<'_> {
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    fn value(&self, example: usize, f: &[f64]) -> f64 {
+        match self.0.row(example) {
+            Row::Unlabelled => f[0].abs().max(1.0),
+            _ => self.0.value(example, f),
+        }
+    }
+
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        match self.0.row(example) {
+            Row::Unlabelled if f[0].abs() > 1.0 => {
+                c[0] = f[0].signum();
+                Tangent { value: f[0].abs(), offset: 0.0 }
+            }
+            Row::Unlabelled => {
+                c[0] = 0.0;
+                Tangent { value: 1.0, offset: 1.0 }
+            }
+            _ => self.0.tangent(example, f, c),
+        }
+    }
+
+    fn is_piecewise(&self) -> bool {
+        true
+    }
+
+    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        match self.0.row(example) {
+            Row::Unlabelled => pieces.kinks(f[0], d[0], -1.0, &[(-1.0, 1.0), (1.0, 1.0)]),
+            _ => self.0.pieces(example, f, d, pieces),
+        }
+    }
+}

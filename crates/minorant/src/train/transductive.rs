@@ -1,0 +1,262 @@
+//! The transductive support vector machine: minimised from the support vector machine of the rows
+//! with a label, and from further seeded starts around it, of which the best is kept. Evaluations
+//! of all runs add up; a pass over the labelled rows alone counts by their share of all rows.
+
+use super::one_vs_rest::Sequence;
+use super::options::{TrainError, TrainOptions};
+use super::task::Task;
+use crate::certificate::Certificate;
+use crate::regularizer::L2;
+use crate::risk::hinge::Hinge;
+use crate::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
+use crate::risk::{Cancel, ExampleWeights, LinearRisk, Point, Risk};
+use crate::solver::{
+    self, Checkpoints, Method, MethodOptions, Outcome, Problem, RunError, Status, StopRules,
+};
+use crate::trace::{Observer, TraceRecord};
+use minorant_data::Dataset;
+use minorant_linalg::{Design, Matrix, Storage};
+use rand::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+use rand_pcg::Pcg64Mcg;
+
+/// The relative gap to which the first support vector machine is solved.
+const FIRST_TOL: f64 = 1e-4;
+/// Evaluations that a run takes at least: its start, and the last pass over its answer.
+const LEAST: u64 = 2;
+/// How far further starts lie from the first, in lengths of it; one after the other.
+const DISTANCES: [f64; 3] = [1.0, 2.0, 0.5];
+
+/// The rows of both kinds, and what each weighs.
+pub(super) struct Rows<'a> {
+    pub(super) task: &'a Task,
+    pub(super) data: &'a Dataset<'a>,
+    pub(super) weights: ExampleWeights,
+}
+
+/// Makes all runs; the outcome is the best one's, with the effort of all.
+pub(super) fn solve(
+    rows: &Rows<'_>,
+    regularizer: &L2,
+    options: &TrainOptions,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
+) -> Result<(Vec<Outcome>, Method), TrainError> {
+    let mut state = Sequence::resume(checkpoints).map_err(RunError::from)?;
+    let mut sums = Effort { all: rows.data.features.rows() as u64, ..Effort::default() };
+    // The runs before the transductive ones: none where the start is given.
+    let first = usize::from(options.start.is_none());
+    if state.finished.len() < first {
+        let outcome = labelled_only(rows, regularizer, options, cancel, &mut state)?;
+        state.finished.push(outcome);
+    }
+    let begin = options.start.clone().unwrap_or_else(|| state.finished[0].point.w.clone());
+    let labelled = (0..rows.task.rows()).filter(|&i| rows.task.is_labelled(i)).count() as u64;
+    if first == 1 {
+        sums.add(&state.finished[0], labelled);
+    }
+    state.finished[first..].iter().for_each(|outcome| sums.add(outcome, sums.all));
+
+    let balanced = balanced_rows(rows, options)?;
+    let (matrix, weights) = match &balanced {
+        Some((matrix, weights)) => (matrix, weights),
+        None => (&rows.data.features, &rows.weights),
+    };
+    let risk = rows.task.risk(0, Design::new(matrix, options.bias), weights.clone(), options);
+    let mut method = options.method;
+    let mut cut = stopped(state.finished.iter().take(first));
+    while state.finished.len() - first < options.transduction.starts {
+        let run = state.finished.len() - first;
+        let left =
+            options.rules.max_evaluations.map(|most| most.saturating_sub(sums.evaluations()));
+        if run > 0 && left.is_some_and(|left| left < LEAST) {
+            cut = cut.or(Some(Status::MaxEvals));
+        }
+        if run > 0 && cut.is_some() {
+            break;
+        }
+        let start = start_of(run, &begin, options.method_options.seed);
+        let problem = Problem::new(&*risk, regularizer).starting_at(Some(&start));
+        method = options.method.resolve(problem);
+        let mut solver = method.build(problem, &options.method_options)?;
+        // Where time ran out or the user said stop before the first start, that is the answer.
+        let token = if cut.is_some() { Cancel::new() } else { cancel.clone() };
+        let rules = StopRules {
+            max_evaluations: if cut.is_some() { Some(1) } else { left.map(|left| left.max(1)) },
+            max_seconds: options.rules.max_seconds.map(|most| most - sums.seconds),
+            ..options.rules
+        };
+        let mut watching = Watching { observer: &mut *observer, before: &sums };
+        let outcome = solver::run(&mut *solver, problem, rules, &token, &mut watching, &mut state)?;
+        sums.add(&outcome, sums.all);
+        cut = cut.or(stopped([&outcome]));
+        state.finished.push(outcome);
+    }
+    let runs = state.finished.drain(first..);
+    let best = runs.min_by(|a, b| a.certificate.objective.total_cmp(&b.certificate.objective));
+    let mut best = best.ok_or(RunError::NoPoint)?;
+    best.status = cut.unwrap_or(best.status);
+    best.evaluations = sums.evaluations();
+    best.iterations = sums.iterations;
+    best.direction_steps = sums.direction_steps;
+    (best.seconds, best.master_seconds) = (sums.seconds, sums.master_seconds);
+    Ok((vec![best], method))
+}
+
+/// How a run ended that a limit or the user cut short.
+fn stopped<'o>(outcomes: impl IntoIterator<Item = &'o Outcome>) -> Option<Status> {
+    let is_cut =
+        |s: &Status| matches!(s, Status::MaxEvals | Status::MaxSeconds | Status::Interrupted);
+    outcomes.into_iter().map(|outcome| outcome.status).find(is_cut)
+}
+
+/// The support vector machine of the labelled rows.
+fn labelled_only(
+    rows: &Rows<'_>,
+    regularizer: &L2,
+    options: &TrainOptions,
+    cancel: &Cancel,
+    checkpoints: &mut dyn Checkpoints,
+) -> Result<Outcome, TrainError> {
+    let Task::Transductive { classes, outputs, labels } = rows.task else {
+        return Err(RunError::NoPoint.into());
+    };
+    let chosen: Vec<usize> = (0..labels.len()).filter(|&i| labels[i].is_some()).collect();
+    let matrix = rows.data.features.select_rows(&chosen);
+    let known: Vec<u32> = labels.iter().flatten().copied().collect();
+    let weights = ExampleWeights::Each(chosen.iter().map(|&i| rows.weights.of(i)).collect());
+    let design = Design::new(&matrix, options.bias);
+    let risk: Box<dyn Risk> = if *outputs == 1 {
+        Box::new(LinearRisk::new(design, Hinge::new(Task::signs(&known, 1)), weights))
+    } else {
+        let loss = MulticlassHinge::new(*classes, known, uniform_margins(*classes));
+        Box::new(LinearRisk::new(design, loss, weights))
+    };
+    // As many passes over these rows as leave evaluations for the first transductive run.
+    let (all, some) = (labels.len() as u64, chosen.len() as u64);
+    let passes = |most: u64| most.saturating_sub(LEAST).saturating_mul(all) / some;
+    if options.rules.max_evaluations.is_some_and(|most| passes(most) < LEAST) {
+        return Ok(no_run(regularizer.center(risk.dim())));
+    }
+    let rules = StopRules {
+        tol: FIRST_TOL,
+        abs_tol: options.rules.abs_tol,
+        max_evaluations: options.rules.max_evaluations.map(passes),
+        max_seconds: options.rules.max_seconds,
+    };
+    let settings =
+        MethodOptions { max_bytes: options.method_options.max_bytes, ..MethodOptions::default() };
+    let problem = Problem::new(&*risk, regularizer);
+    let mut solver = Method::Auto.build(problem, &settings)?;
+    Ok(solver::run(&mut *solver, problem, rules, cancel, &mut (), checkpoints)?)
+}
+
+/// What stands for a run that no evaluations are left for.
+fn no_run(w: Vec<f64>) -> Outcome {
+    Outcome {
+        point: Point { w, outputs: Vec::new(), value: f64::NAN },
+        certificate: Certificate { objective: f64::NAN, lower_bound: None },
+        proof: None,
+        bounds: None,
+        local_gap: None,
+        status: Status::MaxEvals,
+        evaluations: 0,
+        iterations: 0,
+        direction_steps: 0,
+        seconds: 0.0,
+        master_seconds: 0.0,
+    }
+}
+
+/// All rows, with their mean over those without a label as one more, where a balance is asked for.
+fn balanced_rows(
+    rows: &Rows<'_>,
+    options: &TrainOptions,
+) -> Result<Option<(Matrix<'static>, ExampleWeights)>, TrainError> {
+    if options.transduction.balance_mean.is_none() {
+        return Ok(None);
+    }
+    let matrix = &rows.data.features;
+    let mut mean = vec![0.0; matrix.cols()];
+    let weight = |i: usize| options.example_weights.as_ref().map_or(1.0, |weights| weights[i]);
+    let mut total = 0.0;
+    for i in (0..matrix.rows()).filter(|&i| !rows.task.is_labelled(i)) {
+        total += weight(i);
+        matrix.row(i).for_each(|(j, x)| mean[j] += weight(i) * x);
+    }
+    mean.iter_mut().for_each(|x| *x /= if total > 0.0 { total } else { 1.0 });
+    let cols = mean.len();
+    let wrong = |error: minorant_linalg::MatrixError| TrainError::Setting(error.to_string());
+    let row = Matrix::dense(1, cols, Storage::F64.store(mean)).map_err(wrong)?;
+    let mut weights: Vec<f64> = (0..matrix.rows()).map(|i| rows.weights.of(i)).collect();
+    weights.push(options.transduction.balance_weight());
+    Ok(Some((matrix.stack(&row).map_err(wrong)?, ExampleWeights::Each(weights))))
+}
+
+/// The start of a run: the first at `begin`, the others at seeded random points around it.
+fn start_of(run: usize, begin: &[f64], seed: u64) -> Vec<f64> {
+    if run == 0 {
+        return begin.to_vec();
+    }
+    let mut random =
+        Pcg64Mcg::seed_from_u64(seed ^ (run as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let draws: Vec<f64> = begin.iter().map(|_| StandardNormal.sample(&mut random)).collect();
+    let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let scale = DISTANCES[(run - 1) % DISTANCES.len()] * length(begin) / length(&draws).max(1e-300);
+    begin.iter().zip(draws).map(|(w, draw)| w + scale * draw).collect()
+}
+
+/// What the runs so far took.
+#[derive(Debug, Clone, Copy, Default)]
+struct Effort {
+    /// Number of rows.
+    all: u64,
+    /// Rows passed over.
+    passed: u64,
+    iterations: u64,
+    direction_steps: u64,
+    seconds: f64,
+    master_seconds: f64,
+    /// The least objective of a transductive run.
+    objective: Option<f64>,
+}
+
+impl Effort {
+    /// Adds a run whose evaluations pass over `rows` rows each.
+    fn add(&mut self, outcome: &Outcome, rows: u64) {
+        self.passed += outcome.evaluations * rows;
+        self.direction_steps += outcome.direction_steps;
+        self.seconds += outcome.seconds;
+        self.master_seconds += outcome.master_seconds;
+        if rows == self.all {
+            self.iterations += outcome.iterations;
+            let objective = outcome.certificate.objective;
+            self.objective = Some(self.objective.map_or(objective, |least| least.min(objective)));
+        }
+    }
+
+    fn evaluations(&self) -> u64 {
+        self.passed.div_ceil(self.all.max(1))
+    }
+}
+
+/// Makes the records of one run those of all runs so far.
+struct Watching<'o> {
+    observer: &'o mut dyn Observer,
+    before: &'o Effort,
+}
+
+impl Observer for Watching<'_> {
+    fn iteration(&mut self, record: &TraceRecord) {
+        let least = self.before.objective.unwrap_or(f64::INFINITY);
+        self.observer.iteration(&TraceRecord {
+            iteration: self.before.iterations + record.iteration,
+            evaluations: self.before.evaluations() + record.evaluations,
+            seconds: self.before.seconds + record.seconds,
+            best_objective: record.best_objective.min(least),
+            master_seconds: self.before.master_seconds + record.master_seconds,
+            ..record.clone()
+        });
+    }
+}
