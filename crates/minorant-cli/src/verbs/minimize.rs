@@ -49,6 +49,7 @@ fn report_of(outcome: &Outcome, lambda: f64, method: Method) -> TrainReport {
         regularizer: outcome.certificate.objective - outcome.point.value,
         risk: outcome.point.value,
         certificate: outcome.certificate,
+        local_gap: outcome.local_gap,
         status: outcome.status,
         evaluations: outcome.evaluations,
         iterations: outcome.iterations,
