@@ -1,6 +1,6 @@
 //! Coordinate descent on a quadratic model plus λ‖z‖₁: each step minimises exactly over one weight.
 //! Sweeps over all weights alternate with sweeps over those that are in use or moved, which cost
-//! less and do most of the work.
+//! less and do most of the work; a model that can then moves all weights in use at once.
 
 use crate::solver::{Halt, Run, l1};
 
@@ -17,6 +17,10 @@ pub(super) trait Quadratic {
 
     /// Entries of the data that one look at the slope of a weight reads.
     fn entries(&self, at: usize) -> u64;
+
+    /// Moves all weights that are not zero at once, towards the minimiser of the model plus λ‖z‖₁
+    /// in their orthant, where the model can.
+    fn leap(&mut self, _z: &mut [f64], _lambda: f64) {}
 }
 
 /// Counts what coordinate steps read of the data: as many entries as it has are an evaluation.
@@ -85,15 +89,21 @@ pub(super) fn minimise(
             break;
         }
         let entries = in_use.iter().map(|&at| model.entries(at)).sum();
+        let mut converged = false;
         for _ in 0..SWEEPS_IN_USE {
             let mut steepest = 0.0f64;
             for &at in &in_use {
                 steepest = steepest.max(relax(model, z, at, lambda, floor).0);
             }
             meter.read(entries)?;
-            if steepest <= 0.5 * accuracy {
+            converged = steepest <= 0.5 * accuracy;
+            if converged {
                 break;
             }
+        }
+        if !converged {
+            // One weight at a time gets nowhere: they depend too much on each other.
+            model.leap(z, lambda);
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 
 use super::descent::Quadratic;
 use crate::risk::SecondDerivatives;
+use minorant_linalg::cholesky::GrowingCholesky;
 use minorant_linalg::dense::axpy;
 use minorant_linalg::{ColumnSet, Columns};
 
@@ -70,6 +71,11 @@ impl WorkingColumns {
     }
 }
 
+/// Weights that may be moved at once: the cost grows with the third power.
+const MOST_AT_ONCE: usize = 1024;
+/// A pivot below this share of the diagonal is rounding.
+const DEPENDENT: f64 = 1e-11;
+
 /// The model with its Hessian: steps read no data.
 #[derive(Debug)]
 pub(super) struct WithHessian {
@@ -128,6 +134,40 @@ impl Quadratic for WithHessian {
 
     fn entries(&self, _at: usize) -> u64 {
         0
+    }
+
+    /// Newton's step on the support, up to where the first weight becomes zero.
+    fn leap(&mut self, z: &mut [f64], lambda: f64) {
+        let size = self.slopes.len();
+        let mut factor = GrowingCholesky::new(0);
+        let mut support = Vec::new();
+        for at in (0..size).filter(|&at| z[at] != 0.0) {
+            let row = &self.hessian[at * size..(at + 1) * size];
+            let mut cross: Vec<f64> = support.iter().map(|&other| row[other]).collect();
+            // Weights that depend on the others, as far as numbers can tell, stay where they are.
+            if factor.append(&mut cross, row[at], DEPENDENT * row[at], &[]).is_ok() {
+                support.push(at);
+            }
+            if support.len() > MOST_AT_ONCE {
+                return;
+            }
+        }
+        let slope = |&at: &usize| -(self.slopes[at] + lambda.copysign(z[at]));
+        let mut d: Vec<f64> = support.iter().map(slope).collect();
+        factor.forward(&mut d);
+        factor.backward(&mut d);
+        if !d.iter().all(|d| d.is_finite()) {
+            return;
+        }
+        let to_zero = |z: f64, d: f64| if z * d < 0.0 { -z / d } else { f64::INFINITY };
+        let each = support.iter().zip(&d);
+        let length = each.map(|(&at, &d)| to_zero(z[at], d)).fold(1.0, f64::min);
+        for (&at, &d) in support.iter().zip(&d) {
+            // The weight that ends the leap becomes exactly zero.
+            let to = if to_zero(z[at], d) <= length { 0.0 } else { z[at] + length * d };
+            self.step(at, to - z[at]);
+            z[at] = to;
+        }
     }
 }
 
