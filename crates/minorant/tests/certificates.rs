@@ -151,7 +151,7 @@ fn check(kind: Kind, seed: u64, case_of: fn(Kind, u64) -> Case) -> Result<bool, 
 }
 
 fn check_all(kind: Kind) {
-    let count = cases(100, 2000);
+    let count = cases(60, 2000);
     let (mut refereed, mut failures) = (0, Vec::new());
     for seed in 0..count {
         for case_of in [case_of, walking_case_of] {
