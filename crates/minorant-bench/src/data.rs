@@ -120,7 +120,7 @@ impl Store {
     }
 
     /// MNIST's digits as the files have them: `train` or `t10k`.
-    pub(crate) fn digits(&self, part: &str) -> Result<Dataset> {
+    pub(crate) fn digits(&self, part: &str) -> Result<Dataset<'static>> {
         let file = |what: &str| format!("mnist/{part}-{what}-ubyte.gz");
         self.read(&[&file("images-idx3"), &file("labels-idx1")])
     }

@@ -105,7 +105,11 @@ impl DataArgs {
     }
 
     /// Reads a file whose labels, if any, do not count, to go with data that is read already.
-    pub(crate) fn read_unlabelled(&self, path: &Path, data: &Dataset) -> anyhow::Result<Dataset> {
+    pub(crate) fn read_unlabelled(
+        &self,
+        path: &Path,
+        data: &Dataset<'_>,
+    ) -> anyhow::Result<Dataset<'static>> {
         // A dense table must have the same columns; sparse rows may have others.
         let columns = data.features.cols();
         let options = ReadOptions {
