@@ -12,9 +12,9 @@ use crate::risk::{Lines, Point};
 /// How far from the best point towards the model's minimiser planes are taken.
 const MU: f64 = 0.1;
 
-/// Points on a line are combined, not computed: a longer step would magnify their rounding errors
-/// (where the trial is the best point but for rounding, into anything).
-const LONGEST_STEP: f64 = 1e3;
+/// Points on a line are combined, not computed: a step of t multiplies the rounding errors of the
+/// point it starts from by |t − 1|, so that longer steps would let them grow from line to line.
+const LONGEST_STEP: f64 = 2.0;
 
 /// The bundle method with line search.
 #[derive(Debug)]
