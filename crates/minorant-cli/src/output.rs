@@ -60,9 +60,14 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// The keys of `train --json`.
 pub(crate) fn train_json(model: &FittedModel, report: &TrainReport, load_seconds: f64) -> Value {
+    report_json(model.model.as_str(), model.tol, report, load_seconds)
+}
+
+/// The keys of `train --json` for a model of any kind.
+pub(crate) fn report_json(name: &str, tol: f64, report: &TrainReport, load_seconds: f64) -> Value {
     let certificate = report.certificate;
     json!({
-        "model": model.model.as_str(),
+        "model": name,
         "solver": report.solver,
         "examples": report.examples,
         "features": report.features,
@@ -75,7 +80,7 @@ pub(crate) fn train_json(model: &FittedModel, report: &TrainReport, load_seconds
         "gap": maybe(certificate.gap()),
         "relative_gap": maybe(certificate.relative_gap()),
         "local_gap": Value::Null,
-        "certified": certificate.certifies(model.tol),
+        "certified": certificate.certifies(tol),
         "status": report.status.as_str(),
         "evaluations": report.evaluations,
         "iterations": report.iterations,

@@ -5,7 +5,7 @@ mod data;
 mod train;
 
 pub(crate) use data::DataArgs;
-pub(crate) use train::{ProblemArgs, read_numbers};
+pub(crate) use train::{ModelArg, ProblemArgs, read_numbers};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -54,12 +54,14 @@ pub(crate) enum Verb {
   minorant train svm letter.scale --c 1 --bias 1 --tol 1e-4
   minorant train logistic train.csv --label-column species --json
   minorant train svm scene-train.arff.gz scene.xml --lambda 1e-3 --trace trace.jsonl
+  minorant train chain-crf train.txt --format conll --pairs observed --out chunks.safetensors
+  minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
-    /// Solver: auto, bmrm, lm-bmrm, ls-bmrm or ls-p-bmrm
+    /// Solver: auto, or one of those that the model has (an unknown name lists them)
     #[arg(long, value_name = "S", default_value = "auto", value_parser = train::parse_method)]
     pub(crate) solver: minorant::solver::Method,
     /// Save the model here
@@ -98,6 +100,12 @@ pub(crate) struct PredictArgs {
     /// for the second)
     #[arg(long)]
     pub(crate) scores: bool,
+    /// Sequences: repeat the input's columns before each label
+    #[arg(long)]
+    pub(crate) columns: bool,
+    /// Sequences: add the probability of each label, tab-separated, in label order
+    #[arg(long)]
+    pub(crate) marginals: bool,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     /// Print one JSON object

@@ -1,7 +1,7 @@
 //! `minorant train`.
 
 use super::{cancel_on_interrupt, check_writable};
-use crate::args::TrainArgs;
+use crate::args::{ModelArg, TrainArgs};
 use crate::number;
 use crate::output;
 use crate::progress::Watchers;
@@ -14,7 +14,11 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let mut options = problem.options(args.solver)?;
+    let name = match problem.model {
+        ModelArg::Linear(name) => name,
+        ModelArg::Chain(name) => return super::chain::train(name, args),
+    };
+    let mut options = problem.options(name, args.solver)?;
     if args.proof.is_some() {
         options.method_options.proof_bytes = u64::MAX;
     }
@@ -120,13 +124,18 @@ pub(super) fn report_run<'a>(
 
 /// The answer for people.
 fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
+    report_in_words(model.model.as_str(), model.tol, report, data)
+}
+
+/// The answer for people, of a model of any kind.
+pub(super) fn report_in_words(name: &str, tol: f64, report: &TrainReport, data: &str) -> String {
     let certificate = report.certificate;
     let bound = certificate.lower_bound.map_or("none".into(), number::bound);
     let gap = certificate.relative_gap().map_or("unknown".into(), output::percent);
     [
         format!(
             "{} by {} on {data}: {} examples, {} features, {} weights, lambda {}",
-            model.model.as_str(),
+            name,
             report.solver,
             report.examples,
             report.features,
@@ -142,7 +151,7 @@ fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
             report.evaluations,
             report.seconds
         ),
-        output::certificate_in_words(report, model.tol),
+        output::certificate_in_words(report, tol),
     ]
     .join("\n")
 }

@@ -2,6 +2,7 @@
 //! they end. The loop itself is in `driver`.
 
 mod auto;
+mod bcfw;
 mod bmrm;
 mod driver;
 mod ls_bmrm;
@@ -11,6 +12,7 @@ mod prox_nrbm;
 mod ray_search;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
+pub use bcfw::Bcfw;
 pub use bmrm::Bmrm;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use ls_bmrm::LsBmrm;

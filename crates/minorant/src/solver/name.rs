@@ -1,6 +1,8 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
-use super::{Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Nrbm, Problem, ProxNrbm, Solver, Strategy};
+use super::{
+    Bcfw, Bmrm, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Nrbm, Problem, ProxNrbm, Solver, Strategy,
+};
 use crate::bundle::{Limits, Locality};
 use crate::risk::Risk;
 
@@ -23,6 +25,8 @@ pub enum Method {
     NrbmLsFull,
     /// The same with a proximal term instead of a line search.
     ProxNrbm,
+    /// Block-coordinate Frank–Wolfe with working sets.
+    Bcfw,
     /// Whichever suits the problem.
     Auto,
 }
@@ -71,7 +75,7 @@ const LOCAL_MEMORY: usize = 100;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 9] = [
+    pub const ALL: [Method; 10] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -81,6 +85,7 @@ impl Method {
         Method::NrbmLs,
         Method::NrbmLsFull,
         Method::ProxNrbm,
+        Method::Bcfw,
     ];
 
     /// The name that users type.
@@ -94,6 +99,7 @@ impl Method {
             Method::NrbmLs => "nrbm-ls",
             Method::NrbmLsFull => "nrbm-ls-full",
             Method::ProxNrbm => "prox-nrbm",
+            Method::Bcfw => "bcfw",
             Method::Auto => "auto",
         }
     }
@@ -121,6 +127,12 @@ impl Method {
             Method::LsBmrm | Method::LsPBmrm if !lines => {
                 Some("the restriction of the risk to lines")
             }
+            Method::Bcfw if problem.risk.working_sets().is_none() => {
+                Some("a risk that is a maximum over outputs (a structured svm)")
+            }
+            Method::Bcfw if !problem.regularizer.is_plain() => {
+                Some("a regularizer without weights and centre")
+            }
             _ => None,
         }
     }
@@ -131,11 +143,11 @@ impl Method {
     }
 
     /// Sets the method up for a problem.
-    pub fn build(
+    pub fn build<'p>(
         self,
-        problem: Problem<'_>,
+        problem: Problem<'p>,
         options: &MethodOptions,
-    ) -> Result<Box<dyn Solver>, MethodError> {
+    ) -> Result<Box<dyn Solver + 'p>, MethodError> {
         let (method, risk) = (self.resolve(problem), problem.risk);
         if let Some(need) = method.missing(problem) {
             let able = Method::ALL.into_iter().filter(|other| other.missing(problem).is_none());
@@ -146,11 +158,16 @@ impl Method {
         }
         let parts = method.parts(risk, options)?;
         let limits = method.limits(risk.dim(), parts, options);
-        let nrbm = |strategy| -> Box<dyn Solver> {
+        if let (Method::Bcfw, Some(sets)) = (method, risk.working_sets()) {
+            return Ok(Box::new(Bcfw::new(problem, sets, options.proof_bytes)));
+        }
+        let nrbm = |strategy| -> Box<dyn Solver + 'p> {
             Box::new(Nrbm::new(problem, strategy, options.locality, limits))
         };
         Ok(match method {
-            Method::Bmrm | Method::LmBmrm | Method::Auto => Box::new(Bmrm::new(risk.dim(), limits)),
+            Method::Bmrm | Method::LmBmrm | Method::Bcfw | Method::Auto => {
+                Box::new(Bmrm::new(risk.dim(), limits))
+            }
             Method::Nrbm => nrbm(Strategy::Minimiser),
             Method::NrbmLs => nrbm(Strategy::Greedy),
             Method::NrbmLsFull => nrbm(Strategy::Full),
