@@ -183,7 +183,7 @@ impl<'o> Builder<'o> {
     }
 
     /// What the columns are, and their new numbers where rare ones are left out.
-    fn attributes(&self, name: &str) -> Result<(Attributes, Option<Vec<Option<u32>>>), ReadError> {
+    fn attributes(&self, name: &str) -> Result<(Attributes, Option<NewColumns>), ReadError> {
         if let Some(known) = &self.options.known {
             return Ok((known.clone(), None));
         }
@@ -215,6 +215,9 @@ impl<'o> Builder<'o> {
         Ok((Attributes::Named(Arc::new(kept)), Some(new)))
     }
 }
+
+/// For each column its new number, or none where it is left out.
+type NewColumns = Vec<Option<u32>>;
 
 fn keep_columns(
     row_starts: &[u64],

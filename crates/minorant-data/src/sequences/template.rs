@@ -144,7 +144,7 @@ fn parse_line(line: &str) -> Result<Attribute, Refusal> {
             Some((Piece::Cell { row, column }, end))
         });
         let Some((piece, end)) = cell else {
-            return Err(Refusal::new("%x[row,column]", quoted(rest[start..].as_bytes())));
+            return Err(Refusal::new("%x[row,column]", quoted(&rest.as_bytes()[start..])));
         };
         pieces.push(piece);
         rest = &after[end + 1..];

@@ -3,18 +3,21 @@
 //! al. 2016). The dual is max Σᵢ sᵢ Σ_y αᵢ(y) Δᵢ(y) − ‖Σᵢ sᵢ Σ_y αᵢ(y) δᵢ(y)‖² / (2λ) over one simplex
 //! an example, and w = Σᵢ sᵢ Σ_y αᵢ(y) δᵢ(y) / λ.
 //!
-//! Departures from the papers: the oracle is asked for all examples at one w, in parallel, so that
-//! every pass gives the objective there and with it an honest gap; between two passes the dual is
-//! maximised over the outputs already seen, which costs no oracle call, until what is left to gain
-//! there is small against the gap. The first pass goes through the examples in a few groups, w
-//! moving after each: w = 0 has nothing to say about which outputs are near the truth.
+//! Departures from the papers: the oracle is asked for all examples at one point, in parallel, so
+//! that every pass gives the objective there and with it an honest gap. Between two passes the dual
+//! is maximised over the outputs already seen, which costs no oracle call, until what is left to
+//! gain there is small against the gap. The dual's w is then a corner that few outputs have made,
+//! so the next pass is not made there but at a point between it and the best one (an in-out
+//! separation); how far between, the passes' success decides. One pass at the beginning goes
+//! through the examples in many groups, w moving after each: w = 0 has nothing to say about which
+//! outputs are near the truth.
 
 use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::{DualPoint, Term};
 use crate::proof::{OutputProof, Proof, WeightedOutput};
 use crate::risk::{Plane, Point, WorkingSets};
-use minorant_linalg::dense::norm2;
+use minorant_linalg::dense::{between, norm2};
 use minorant_linalg::parallel::split_evenly;
 use minorant_linalg::sum::Sum;
 
@@ -22,18 +25,28 @@ use minorant_linalg::sum::Sum;
 const INNER_SHARE: f64 = 0.1;
 /// But with no more sweeps than this.
 const MOST_SWEEPS: usize = 400;
+/// Sweeps after the first pass, when there is no gap yet.
+const FIRST_SWEEPS: usize = 10;
 /// An output that has had no weight for this many passes is forgotten.
 const IDLE: u32 = 10;
 /// Groups of the pass that w moves in.
-const GROUPS: usize = 64;
+const GROUPS: usize = 1024;
 /// In a sweep only examples are visited whose last gap is at least this share of the mean.
 const WORTH_A_VISIT: f64 = 0.2;
 /// Every so many sweeps all examples are visited.
 const FULL_SWEEP: usize = 8;
 /// Steps that a visit makes at most.
 const STEPS: usize = 2;
+/// A rise below this, relative to the numbers compared, is rounding.
+const ROUNDING: f64 = 1e-13;
 /// Blocks of examples that the dual point is summed up in.
 const BLOCKS: usize = 64;
+/// How far from the best point towards the dual's w a pass is made: at first, at least, and by
+/// which factors the share grows and shrinks with success and failure.
+const FIRST_SHARE: f64 = 0.3;
+const LEAST_SHARE: f64 = 0.1;
+const GROWTH: f64 = 1.2;
+const SHRINKAGE: f64 = 0.8;
 
 /// Block-coordinate Frank–Wolfe on a risk that offers working sets.
 pub struct Bcfw<'p> {
@@ -44,6 +57,8 @@ pub struct Bcfw<'p> {
     w: Vec<f64>,
     dual: Vec<Block>,
     passes: u64,
+    /// How far from the best point towards w the next pass is made.
+    share: f64,
     best: Option<Point>,
     direction: Direction,
 }
@@ -110,6 +125,7 @@ impl<'p> Bcfw<'p> {
             proof_bytes,
             w: vec![0.0; dim],
             passes: 0,
+            share: FIRST_SHARE,
             best: None,
             direction: Direction { dense: vec![0.0; dim], touched: Vec::new() },
         }
@@ -121,7 +137,9 @@ impl<'p> Bcfw<'p> {
         let found = self.sets.ask(&w, 0..self.sets.examples(), run.cancel())?;
         let weighted = |(i, (_, value)): (usize, &(usize, f64))| self.sets.weight(i) * value;
         let value = found.iter().enumerate().map(weighted).collect::<Sum>().value();
-        self.enter(0, &found);
+        if self.enter(0, &found) {
+            run.note_better_model();
+        }
         self.forget_idle();
         self.passes += 1;
         let point = Point { w, outputs: Vec::new(), value };
@@ -134,29 +152,40 @@ impl<'p> Bcfw<'p> {
         Ok(objective)
     }
 
-    /// One pass in groups, w moving after each: no objective, but a good start.
-    fn moving_pass(&mut self, run: &mut Run<'_>) -> Result<(), Halt> {
+    /// One pass in groups, w moving after each: no objective, but a good start. Returns the mean
+    /// of the points on the way, later ones weighing more.
+    fn moving_pass(&mut self, run: &mut Run<'_>) -> Result<Vec<f64>, Halt> {
         run.charge()?;
         let examples = self.sets.examples();
-        for group in split_evenly(examples, GROUPS.min(examples)) {
+        let mut mean = vec![0.0; self.w.len()];
+        for (at, group) in split_evenly(examples, GROUPS.min(examples)).into_iter().enumerate() {
             let found = self.sets.ask(&self.w, group.clone(), run.cancel())?;
             self.enter(group.start, &found);
             group.for_each(|example| self.visit(example));
+            let share = 2.0 / (at as f64 + 3.0);
+            mean.iter_mut().zip(&self.w).for_each(|(mean, w)| *mean += share * (w - *mean));
+        }
+        for _ in 0..FIRST_SWEEPS {
+            (0..examples).for_each(|example| self.visit(example));
         }
         self.passes += 1;
-        Ok(())
+        Ok(mean)
     }
 
-    /// Makes room for outputs that the oracle named, from example `first` on.
-    fn enter(&mut self, first: usize, found: &[(usize, f64)]) {
-        for (block, &(output, value)) in self.dual[first..].iter_mut().zip(found) {
+    /// Makes room for outputs that the oracle named, from example `first` on; whether any is new.
+    fn enter(&mut self, first: usize, found: &[(usize, f64)]) -> bool {
+        let mut any = false;
+        for (at, &(output, value)) in found.iter().enumerate() {
+            let block = &mut self.dual[first + at];
             if output == block.alpha.len() {
                 block.alpha.push(0.0);
                 block.idle.push(0);
+                any = true;
             }
             block.idle[output] = 0;
-            block.gap = block.gap.max(value);
+            block.gap = block.gap.max(self.sets.weight(first + at) * value);
         }
+        any
     }
 
     fn forget_idle(&mut self) {
@@ -201,7 +230,7 @@ impl<'p> Bcfw<'p> {
                 block.gap = gap.max(0.0);
             }
             let rise = up.1 - down.1;
-            if !(rise > 1e-13 * (1.0 + up.1.abs())) {
+            if rise <= ROUNDING * (1.0 + up.1.abs()) {
                 return;
             }
             let direction = &mut self.direction;
@@ -219,7 +248,7 @@ impl<'p> Bcfw<'p> {
     /// Maximises the dual over the outputs already seen, until what is left to gain is small
     /// against the gap.
     fn sweep(&mut self, run: &Run<'_>) {
-        let goal = INNER_SHARE * run.gap().min(f64::MAX).max(run.target());
+        let goal = INNER_SHARE * run.gap().max(run.target());
         for sweep in 0..MOST_SWEEPS {
             let total: f64 = self.dual.iter().map(|block| block.gap).sum();
             let least = WORTH_A_VISIT * total / self.dual.len() as f64;
@@ -330,21 +359,28 @@ impl Solver for Bcfw<'_> {
         if self.dual.is_empty() {
             return Err(Halt::Stop(Status::Stalled));
         }
-        if self.passes == 1 {
-            self.moving_pass(run)?;
-        }
-        let goal_known = self.passes > 2;
-        run.master(|| ());
-        if goal_known {
+        let next = if self.passes == 1 {
+            Some(self.moving_pass(run)?)
+        } else {
             self.sweep(run);
-        }
+            None
+        };
         let bound = self.bound();
         run.offer_bound(bound, || self.proof());
         run.check_gap()?;
-        let objective = self.pass(run, self.w.clone())?;
-        run.note_better_model();
+        let Some(best) = &self.best else { return Err(Halt::Stop(Status::Stalled)) };
+        let before = run.problem.objective(best);
+        let next = next.unwrap_or_else(|| between(&best.w, &self.w, self.share));
+        let objective = self.pass(run, next)?;
+        let length = self.share;
+        self.share = if objective < before {
+            (self.share * GROWTH).min(1.0)
+        } else {
+            (self.share * SHRINKAGE).max(LEAST_SHARE)
+        };
         run.check_gap()?;
-        Ok(Step { kind: "pass", objective, length: None })
+        let kind = if objective < before { "descent" } else { "null" };
+        Ok(Step { kind, objective, length: Some(length) })
     }
 
     fn best(&self) -> Option<&Point> {
@@ -378,6 +414,7 @@ impl Solver for Bcfw<'_> {
         archive.put_integers("bcfw.lengths", lengths);
         archive.put_integers("bcfw.codes", codes);
         archive.put_integers("bcfw.passes", [self.passes]);
+        archive.put_reals("bcfw.share", vec![self.share]);
         if let Some(best) = &self.best {
             save_point("best", best, archive);
         }
@@ -421,6 +458,7 @@ impl Solver for Bcfw<'_> {
         }
         self.w = w;
         self.passes = archive.take_integer("bcfw.passes")?;
+        self.share = archive.take_real("bcfw.share")?;
         self.best = Some(load_point("best", self.w.len(), archive)?);
         Ok(())
     }

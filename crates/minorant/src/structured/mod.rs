@@ -7,6 +7,8 @@ pub mod chain;
 mod layout;
 mod likelihood;
 mod margin;
+pub mod segment;
+pub mod tree;
 mod working_sets;
 
 pub use likelihood::LikelihoodRisk;

@@ -6,10 +6,15 @@
 
 use crate::structured::LogLoss;
 use minorant_linalg::dense::dispatch;
+use minorant_linalg::sum::Sum;
 
 /// From this range of transition scores on, sums are kept as logarithms: below it, a path through
 /// a label whose share underflows weighs less than e^(2·150 − 708) of the others.
 const WIDE: f64 = 150.0;
+
+/// Below this logarithm a share is nothing beside 1, and below that one it is nothing at all.
+const NEGLIGIBLE: f64 = -50.0;
+const VANISHING: f64 = -745.0;
 
 /// Shared scores as the recursions want them.
 #[derive(Debug, Clone, Copy)]
@@ -270,7 +275,8 @@ fn sums_of_products(scores: &Shared<'_>, nodes: &[f64], own: &mut [f64], edges: 
     log_partition
 }
 
-/// The same in logarithms throughout: for scores of any size.
+/// The same in logarithms throughout: for scores of any size. Logarithms are shifted at every
+/// token, so that long sequences lose no more digits than short ones.
 fn sums_of_logarithms(
     scores: &Shared<'_>,
     nodes: &[f64],
@@ -284,35 +290,63 @@ fn sums_of_logarithms(
     nodes[(length - 1) * k..].iter_mut().zip(scores.end).for_each(|(n, b)| *n += b);
     let mut forward = nodes.clone();
     let mut terms = vec![0.0; k];
-    for token in 1..length {
-        for z in 0..k {
-            for from in 0..k {
-                terms[from] = forward[(token - 1) * k + from] + scores.transitions[from * k + z];
+    let mut log_partition = Sum::new();
+    for token in 0..length {
+        let (before, now) = forward.split_at_mut(token * k);
+        for z in (0..k).filter(|_| token > 0) {
+            for (from, term) in terms.iter_mut().enumerate() {
+                *term = before[(token - 1) * k + from] + scores.transitions[from * k + z];
             }
-            forward[token * k + z] = nodes[token * k + z] + log_sum(&terms);
+            now[z] += log_sum(&terms);
         }
+        log_partition.add(shift(&mut now[..k]));
     }
-    let log_partition = log_sum(&forward[(length - 1) * k..]);
     let mut later = vec![0.0; k];
     for token in (0..length).rev() {
-        for z in 0..k {
-            own[token * k + z] = (forward[token * k + z] + later[z] - log_partition).exp();
+        let here = token * k..(token + 1) * k;
+        for ((term, f), l) in terms.iter_mut().zip(&forward[here.clone()]).zip(&later) {
+            *term = f + l;
+        }
+        let total = log_sum(&terms);
+        if token == length - 1 {
+            log_partition.add(total);
+        }
+        for (p, term) in own[here.clone()].iter_mut().zip(&terms) {
+            *p = (term - total).exp();
         }
         if token == 0 {
             break;
         }
+        let step = |from: usize, z: usize| {
+            scores.transitions[from * k + z] + nodes[token * k + z] + later[z]
+        };
+        let before = &forward[(token - 1) * k..token * k];
         let mut earlier = vec![0.0; k];
-        for from in 0..k {
-            for z in 0..k {
-                terms[z] = scores.transitions[from * k + z] + nodes[token * k + z] + later[z];
-                let path = forward[(token - 1) * k + from] + terms[z];
-                edges[from * k + z] += (path - log_partition).exp();
-            }
-            earlier[from] = log_sum(&terms);
+        for (from, earlier) in earlier.iter_mut().enumerate() {
+            terms.iter_mut().enumerate().for_each(|(z, term)| *term = step(from, z));
+            *earlier = log_sum(&terms);
         }
+        terms.iter_mut().enumerate().for_each(|(y, term)| *term = before[y] + earlier[y]);
+        let total = log_sum(&terms);
+        for from in (0..k).filter(|&from| terms[from] - total > VANISHING) {
+            for z in 0..k {
+                let share = before[from] + step(from, z) - total;
+                if share > VANISHING {
+                    edges[from * k + z] += share.exp();
+                }
+            }
+        }
+        shift(&mut earlier);
         later = earlier;
     }
-    log_partition
+    log_partition.value()
+}
+
+/// Takes the largest off all of them, and returns it.
+fn shift(logarithms: &mut [f64]) -> f64 {
+    let top = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    logarithms.iter_mut().for_each(|l| *l -= top);
+    top
 }
 
 fn log_sum(terms: &[f64]) -> f64 {
@@ -320,5 +354,6 @@ fn log_sum(terms: &[f64]) -> f64 {
     if top == f64::NEG_INFINITY {
         return top;
     }
-    top + terms.iter().map(|t| (t - top).exp()).sum::<f64>().ln()
+    let shares = terms.iter().map(|t| t - top).filter(|share| *share > NEGLIGIBLE);
+    top + shares.map(f64::exp).sum::<f64>().ln()
 }
