@@ -62,7 +62,12 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// The keys of `train --json`.
 pub(crate) fn train_json(model: &FittedModel, report: &TrainReport, load_seconds: f64) -> Value {
-    let mut object = run_json(model.model.as_str(), report, model.tol);
+    report_json(model.model.as_str(), model.tol, report, load_seconds)
+}
+
+/// The keys of `train --json` for a model of any kind.
+pub(crate) fn report_json(name: &str, tol: f64, report: &TrainReport, load_seconds: f64) -> Value {
+    let mut object = run_json(name, report, tol);
     object["examples"] = json!(report.examples);
     object["features"] = json!(report.features);
     object["load_seconds"] = number(load_seconds);

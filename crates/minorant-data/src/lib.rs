@@ -1,7 +1,8 @@
 //! Data sets and the readers of tabular files: LIBSVM, CSV, NPY, NPZ, ARFF and IDX, plain or
 //! compressed. Every file is treated as hostile: whatever its bytes are, a reader either gives a
 //! data set or one sentence that says what is wrong and where, and asks for memory in proportion
-//! to what it has read. Sequences, models and the command line live elsewhere.
+//! to what it has read. Sequences have a room of their own. Models and the command line live
+//! elsewhere.
 
 mod collect;
 mod compress;
@@ -14,6 +15,7 @@ mod number;
 mod pairing;
 mod piece;
 mod read;
+mod sequences;
 mod source;
 mod text;
 mod values;
@@ -22,3 +24,7 @@ pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
 pub use detect::Format;
 pub use error::{Place, ReadError};
 pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files, read_for_model};
+pub use sequences::{
+    Attributes, SequenceFormat, SequenceOptions, Sequences, Template, read_sequence_bytes,
+    read_sequences,
+};

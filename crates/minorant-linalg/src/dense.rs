@@ -6,9 +6,10 @@ use pulp::{Arch, WithSimd};
 
 pub(crate) const LANES: usize = 8;
 
-/// Runs a kernel compiled for the machine's vector unit.
+/// Runs a kernel compiled for the machine's vector unit. The closure, and whatever it calls, must
+/// be `#[inline(always)]` to gain from it.
 #[inline]
-pub(crate) fn dispatch<F: FnOnce() -> R, R>(kernel: F) -> R {
+pub fn dispatch<F: FnOnce() -> R, R>(kernel: F) -> R {
     struct Kernel<F>(F);
     impl<F: FnOnce() -> R, R> WithSimd for Kernel<F> {
         type Output = R;

@@ -249,6 +249,35 @@ impl<'a> Matrix<'a> {
         })
     }
 
+    /// Calls `each` with the entries of one row, in storage order: [`Matrix::row`] without its
+    /// choices at every entry.
+    #[inline(always)]
+    pub fn for_each_in_row(&self, row: usize, mut each: impl FnMut(usize, f64)) {
+        match &self.body {
+            Body::Dense { values } => {
+                let span = row * self.cols..(row + 1) * self.cols;
+                match values {
+                    Values::F32(v) => {
+                        v[span].iter().enumerate().for_each(|(j, &x)| each(j, f64::from(x)));
+                    }
+                    Values::F64(v) => v[span].iter().enumerate().for_each(|(j, &x)| each(j, x)),
+                }
+            }
+            Body::Csr { row_starts, columns, values } => {
+                let span = row_starts[row] as usize..row_starts[row + 1] as usize;
+                let columns = columns[span.clone()].iter();
+                match values {
+                    Values::F32(v) => {
+                        columns.zip(&v[span]).for_each(|(&j, &x)| each(j as usize, f64::from(x)));
+                    }
+                    Values::F64(v) => {
+                        columns.zip(&v[span]).for_each(|(&j, &x)| each(j as usize, x));
+                    }
+                }
+            }
+        }
+    }
+
     /// The rows with these numbers, in this order, as a matrix of its own.
     pub fn select_rows(&self, rows: &[usize]) -> Matrix<'static> {
         let body = match &self.body {

@@ -9,8 +9,11 @@
 //! in closed form. That minimum is the bound. A proof may also give the slopes of one minorant for
 //! each example outright; how high it may lie follows from the loss.
 
+mod chain;
 mod slopes;
 mod tangent;
+
+pub use chain::audit_chain;
 
 use crate::model::{FittedModel, Penalty, TaskName};
 use crate::proof::{Proof, ProofPoint, Tie};
@@ -253,6 +256,7 @@ impl Examples<'_> {
         let blocks = match proof {
             Proof::Points(points) => self.minorants_at(points)?,
             Proof::Slopes(slopes) => self.minorants_with(slopes)?,
+            Proof::Outputs(_) => return Err("a linear model has no proof by outputs".into()),
         };
         let mut offset = Sum::new();
         let mut normal = vec![Sum::new(); self.outputs() * self.model.rows_of_weights()];

@@ -5,8 +5,8 @@
 use crate::archive::Archive;
 use crate::container::{Array, Container, FileError};
 use crate::solver::Checkpoints;
-use crate::train::TrainOptions;
-use minorant_data::Dataset;
+use crate::train::{ChainOptions, TrainOptions};
+use minorant_data::{Dataset, Sequences};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -59,7 +59,25 @@ impl FileCheckpoints {
         data: &Dataset<'_>,
         options: &TrainOptions,
     ) -> Result<Self, FileError> {
-        let header = Header::new(data, options);
+        Self::open(write, resume, Header::new(data, options))
+    }
+
+    /// The same for a chain.
+    pub fn for_chain(
+        write: Option<&Path>,
+        resume: Option<&Path>,
+        data: &Sequences,
+        options: &ChainOptions,
+    ) -> Result<Self, FileError> {
+        let data_sha256 = crate::fingerprint::of_sequences(data);
+        Self::open(write, resume, Header { data_sha256, settings: options.settings() })
+    }
+
+    fn open(
+        write: Option<&Path>,
+        resume: Option<&Path>,
+        header: Header,
+    ) -> Result<Self, FileError> {
         let resumed = resume.map(|path| load(path, &header)).transpose()?;
         Ok(FileCheckpoints {
             path: write.map(Path::to_path_buf),

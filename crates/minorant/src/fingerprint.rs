@@ -2,29 +2,14 @@
 //! files that hold the same data have the same fingerprint.
 
 use crate::container::hex;
-use minorant_data::{Dataset, LabelRows};
+use minorant_data::{Dataset, LabelRows, Sequences};
+use minorant_linalg::Matrix;
 use sha2::{Digest, Sha256};
 
 /// The fingerprint of a data set with its example weights.
 pub(crate) fn of(data: &Dataset<'_>, example_weights: Option<&[f64]>) -> String {
     let mut hash = Sha256::new();
-    let matrix = &data.features;
-    hash.update((matrix.rows() as u64).to_le_bytes());
-    hash.update((matrix.cols() as u64).to_le_bytes());
-    let mut buffer = Vec::new();
-    for i in 0..matrix.rows() {
-        // Zeros are left out, so that dense and sparse storage of the same rows agree.
-        for (j, x) in matrix.row(i).filter(|(_, x)| *x != 0.0) {
-            buffer.extend_from_slice(&(j as u32).to_le_bytes());
-            buffer.extend_from_slice(&x.to_le_bytes());
-        }
-        buffer.extend_from_slice(&u32::MAX.to_le_bytes());
-        if buffer.len() >= 1 << 16 {
-            hash.update(&buffer);
-            buffer.clear();
-        }
-    }
-    hash.update(&buffer);
+    add_rows(&mut hash, &data.features);
     for class in &data.labels.classes {
         hash.update(class.to_string());
         hash.update([0]);
@@ -42,4 +27,36 @@ pub(crate) fn of(data: &Dataset<'_>, example_weights: Option<&[f64]>) -> String 
         hash.update(weight.to_le_bytes());
     }
     hex(&hash.finalize())
+}
+
+/// The fingerprint of labelled sequences.
+pub(crate) fn of_sequences(data: &Sequences) -> String {
+    let mut hash = Sha256::new();
+    add_rows(&mut hash, &data.tokens);
+    data.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
+    for class in &data.classes {
+        hash.update(class);
+        hash.update([0]);
+    }
+    data.labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
+    hex(&hash.finalize())
+}
+
+fn add_rows(hash: &mut Sha256, matrix: &Matrix<'_>) {
+    hash.update((matrix.rows() as u64).to_le_bytes());
+    hash.update((matrix.cols() as u64).to_le_bytes());
+    let mut buffer = Vec::new();
+    for i in 0..matrix.rows() {
+        // Zeros are left out, so that dense and sparse storage of the same rows agree.
+        for (j, x) in matrix.row(i).filter(|(_, x)| *x != 0.0) {
+            buffer.extend_from_slice(&(j as u32).to_le_bytes());
+            buffer.extend_from_slice(&x.to_le_bytes());
+        }
+        buffer.extend_from_slice(&u32::MAX.to_le_bytes());
+        if buffer.len() >= 1 << 16 {
+            hash.update(&buffer);
+            buffer.clear();
+        }
+    }
+    hash.update(&buffer);
 }

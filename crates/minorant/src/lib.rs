@@ -42,6 +42,7 @@ pub mod proof;
 pub mod regularizer;
 pub mod risk;
 pub mod solver;
+pub mod structured;
 pub mod trace;
 pub mod train;
 

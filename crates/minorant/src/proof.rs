@@ -26,6 +26,65 @@ pub enum Proof {
     /// For every example the slopes (one an output) of a minorant of its loss: the dual variables
     /// of methods that work on examples. How high such a minorant may lie, the loss itself says.
     Slopes(Vec<f64>),
+    /// For every example outputs with their dual variables: the loss of a structured model lies
+    /// above what each of its outputs says.
+    Outputs(OutputProof),
+}
+
+/// A proof by outputs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OutputProof {
+    /// The outputs of each example that have weight; what is left to 1 is the truth's.
+    pub examples: Vec<Vec<WeightedOutput>>,
+}
+
+/// An output of an example with its dual variable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WeightedOutput {
+    /// The dual variable, above 0.
+    pub weight: f64,
+    /// The output, as the model writes it in numbers.
+    pub code: Vec<u32>,
+}
+
+impl OutputProof {
+    /// Weights, and as whole numbers: outputs of each example, their lengths, their numbers.
+    pub(crate) fn arrays(&self) -> (Vec<f64>, [Vec<u64>; 3]) {
+        let outputs = || self.examples.iter().flatten();
+        let counts = self.examples.iter().map(|outputs| outputs.len() as u64);
+        let codes = outputs().flat_map(|output| output.code.iter().map(|&code| u64::from(code)));
+        (
+            outputs().map(|output| output.weight).collect(),
+            [
+                counts.collect(),
+                outputs().map(|output| output.code.len() as u64).collect(),
+                codes.collect(),
+            ],
+        )
+    }
+
+    /// A proof from its arrays; nothing if they do not fit together.
+    pub(crate) fn from_arrays(
+        weights: &[f64],
+        [counts, lengths, codes]: [&[u64]; 3],
+    ) -> Option<Self> {
+        let (mut weights, mut lengths, mut codes) = (weights.iter(), lengths.iter(), codes.iter());
+        let mut examples = Vec::with_capacity(counts.len());
+        for &count in counts {
+            let mut outputs = Vec::new();
+            for _ in 0..count {
+                let (&weight, &length) = (weights.next()?, lengths.next()?);
+                let mut code = Vec::new();
+                for _ in 0..length {
+                    code.push(u32::try_from(*codes.next()?).ok()?);
+                }
+                outputs.push(WeightedOutput { weight, code });
+            }
+            examples.push(outputs);
+        }
+        let whole = weights.next().is_none() && lengths.next().is_none() && codes.next().is_none();
+        whole.then_some(OutputProof { examples })
+    }
 }
 
 impl Proof {
@@ -33,7 +92,7 @@ impl Proof {
     pub fn points(&self) -> &[ProofPoint] {
         match self {
             Proof::Points(points) => points,
-            Proof::Slopes(_) => &[],
+            Proof::Slopes(_) | Proof::Outputs(_) => &[],
         }
     }
 
@@ -44,6 +103,10 @@ impl Proof {
         match self {
             Proof::Points(points) => points.iter().map(numbers).sum(),
             Proof::Slopes(slopes) => slopes.len(),
+            Proof::Outputs(proof) => {
+                let outputs = proof.examples.iter().flatten();
+                proof.examples.len() + outputs.map(|output| output.code.len() + 2).sum::<usize>()
+            }
         }
     }
 
@@ -98,6 +161,13 @@ impl Proof {
             Proof::Slopes(slopes) => {
                 archive.put_reals(&format!("{name}.proof.slopes"), slopes.clone());
             }
+            Proof::Outputs(proof) => {
+                let (weights, [counts, lengths, codes]) = proof.arrays();
+                archive.put_reals(&format!("{name}.proof.output_weights"), weights);
+                archive.put_integers(&format!("{name}.proof.counts"), counts);
+                archive.put_integers(&format!("{name}.proof.lengths"), lengths);
+                archive.put_integers(&format!("{name}.proof.codes"), codes);
+            }
         }
     }
 
@@ -105,6 +175,13 @@ impl Proof {
     pub(crate) fn load(name: &str, archive: &mut Archive) -> Result<Option<Proof>, ArchiveError> {
         if let Ok(slopes) = archive.take_reals(&format!("{name}.proof.slopes")) {
             return Ok(Some(Proof::Slopes(slopes)));
+        }
+        if let Ok(weights) = archive.take_reals(&format!("{name}.proof.output_weights")) {
+            let mut take = |what: &str| archive.take_integers(&format!("{name}.proof.{what}"));
+            let (counts, lengths, codes) = (take("counts")?, take("lengths")?, take("codes")?);
+            let proof = OutputProof::from_arrays(&weights, [&counts, &lengths, &codes]);
+            let proof = proof.ok_or_else(|| ArchiveError(format!("{name}.proof")))?;
+            return Ok(Some(Proof::Outputs(proof)));
         }
         let Ok(count) = archive.take_integer(&format!("{name}.proof.points")) else {
             return Ok(None);

@@ -78,6 +78,11 @@ impl L2 {
         self.lambda
     }
 
+    /// Whether it is λ/2 ‖w‖², without weights and centre.
+    pub fn is_plain(&self) -> bool {
+        self.center.is_none() && self.weights.is_none()
+    }
+
     /// The minimiser w_reg of the regularizer alone.
     pub fn center(&self, dim: usize) -> Vec<f64> {
         self.center.clone().unwrap_or_else(|| vec![0.0; dim])

@@ -50,7 +50,7 @@ fn rejects(model: &FittedModel, data: &Dataset<'_>, what: &str, change: impl Fn(
 fn points(model: &mut FittedModel) -> &mut [ProofPoint] {
     match model.problems[0].proof.as_mut().expect("a proof") {
         Proof::Points(points) => points,
-        Proof::Slopes(_) => &mut [],
+        Proof::Slopes(_) | Proof::Outputs(_) => &mut [],
     }
 }
 

@@ -45,7 +45,7 @@ fn walking_case_of(kind: Kind, seed: u64) -> Case {
     let mut random = Random::new(seed.wrapping_mul(7_000_009) + kind as u64);
     let walking = &methods_for(kind)[METHODS.len()..];
     let options = &mut case.options;
-    options.method_options.memory = random.chance(0.5).then(|| random.between(1, 20));
+    options.method_options.memory = random.chance(0.5).then(|| random.between(3, 20));
     options.method_options.parts = None;
     options.rules.max_evaluations = options.rules.max_evaluations.filter(|most| *most < 100);
     options.method = random.pick(walking);

@@ -60,6 +60,7 @@ fn the_mathematics_does_no_input_or_output() {
     ];
     for room in [
         "risk",
+        "structured",
         "line",
         "bundle",
         "master",
@@ -79,6 +80,10 @@ fn the_mathematics_does_no_input_or_output() {
 fn rooms_depend_downwards() {
     forbid(
         "crates/minorant/src/risk",
+        &["crate::bundle", "crate::master", "crate::solver", "crate::certificate"],
+    );
+    forbid(
+        "crates/minorant/src/structured",
         &["crate::bundle", "crate::master", "crate::solver", "crate::certificate"],
     );
     forbid(

@@ -1,9 +1,12 @@
 //! Data files on the command line, and how to read them.
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
-use minorant::data::{Dataset, Format, LabelKind, ReadOptions};
+use minorant::data::{
+    Dataset, Format, LabelKind, ReadOptions, SequenceFormat, SequenceOptions, Sequences, Template,
+};
 use minorant::linalg::Storage;
-use minorant::model::{FittedModel, TaskName};
+use minorant::model::{ChainModel, FittedModel, TaskName};
 use std::path::{Path, PathBuf};
 
 /// Which files to read, and how.
@@ -30,6 +33,18 @@ pub(crate) struct DataArgs {
     /// ARFF: the XML file that names the labels
     #[arg(long, value_name = "FILE", help_heading = "Reading data")]
     label_xml: Option<PathBuf>,
+    /// CoNLL: how columns become attributes, one a line, with %x[row,column] for cells
+    #[arg(long, value_name = "FILE", help_heading = "Reading sequences")]
+    template: Option<PathBuf>,
+    /// Leave out attributes that occur less often
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Reading sequences")]
+    min_count: u64,
+    /// Number attributes by a hash of this many bits instead of a dictionary
+    #[arg(long, value_name = "N", help_heading = "Reading sequences")]
+    hash_bits: Option<u32>,
+    /// OCR letters: only these folds, such as 0-7 or 8,9
+    #[arg(long, value_name = "FOLDS", value_parser = parse_folds, help_heading = "Reading sequences")]
+    folds: Option<Folds>,
     /// Precision of the stored values (default: f32 where that is exact, else f64)
     #[arg(long, value_name = "TYPE", help_heading = "Reading data")]
     storage: Option<StorageArg>,
@@ -64,6 +79,28 @@ enum FormatArg {
     Npz,
     Arff,
     Idx,
+    Conll,
+    Crfsuite,
+    Ocr,
+}
+
+/// Folds of the OCR letters.
+#[derive(Debug, Clone)]
+struct Folds(Vec<u32>);
+
+fn parse_folds(text: &str) -> Result<Folds, String> {
+    let wrong = || format!("expected folds such as 0-7 or 8,9, found '{text}'");
+    let mut folds = Vec::new();
+    for range in text.split(',') {
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
+        let (from, to) = (number(from)?, number(to)?);
+        if from > to || to - from > 10_000 {
+            return Err(wrong());
+        }
+        folds.extend(from..=to);
+    }
+    Ok(Folds(folds))
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -73,26 +110,99 @@ enum StorageArg {
 }
 
 impl DataArgs {
+    /// Refuses what has to do with sequences only.
+    pub(crate) fn refuse_sequences(&self) -> anyhow::Result<()> {
+        let format =
+            matches!(self.format, Some(FormatArg::Conll | FormatArg::Crfsuite | FormatArg::Ocr));
+        let given = format
+            || self.template.is_some()
+            || self.hash_bits.is_some()
+            || self.folds.is_some()
+            || self.min_count != 1;
+        anyhow::ensure!(!given, "options for reading sequences go with chain-svm and chain-crf");
+        Ok(())
+    }
+
+    /// The library's options for reading sequences.
+    pub(crate) fn sequence_options(&self) -> anyhow::Result<SequenceOptions> {
+        let format = match self.format {
+            None => None,
+            Some(FormatArg::Conll) => Some(SequenceFormat::Conll),
+            Some(FormatArg::Crfsuite) => Some(SequenceFormat::Crfsuite),
+            Some(FormatArg::Ocr) => Some(SequenceFormat::Ocr),
+            Some(FormatArg::Npz) => Some(SequenceFormat::Npz),
+            Some(_) => anyhow::bail!("sequences have the format conll, crfsuite, ocr or npz"),
+        };
+        if let Some(bits) = self.hash_bits {
+            anyhow::ensure!(
+                (1..=28).contains(&bits),
+                "--hash-bits must be from 1 to 28, not {bits}"
+            );
+            anyhow::ensure!(
+                self.min_count == 1,
+                "--min-count goes with a dictionary, not with --hash-bits"
+            );
+        }
+        let template = match &self.template {
+            None => None,
+            Some(path) => {
+                let name = path.display().to_string();
+                let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
+                Some(Template::parse(&name, &text)?)
+            }
+        };
+        Ok(SequenceOptions {
+            format,
+            template,
+            min_count: self.min_count,
+            hash_bits: self.hash_bits,
+            folds: self.folds.as_ref().map(|folds| folds.0.clone()),
+            known: None,
+            keep_lines: false,
+            storage: self.stored(),
+        })
+    }
+
+    /// Reads sequences for a model that knows its attributes.
+    pub(crate) fn read_sequences_for(
+        &self,
+        model: &ChainModel,
+        keep_lines: bool,
+    ) -> anyhow::Result<Sequences> {
+        let options = SequenceOptions {
+            known: Some(model.attributes.clone()),
+            template: model.template.clone(),
+            keep_lines,
+            ..self.sequence_options()?
+        };
+        Ok(minorant::data::read_sequences(&self.files, &options)?)
+    }
+
+    fn stored(&self) -> Storage {
+        match self.storage {
+            None => Storage::Exact,
+            Some(StorageArg::F32) => Storage::F32,
+            Some(StorageArg::F64) => Storage::F64,
+        }
+    }
+
     /// The library's options for reading.
     pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions {
             label_kind: self.labels.map(LabelsArg::kind),
-            storage: match self.storage {
-                None => Storage::Exact,
-                Some(StorageArg::F32) => Storage::F32,
-                Some(StorageArg::F64) => Storage::F64,
-            },
+            storage: self.stored(),
             features: self.features,
             zero_based: self.zero_based,
             label_column: self.label_column.clone(),
             label_xml: self.label_xml.clone(),
-            format: self.format.map(|format| match format {
-                FormatArg::Libsvm => Format::Libsvm,
-                FormatArg::Csv => Format::Csv,
-                FormatArg::Npy => Format::Npy,
-                FormatArg::Npz => Format::Npz,
-                FormatArg::Arff => Format::Arff,
-                FormatArg::Idx => Format::Idx,
+            format: self.format.and_then(|format| match format {
+                FormatArg::Libsvm => Some(Format::Libsvm),
+                FormatArg::Csv => Some(Format::Csv),
+                FormatArg::Npy => Some(Format::Npy),
+                FormatArg::Npz => Some(Format::Npz),
+                FormatArg::Arff => Some(Format::Arff),
+                FormatArg::Idx => Some(Format::Idx),
+                FormatArg::Conll | FormatArg::Crfsuite | FormatArg::Ocr => None,
             }),
             for_prediction: false,
             model_features: None,
@@ -101,6 +211,7 @@ impl DataArgs {
 
     /// Reads the files.
     pub(crate) fn read(&self) -> anyhow::Result<Dataset<'static>> {
+        self.refuse_sequences()?;
         Ok(minorant::data::read(&self.files, &self.options())?)
     }
 
@@ -126,6 +237,7 @@ impl DataArgs {
         &self,
         model: &FittedModel,
     ) -> anyhow::Result<(Dataset<'static>, usize)> {
+        self.refuse_sequences()?;
         let mut options = ReadOptions {
             for_prediction: true,
             model_features: Some(model.features),

@@ -11,7 +11,7 @@ pub(crate) use data::DataArgs;
 pub(crate) use minimize::MinimizeArgs;
 pub(crate) use path::{PathArgs, TuneArgs};
 pub(crate) use stopping::StoppingArgs;
-pub(crate) use train::{ProblemArgs, read_numbers};
+pub(crate) use train::{ModelArg, ProblemArgs, read_numbers};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -69,6 +69,8 @@ pub(crate) enum Verb {
   minorant train svm a9a.gz --lambda 1e-5 --solver prox-bmrm --start a9a.safetensors
   minorant train ramp-svm train.svm --ramp -1 --lambda 1e-3
   minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
+  minorant train chain-crf train.txt --format conll --pairs observed --out chunks.safetensors
+  minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {
@@ -116,6 +118,12 @@ pub(crate) struct PredictArgs {
     /// for the second)
     #[arg(long)]
     pub(crate) scores: bool,
+    /// Sequences: repeat the input's columns before each label
+    #[arg(long)]
+    pub(crate) columns: bool,
+    /// Sequences: add the probability of each label, tab-separated, in label order
+    #[arg(long)]
+    pub(crate) marginals: bool,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     /// Print one JSON object

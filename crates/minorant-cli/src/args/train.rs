@@ -4,17 +4,20 @@ use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::bundle::Locality;
-use minorant::data::{Dataset, Label};
+use minorant::data::{Dataset, Label, Sequences};
 use minorant::solver::{Method, MethodOptions};
-use minorant::train::{Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions};
+use minorant::train::{
+    ChainName, ChainOptions, Lambda, LossName, ModelName, Multiclass, Penalty, Per, TrainOptions,
+};
 use std::path::{Path, PathBuf};
 
 /// What to train, on what, and when to stop.
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
-    /// The model: svm (hinge loss), logistic, ramp-svm (outliers) or tsvm (rows without labels)
+    /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
+    /// chain-svm or chain-crf
     #[arg(value_name = "MODEL", value_parser = parse_model)]
-    pub(crate) model: ModelName,
+    pub(crate) model: ModelArg,
     #[command(flatten)]
     pub(crate) data: DataArgs,
     /// Regularization λ > 0 of λ/2 ‖w‖² + mean loss (default: 1 / sum of the example weights)
@@ -68,6 +71,15 @@ pub(crate) struct ProblemArgs {
     /// Regularize the constant feature with this weight θ instead of 1
     #[arg(long, value_name = "T", allow_negative_numbers = true, help_heading = "Problem")]
     bias_weight: Option<f64>,
+    /// Chains: mean over sequences or over tokens (default: sequence)
+    #[arg(long, value_name = "UNIT", help_heading = "Chains")]
+    per: Option<PerArg>,
+    /// Chains: pairs of attribute and label, and of labels, that have weights (default: all)
+    #[arg(long, value_name = "WHICH", help_heading = "Chains")]
+    pairs: Option<PairsArg>,
+    /// Chains: weights for labels at the beginning and at the end
+    #[arg(long, help_heading = "Chains")]
+    boundary: bool,
     /// Example weights, one a line
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     weights: Option<PathBuf>,
@@ -91,6 +103,34 @@ pub(crate) struct ProblemArgs {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
+}
+
+/// A model that can be trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModelArg {
+    Linear(ModelName),
+    Chain(ChainName),
+}
+
+impl ModelArg {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            ModelArg::Linear(name) => name.as_str(),
+            ModelArg::Chain(name) => name.as_str(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PerArg {
+    Sequence,
+    Token,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PairsArg {
+    All,
+    Observed,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -125,9 +165,12 @@ pub(super) fn parse_method(name: &str) -> Result<Method, String> {
     Method::from_name(name).map_err(|error| error.to_string())
 }
 
-fn parse_model(name: &str) -> Result<ModelName, String> {
-    let names = ModelName::ALL.map(ModelName::as_str).join(", ");
-    ModelName::from_name(name)
+fn parse_model(name: &str) -> Result<ModelArg, String> {
+    let linear = ModelName::ALL.map(ModelName::as_str);
+    let names = [&linear[..], &ChainName::ALL.map(ChainName::as_str)].concat().join(", ");
+    let linear = ModelName::from_name(name).map(ModelArg::Linear);
+    linear
+        .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
 }
 
@@ -159,27 +202,92 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
 }
 
 impl ProblemArgs {
-    /// The library's options, but for the method.
-    pub(crate) fn options(&self, method: Method) -> anyhow::Result<TrainOptions> {
+    /// The library's options for a chain, but for the method.
+    pub(crate) fn chain_options(
+        &self,
+        name: ChainName,
+        method: Method,
+    ) -> anyhow::Result<ChainOptions> {
         let rules = self.stopping.rules()?;
+        let foreign = self.loss.is_some()
+            || self.bias_weight.is_some()
+            || self.weights.is_some()
+            || !self.class_weight.is_empty()
+            || self.data.labels.is_some()
+            || matches!(self.multiclass, MulticlassArg::Ovr);
+        ensure!(
+            !foreign,
+            "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
+            name.as_str()
+        );
+        let mut options = ChainOptions::new(name);
+        options.observed_pairs = matches!(self.pairs, Some(PairsArg::Observed));
+        options.boundary = self.boundary;
+        options.bias = self.bias;
+        options.per = match self.per {
+            None | Some(PerArg::Sequence) => Per::Sequence,
+            Some(PerArg::Token) => Per::Token,
+        };
+        options.penalty = self.penalty();
+        options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
+        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.method = method;
+        options.method_options = self.method_options(options.method_options);
+        options.rules = rules;
+        Ok(options)
+    }
+
+    fn penalty(&self) -> Penalty {
+        match self.penalty {
+            PenaltyArg::L2 => Penalty::L2,
+            PenaltyArg::L1 => Penalty::L1,
+        }
+    }
+
+    fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
+        MethodOptions {
+            memory: self.memory,
+            parts: self.parts,
+            seed: self.seed,
+            locality: match self.locality {
+                LocalityArg::Path => Locality::Path,
+                LocalityArg::Squares => Locality::Squares,
+            },
+            max_bytes: self.max_memory.or_else(quarter_of_memory),
+            ..defaults
+        }
+    }
+
+    /// The linear model that was asked for; `what` is done with those only.
+    pub(crate) fn linear_model(&self, what: &str) -> anyhow::Result<ModelName> {
+        match self.model {
+            ModelArg::Linear(name) => Ok(name),
+            ModelArg::Chain(name) => bail!("{what} takes linear models, not {}", name.as_str()),
+        }
+    }
+
+    /// The library's options, but for the method.
+    pub(crate) fn options(&self, name: ModelName, method: Method) -> anyhow::Result<TrainOptions> {
+        let rules = self.stopping.rules()?;
+        ensure!(
+            self.per.is_none() && self.pairs.is_none() && !self.boundary,
+            "--per, --pairs and --boundary go with chain-svm and chain-crf"
+        );
         if let Some(weight) = self.bias_weight {
             ensure!(
                 weight > 0.0 && weight.is_finite(),
                 "--bias-weight must be a positive number, not {weight}"
             );
         }
-        let mut options = TrainOptions::new(self.model);
+        let mut options = TrainOptions::new(name);
         options.loss = match self.loss {
-            Some(_) if self.model != ModelName::Svm => {
-                bail!("--loss goes with svm; {} has a loss of its own", self.model.as_str())
+            Some(_) if name != ModelName::Svm => {
+                bail!("--loss goes with svm; {} has a loss of its own", name.as_str())
             }
             None | Some(LossArg::Hinge) => LossName::Hinge,
             Some(LossArg::SquaredHinge) => LossName::SquaredHinge,
         };
-        options.penalty = match self.penalty {
-            PenaltyArg::L2 => Penalty::L2,
-            PenaltyArg::L1 => Penalty::L1,
-        };
+        options.penalty = self.penalty();
         options.multiclass = match self.multiclass {
             MulticlassArg::Joint => Multiclass::Joint,
             MulticlassArg::Ovr => Multiclass::OneVsRest,
@@ -193,17 +301,7 @@ impl ProblemArgs {
         options.example_weights = self.weights.as_deref().map(read_numbers).transpose()?;
         options.class_weights = self.class_weight.clone();
         options.method = method;
-        options.method_options = MethodOptions {
-            memory: self.memory,
-            parts: self.parts,
-            seed: self.seed,
-            locality: match self.locality {
-                LocalityArg::Path => Locality::Path,
-                LocalityArg::Squares => Locality::Squares,
-            },
-            max_bytes: self.max_memory.or_else(quarter_of_memory),
-            ..options.method_options
-        };
+        options.method_options = self.method_options(options.method_options);
         options.rules = rules;
         Ok(options)
     }
@@ -218,7 +316,7 @@ impl ProblemArgs {
             ("--starts", ModelName::Tsvm, self.starts.is_some()),
         ];
         for (flag, model, is_given) in given {
-            ensure!(!is_given || self.model == model, "{flag} goes with {}", model.as_str());
+            ensure!(!is_given || options.model == model, "{flag} goes with {}", model.as_str());
         }
         options.ramp = self.ramp.unwrap_or(options.ramp);
         let transduction = &mut options.transduction;
@@ -241,6 +339,14 @@ impl ProblemArgs {
         if let Some(path) = &self.unlabeled {
             data = data.with_unlabelled(&self.data.read_unlabelled(path, &data)?)?;
         }
+        Ok((data, start.elapsed().as_secs_f64()))
+    }
+
+    /// Reads sequences and says how long it took.
+    pub(crate) fn read_sequences(&self) -> anyhow::Result<(Sequences, f64)> {
+        let start = std::time::Instant::now();
+        let data =
+            minorant::data::read_sequences(&self.data.files, &self.data.sequence_options()?)?;
         Ok((data, start.elapsed().as_secs_f64()))
     }
 }

@@ -2,13 +2,17 @@
 
 use crate::args::{AuditArgs, read_numbers};
 use crate::output::{self, maybe};
+use minorant::audit::Audit;
 use minorant::data::LabelKind;
-use minorant::model::{FittedModel, TaskName};
+use minorant::model::{AnyModel, TaskName};
 use serde_json::json;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
-    let mut model = FittedModel::load(&args.model)?;
+    let mut model = match AnyModel::load(&args.model)? {
+        AnyModel::Linear(model) => model,
+        AnyModel::Chain(model) => return super::chain::audit(model, args),
+    };
     if let Some(path) = &args.proof {
         model.load_proof(path)?;
     }
@@ -20,20 +24,25 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         }
         let data = minorant::data::read(&args.data.files, &options)?;
         let audit = minorant::audit::audit(&model, &data, weights.as_deref());
-        if args.json {
-            let object = json!({
-                "holds": audit.holds,
-                "objective": maybe(audit.objective),
-                "lower_bound": maybe(audit.lower_bound),
-                "why": audit.why,
-            });
-            output::print(&object.to_string())?;
-        } else if audit.holds {
-            output::print(&format!("the certificate holds: {}", audit.why))?;
-        }
-        if !audit.holds {
-            anyhow::bail!("the certificate does not hold: {}", audit.why);
-        }
-        Ok(ExitCode::SUCCESS)
+        show(&audit, args.json)
     })?
+}
+
+/// Shows what an audit found; one that does not hold is an error.
+pub(super) fn show(audit: &Audit, as_json: bool) -> anyhow::Result<ExitCode> {
+    if as_json {
+        let object = json!({
+            "holds": audit.holds,
+            "objective": maybe(audit.objective),
+            "lower_bound": maybe(audit.lower_bound),
+            "why": audit.why,
+        });
+        output::print(&object.to_string())?;
+    } else if audit.holds {
+        output::print(&format!("the certificate holds: {}", audit.why))?;
+    }
+    if !audit.holds {
+        anyhow::bail!("the certificate does not hold: {}", audit.why);
+    }
+    Ok(ExitCode::SUCCESS)
 }

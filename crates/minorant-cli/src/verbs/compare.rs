@@ -2,7 +2,7 @@
 
 use super::train::{facts, report_run};
 use super::{cancel_on_interrupt, check_writable};
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, ModelArg};
 use crate::number;
 use crate::output::{self, train_json};
 use crate::progress::Watchers;
@@ -24,9 +24,15 @@ pub(super) struct Compared {
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
+    let ModelArg::Linear(name) = problem.model else {
+        anyhow::bail!(
+            "compare takes linear models; train {} with one solver after the other",
+            problem.model.as_str()
+        );
+    };
     check_writable(&[&args.report])?;
     let cancel = cancel_on_interrupt();
-    let all = args.solvers.iter().map(|&solver| problem.options(solver));
+    let all = args.solvers.iter().map(|&solver| problem.options(name, solver));
     let all = all.collect::<anyhow::Result<Vec<_>>>()?;
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read()?;

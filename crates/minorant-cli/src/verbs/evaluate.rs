@@ -5,12 +5,15 @@ use crate::args::EvaluateArgs;
 use crate::output::{self, maybe, number, percent};
 use anyhow::ensure;
 use minorant::data::LabelRows;
-use minorant::model::{FittedModel, metrics::Evaluation};
+use minorant::model::{AnyModel, FittedModel, metrics::Evaluation};
 use serde_json::json;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
-    let model = FittedModel::load(&args.model)?;
+    let model = match AnyModel::load(&args.model)? {
+        AnyModel::Linear(model) => model,
+        AnyModel::Chain(model) => return super::chain::evaluate(&model, args),
+    };
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, dropped) = args.data.read_for(&model)?;
         ensure!(data.labels.rows != LabelRows::None, "the data has no labels to compare with");

@@ -4,7 +4,7 @@ use crate::args::InspectArgs;
 use crate::output::{self, maybe, number};
 use minorant::data::{Dataset, LabelKind, LabelRows, ReadOptions};
 use minorant::linalg::Values;
-use minorant::model::FittedModel;
+use minorant::model::{AnyModel, FittedModel};
 use serde_json::json;
 use std::io::Read;
 use std::path::Path;
@@ -12,7 +12,10 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     let shown = match &args.data.files[..] {
-        [path] if looks_like_a_model(path) => inspect_model(&FittedModel::load(path)?, args.json),
+        [path] if looks_like_a_model(path) => match AnyModel::load(path)? {
+            AnyModel::Linear(model) => inspect_model(&model, args.json),
+            AnyModel::Chain(model) => super::chain::inspect(&model, args.json),
+        },
         files => {
             let options = ReadOptions { for_prediction: true, ..args.data.options() };
             inspect_data(&minorant::data::read(files, &options)?, args.json)

@@ -1,6 +1,7 @@
 //! The verbs, one file each: read what was asked for, call the library, show the answer.
 
 pub(crate) mod audit;
+mod chain;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;

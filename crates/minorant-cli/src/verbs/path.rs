@@ -16,7 +16,7 @@ use std::process::ExitCode;
 pub(crate) fn run(args: &PathArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
     let lambdas = args.lambdas.lambdas()?;
-    let options = problem.options(args.solver)?;
+    let options = problem.options(problem.linear_model("path")?, args.solver)?;
     check_writable(&[&args.report])?;
     if let Some(dir) = &args.out_dir {
         std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;

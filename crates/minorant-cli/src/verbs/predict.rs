@@ -2,13 +2,20 @@
 
 use crate::args::PredictArgs;
 use crate::output;
-use minorant::model::{FittedModel, Predictions};
+use minorant::model::{AnyModel, Predictions};
 use serde_json::json;
 use std::fmt::Write;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
-    let model = FittedModel::load(&args.model)?;
+    let model = match AnyModel::load(&args.model)? {
+        AnyModel::Linear(model) => model,
+        AnyModel::Chain(model) => return super::chain::predict(&model, args),
+    };
+    anyhow::ensure!(
+        !args.columns && !args.marginals,
+        "--columns and --marginals go with models of sequences"
+    );
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, dropped) = args.data.read_for(&model)?;
         let scores = model.scores(&data.features);

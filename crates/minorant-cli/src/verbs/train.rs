@@ -1,7 +1,7 @@
 //! `minorant train`.
 
 use super::{cancel_on_interrupt, check_writable};
-use crate::args::TrainArgs;
+use crate::args::{ModelArg, TrainArgs};
 use crate::number;
 use crate::output;
 use crate::progress::Watchers;
@@ -15,7 +15,11 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let mut options = problem.options(args.solver)?;
+    let name = match problem.model {
+        ModelArg::Linear(name) => name,
+        ModelArg::Chain(name) => return super::chain::train(name, args),
+    };
+    let mut options = problem.options(name, args.solver)?;
     if args.proof.is_some() {
         options.method_options.proof_bytes = u64::MAX;
     }
@@ -133,6 +137,18 @@ pub(super) fn report_run<'a>(
 
 /// The answer for people.
 pub(super) fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
+    let nonzeros = (model.penalty == Penalty::L1).then(|| model.nonzero_weights());
+    report_in_words(model.model.as_str(), model.tol, report, data, nonzeros)
+}
+
+/// The answer for people, of a model of any kind; `nonzeros` where the penalty makes weights zero.
+pub(super) fn report_in_words(
+    name: &str,
+    tol: f64,
+    report: &TrainReport,
+    data: &str,
+    nonzeros: Option<usize>,
+) -> String {
     let certificate = report.certificate;
     let bound = certificate.lower_bound.map_or("none".into(), number::bound);
     let local = report.local_gap.map(|gap| {
@@ -144,7 +160,7 @@ pub(super) fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> 
     let mut lines = vec![
         format!(
             "{} by {} on {data}: {} examples, {} features, {} weights, lambda {}",
-            model.model.as_str(),
+            name,
             report.solver,
             report.examples,
             report.features,
@@ -160,10 +176,10 @@ pub(super) fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> 
             report.evaluations,
             report.seconds
         ),
-        output::certificate_in_words(report, model.tol),
+        output::certificate_in_words(report, tol),
     ];
-    if model.penalty == Penalty::L1 {
-        let sparse = format!("non-zeros     {} of {} weights", model.nonzero_weights(), report.dim);
+    if let Some(nonzeros) = nonzeros {
+        let sparse = format!("non-zeros     {nonzeros} of {} weights", report.dim);
         lines.insert(1, sparse);
     }
     lines.join("\n")

@@ -4,14 +4,14 @@
 
 pub(crate) mod arff;
 mod arff_head;
-mod array_labels;
-mod binary;
+pub(crate) mod array_labels;
+pub(crate) mod binary;
 mod cells;
 pub(crate) mod csv;
 pub(crate) mod idx;
 pub(crate) mod label_xml;
 pub(crate) mod libsvm;
 pub(crate) mod npy;
-mod npy_header;
+pub(crate) mod npy_header;
 pub(crate) mod npz;
 mod scipy;

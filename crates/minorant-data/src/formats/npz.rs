@@ -24,7 +24,7 @@ pub(crate) struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    fn open(source: &Source<'a>) -> Result<Archive<'a>, ReadError> {
+    pub(crate) fn open(source: &Source<'a>) -> Result<Archive<'a>, ReadError> {
         let file = source.name();
         let mut input = source.open_seekable()?;
         let mut start = [0; 2];

@@ -1,16 +1,16 @@
 //! Models and proofs as files.
 
-use super::{FittedModel, Penalty, SubProblem, TaskName, TrainedLoss};
+use super::{AnyModel, ChainModel, FittedModel, Penalty, SubProblem, TaskName, TrainedLoss};
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::proof::Proof;
-use crate::train::ModelName;
+use crate::train::{ChainName, ModelName};
 use minorant_data::Label;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-const KIND: &str = "model";
-const PROOF_KIND: &str = "proof";
+pub(super) const KIND: &str = "model";
+pub(super) const PROOF_KIND: &str = "proof";
 
 /// A label in JSON: a number or a text.
 #[derive(Debug, Serialize, Deserialize)]
@@ -81,6 +81,23 @@ struct ProofHeader {
     problems: usize,
 }
 
+#[derive(Debug, Deserialize)]
+struct NameHeader {
+    model: String,
+}
+
+impl AnyModel {
+    /// Loads a model; the name in its header says which kind it is.
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        let container = Container::read(path, KIND)?;
+        let header: NameHeader = container.header(path)?;
+        if ChainName::from_name(&header.model).is_some() {
+            return ChainModel::from_container(container, path).map(AnyModel::Chain);
+        }
+        FittedModel::from_container(path, container).map(AnyModel::Linear)
+    }
+}
+
 impl FittedModel {
     /// Saves the model, with its proof where that is at most `proof_bytes` long. Returns whether
     /// the proof is in the file.
@@ -122,6 +139,8 @@ impl FittedModel {
                     container.put_reals(&format!("proof.{k}.slopes"), &shape, slopes.clone());
                     continue;
                 }
+                // Linear models have no outputs to speak of.
+                Proof::Outputs(_) => continue,
             };
             let count = points.len();
             let parts = points.first().map_or(0, |point| point.part_weights.len());

@@ -1,17 +1,30 @@
 //! The fitted model: what predicts, what is saved, and what its certificate rests on. Training
 //! makes it, [`mod@file`] stores it, [`crate::audit`] checks it; it knows no solver.
 
+mod chain;
 pub mod file;
 pub mod metrics;
 mod predict;
+mod tokens;
 
+pub use chain::ChainModel;
 pub use predict::{Predictions, Scores};
+pub use tokens::TokenEvaluation;
 
 use crate::certificate::Certificate;
 use crate::proof::Proof;
 pub use crate::train::Penalty;
 use crate::train::{LossName, ModelName, Task, TrainOptions, TrainReport};
 use minorant_data::{Dataset, Label};
+
+/// A model of any kind, as a file may hold it.
+#[derive(Debug, Clone)]
+pub enum AnyModel {
+    /// A linear model.
+    Linear(FittedModel),
+    /// A chain.
+    Chain(ChainModel),
+}
 
 /// Proofs up to this size are saved with the model.
 pub const PROOF_BYTES: u64 = 64 << 20;

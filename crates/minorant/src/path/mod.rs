@@ -304,7 +304,7 @@ impl<'a> Walk<'a> {
                 Method::Auto => Method::pick_bundle(problem),
                 method => method,
             };
-            track.solver = Some(track.method.build(problem, &self.options.method_options)?);
+            track.solver = Some(track.method.build_owned(problem, &self.options.method_options)?);
         }
         let Some(solver) = &mut track.solver else { unreachable!("a solver was just built") };
         // A first answer is owed even to those who have already asked to stop.

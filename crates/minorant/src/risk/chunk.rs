@@ -7,33 +7,36 @@ use minorant_linalg::sum::Sum;
 
 /// Sums over the rows of a block: plain within the block, compensated over blocks.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct BlockSums {
+pub(crate) struct BlockSums {
     /// Σ weight · loss.
-    pub(super) value: f64,
+    pub(crate) value: f64,
     /// Σ weight · offset of the tangent.
-    pub(super) offset: f64,
+    pub(crate) offset: f64,
     /// Σ weight · |offset|.
-    pub(super) offset_size: f64,
+    pub(crate) offset_size: f64,
     /// Σ |coefficients| · ‖x‖: what the normal's entries are summed from.
-    pub(super) normal_size: f64,
+    pub(crate) normal_size: f64,
 }
 
 /// The share of one chunk in a plane.
 #[derive(Debug, Default)]
-pub(super) struct ChunkPlane {
-    pub(super) normal: Vec<f64>,
-    pub(super) ties: Vec<Tie>,
+pub(crate) struct ChunkPlane {
+    pub(crate) normal: Vec<f64>,
+    pub(crate) ties: Vec<Tie>,
     rows: usize,
     block_rows: usize,
     value: Sum,
     offset: Sum,
     offset_size: f64,
     normal_size: f64,
+    /// Errors that were made before anything was summed up here.
+    normal_error: f64,
+    offset_error: f64,
 }
 
 impl ChunkPlane {
     /// Adds the sums of a block of `rows` rows.
-    pub(super) fn add(&mut self, rows: usize, block: BlockSums) {
+    pub(crate) fn add(&mut self, rows: usize, block: BlockSums) {
         self.rows += rows;
         self.block_rows = self.block_rows.max(rows);
         self.value.add(block.value);
@@ -41,10 +44,18 @@ impl ChunkPlane {
         self.offset_size += block.offset_size;
         self.normal_size += block.normal_size;
     }
+
+    /// Tells of summands that were themselves rounded: those of the normal by `roundings` relative
+    /// to their size (`more` of them, each of a size of 1, are not among the blocks'), those of
+    /// the offset by an error in all.
+    pub(crate) fn own_error(&mut self, roundings: f64, more: f64, offset_error: f64) {
+        self.normal_error += f64::EPSILON * (roundings * self.normal_size + more);
+        self.offset_error += offset_error;
+    }
 }
 
 /// The value of the risk from the chunks' shares.
-pub(super) fn total_value(chunks: &[ChunkPlane]) -> f64 {
+pub(crate) fn total_value(chunks: &[ChunkPlane]) -> f64 {
     let sum: Sum = chunks.iter().map(|chunk| chunk.value.value()).collect();
     sum.value()
 }
@@ -59,7 +70,7 @@ pub(super) fn total_offset(chunks: &[ChunkPlane]) -> (f64, f64) {
 }
 
 /// Adds the chunks of each part up in order: one plane for every `each` chunks.
-pub(super) fn planes(chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
+pub(crate) fn planes(chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
     let mut planes = Vec::with_capacity(chunks.len() / each);
     let mut chunks = chunks.into_iter().peekable();
     while chunks.peek().is_some() {
@@ -75,12 +86,14 @@ fn plane(chunks: Vec<ChunkPlane>) -> Plane {
     let most_rows = chunks.iter().map(|chunk| chunk.rows).max().unwrap_or(0);
     let normal_roundings = most_rows as f64 + chunks.len() as f64 + 4.0;
     let normal_size: f64 = chunks.iter().map(|chunk| chunk.normal_size).sum();
+    let carried_normal: f64 = chunks.iter().map(|chunk| chunk.normal_error).sum();
+    let carried_offset: f64 = chunks.iter().map(|chunk| chunk.offset_error).sum();
     let ties = chunks.iter().flat_map(|chunk| chunk.ties.iter().copied()).collect();
     Plane {
         normal: add_in_order(chunks.into_iter().map(|chunk| chunk.normal).collect()),
         offset,
-        normal_error: f64::EPSILON * normal_roundings * normal_size,
-        offset_error,
+        normal_error: f64::EPSILON * normal_roundings * normal_size + carried_normal,
+        offset_error: offset_error + carried_offset,
         ties,
     }
 }

@@ -3,7 +3,7 @@
 //! Solvers know risks only through these traits; data and losses stay behind them.
 
 mod ascent;
-mod chunk;
+pub(crate) mod chunk;
 mod convexified;
 mod curvature;
 mod descent;
@@ -227,6 +227,11 @@ pub trait Risk: Sync {
         None
     }
 
+    /// A working set of outputs for each example, where the risk is a maximum over outputs.
+    fn working_sets(&self) -> Option<Box<dyn WorkingSets + '_>> {
+        None
+    }
+
     /// One example at a time, where the risk has examples.
     fn examples(&self) -> Option<&dyn Examples> {
         None
@@ -407,6 +412,56 @@ pub struct Sweep {
     pub pull: f64,
 }
 
+/// Outputs already seen, example by example, of a risk Σ sᵢ max over outputs y of
+/// Δᵢ(y) − w · δᵢ(y), with δᵢ(y) the features of the truth less those of y. The first output of an
+/// example is its truth. The dual of the risk has a simplex for each example over its outputs.
+pub trait WorkingSets {
+    /// Number of examples.
+    fn examples(&self) -> usize;
+
+    /// sᵢ.
+    fn weight(&self, example: usize) -> f64;
+
+    /// Number of outputs of an example.
+    fn outputs(&self, example: usize) -> usize;
+
+    /// Asks the oracle for the worst output of each of these examples at `w`, in parallel, and
+    /// puts it into their working sets. Returns where each is to be found there, and the value of
+    /// the maximum.
+    fn ask(
+        &mut self,
+        w: &[f64],
+        examples: std::ops::Range<usize>,
+        cancel: &Cancel,
+    ) -> Result<Vec<(usize, f64)>, RiskError>;
+
+    /// Δᵢ of an output.
+    fn loss(&self, example: usize, output: usize) -> f64;
+
+    /// The value of an output at `w`: Δᵢ(y) − w · δᵢ(y).
+    fn value(&self, example: usize, output: usize, w: &[f64]) -> f64;
+
+    /// Features of `plus` less those of `minus`, coordinate by coordinate; a coordinate may come
+    /// several times.
+    fn difference(
+        &self,
+        example: usize,
+        plus: usize,
+        minus: usize,
+        each: &mut dyn FnMut(usize, f64),
+    );
+
+    /// Takes an output out; the last one takes its place.
+    fn remove(&mut self, example: usize, output: usize);
+
+    /// An output as numbers, where the model can write it so.
+    fn encode(&self, example: usize, output: usize) -> Option<Vec<u32>>;
+
+    /// Puts an output into an example's set by its numbers; false where they are none of its
+    /// outputs.
+    fn restore(&mut self, example: usize, code: &[u32]) -> bool;
+}
+
 /// A risk that is a weighted sum over examples.
 pub trait Examples {
     /// Number of examples.
@@ -422,9 +477,11 @@ pub trait Examples {
     fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64;
 
     /// What steps along examples cost; nothing where θ differs between the outputs of a feature.
-    fn metric(&self, lambda: f64, theta: Option<&[f64]>) -> Option<RowMetric>;
+    fn metric(&self, _lambda: f64, _theta: Option<&[f64]>) -> Option<RowMetric> {
+        None
+    }
 
     /// Visits the examples in `order`, each at the weights −sum / (λ steps) of that moment, and adds
-    /// its subgradient.
-    fn descend(&self, metric: &RowMetric, order: &[u32], descent: &mut Descent);
+    /// its subgradient. Asked only of a risk that gave a metric.
+    fn descend(&self, _metric: &RowMetric, _order: &[u32], _descent: &mut Descent) {}
 }

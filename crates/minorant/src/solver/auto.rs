@@ -39,6 +39,9 @@ impl Method {
         match risk.lines() {
             Some(_) if risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => Method::LsPBmrm,
             Some(_) => Method::LsBmrm,
+            // An oracle is what costs here: outputs already seen are used up before the next call.
+            None if risk.working_sets().is_some() && problem.regularizer.is_plain() => Method::Bcfw,
+            None if risk.is_smooth() => Method::NrbmLs,
             None => Method::Bmrm,
         }
     }

@@ -2,6 +2,7 @@
 //! they end. The loop itself is in `driver`.
 
 mod auto;
+mod bcfw;
 mod bmrm;
 mod cccp;
 mod driver;
@@ -29,6 +30,7 @@ mod sub_bfgs;
 mod subgradient;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
+pub use bcfw::Bcfw;
 pub use bmrm::Bmrm;
 pub use cccp::Cccp;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};

@@ -2,8 +2,8 @@
 
 use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
-    Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Nbm, NewtonCd,
-    Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, Solver, Strategy, SubBfgs,
+    Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Nbm,
+    NewtonCd, Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, Solver, Strategy, SubBfgs,
     Subgradient, Subgradients, sgd_pass,
 };
 use crate::bundle::{Limits, Locality};
@@ -62,6 +62,8 @@ pub enum Method {
     Nbm,
     /// The concave-convex procedure.
     Cccp,
+    /// Block-coordinate Frank–Wolfe with working sets.
+    Bcfw,
     /// Whichever suits the problem.
     Auto,
 }
@@ -121,7 +123,7 @@ const MATRIX_BYTES: u64 = 1 << 30;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 26] = [
+    pub const ALL: [Method; 27] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -148,6 +150,7 @@ impl Method {
         Method::Subgradient,
         Method::Nbm,
         Method::Cccp,
+        Method::Bcfw,
     ];
 
     /// The name that users type.
@@ -178,6 +181,7 @@ impl Method {
             Method::Sgd => "sgd",
             Method::Nbm => "nbm",
             Method::Cccp => "cccp",
+            Method::Bcfw => "bcfw",
             Method::Auto => "auto",
         }
     }
@@ -247,6 +251,12 @@ impl Method {
             Method::DualCd | Method::Sgd if sgd_pass::metric(problem).is_none() => {
                 Some("regularization weights that are the same for all outputs of a feature")
             }
+            Method::Bcfw if risk.working_sets().is_none() => {
+                Some("a risk that is a maximum over outputs (a structured svm)")
+            }
+            Method::Bcfw if !problem.regularizer.is_plain() => {
+                Some("a regularizer without weights and centre")
+            }
             _ => None,
         }
     }
@@ -257,7 +267,21 @@ impl Method {
     }
 
     /// Sets the method up for a problem.
-    pub fn build(
+    pub fn build<'p>(
+        self,
+        problem: Problem<'p>,
+        options: &MethodOptions,
+    ) -> Result<Box<dyn Solver + 'p>, MethodError> {
+        let method = self.resolve(problem);
+        let fits = method == Method::Bcfw && method.missing(problem, options).is_none();
+        if let Some(sets) = problem.risk.working_sets().filter(|_| fits) {
+            return Ok(Box::new(Bcfw::new(problem, sets, options.proof_bytes)));
+        }
+        method.build_owned(problem, options)
+    }
+
+    /// The same for a method that outlives the problem; one that keeps hold of it is refused.
+    pub(crate) fn build_owned(
         self,
         problem: Problem<'_>,
         options: &MethodOptions,
@@ -271,7 +295,8 @@ impl Method {
         if let Some(need) = method.missing(problem, options) {
             return Err(lacks(need));
         }
-        let remembers_steps = method.walks() || method == Method::Hybrid;
+        let pairs = matches!(method, Method::Hybrid | Method::Owlqn | Method::OwlqnStar);
+        let remembers_steps = method.walks() || pairs;
         let (least, of) = if remembers_steps { (1, "step") } else { (3, "planes") };
         if options.memory.is_some_and(|memory| memory < least) {
             return Err(MethodError::Setting(format!("the memory must be at least {least} {of}")));
@@ -311,6 +336,7 @@ impl Method {
             Method::NrbmLs => nrbm(Strategy::Greedy),
             Method::NrbmLsFull => nrbm(Strategy::Full),
             Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits)),
+            Method::Bcfw => return Err(lacks("a problem that outlives it")),
             Method::Bmrm | Method::LmBmrm | Method::PBmrm | Method::Auto => {
                 Box::new(Bmrm::new(risk.dim(), parts, limits))
             }

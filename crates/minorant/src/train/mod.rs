@@ -2,12 +2,14 @@
 //! by a method, and the answer becomes a model with its certificate and proof. Front ends (the
 //! command, Python) call [`train`]; no mathematics is done here.
 
+mod chain;
 mod one_vs_rest;
 mod options;
 mod start;
 mod task;
 mod transductive;
 
+pub use chain::{ChainName, ChainOptions, Per, train_chain};
 pub use options::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,
 };

@@ -1,0 +1,126 @@
+//! Models of sequences on the command line: from columns to a certified model, its predictions,
+//! its evaluation and its audit; and what is refused.
+
+mod common;
+
+use common::Bench;
+use std::fmt::Write;
+
+/// Sentences of a made-up language: the label follows from the word and the label before.
+fn sentences(count: usize, seed: u64) -> String {
+    let mut state = seed;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let mut text = String::new();
+    for _ in 0..count {
+        let mut inside = false;
+        for _ in 0..3 + next(6) {
+            let word = next(8);
+            let label = match (word, inside) {
+                (0..=2, _) => "B-X",
+                (3..=4, true) => "I-X",
+                _ => "O",
+            };
+            inside = label != "O";
+            let noisy = if next(12) == 0 { "O" } else { label };
+            writeln!(text, "w{word} p{} {noisy}", word % 3).unwrap();
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("train.txt", &sentences(60, 1));
+    bench.write("test.txt", &sentences(20, 2));
+    bench
+}
+
+#[test]
+fn chains_train_predict_evaluate_and_hold() {
+    let bench = bench();
+    for (model, extra) in [
+        ("chain-svm", "--pairs all"),
+        ("chain-svm", "--pairs observed --boundary --bias 1 --solver bmrm"),
+        ("chain-crf", "--pairs observed --per token --solver bmrm"),
+        ("chain-crf", "--boundary --bias 1"),
+    ] {
+        let line =
+            format!("train {model} train.txt --lambda 0.1 --tol 1e-2 --json --out m.st {extra}");
+        let report = bench.call(&line).json();
+        assert_eq!(report["certified"], true, "{line}: {report}");
+        assert_eq!(report["examples"], 60);
+        let evaluation = bench.call("evaluate m.st test.txt --json").json();
+        assert!(evaluation["error"].as_f64().unwrap() < 0.3, "{evaluation}");
+        assert!(evaluation["chunk_f1"].as_f64().unwrap() > 0.5, "{evaluation}");
+        let audit = bench.call("audit m.st train.txt --json").json();
+        assert_eq!(audit["holds"], true, "{line}: {audit}");
+        assert!(bench.call("audit m.st test.txt").refused().contains("not the data"));
+        let inspected = bench.call("inspect m.st --json").json();
+        assert_eq!((&inspected["model"], &inspected["auditable"]), (&model.into(), &true.into()));
+    }
+}
+
+#[test]
+fn predictions_have_a_line_for_each_token() {
+    let bench = bench();
+    bench.call("train chain-crf train.txt --lambda 0.1 --tol 0.1 --quiet --out m.st");
+    let plain = bench.call("predict m.st test.txt").stdout;
+    let columns = bench.call("predict m.st test.txt --columns").stdout;
+    let input = sentences(20, 2);
+    for ((line, label), tagged) in input.trim_end().lines().zip(plain.lines()).zip(columns.lines())
+    {
+        assert_eq!(line.is_empty(), label.is_empty());
+        if !line.is_empty() {
+            assert_eq!(tagged, format!("{line}\t{label}"));
+        }
+    }
+    let marginals = bench.call("predict m.st test.txt --marginals").stdout;
+    let cells: Vec<f64> =
+        marginals.lines().next().unwrap().split('\t').skip(1).map(|p| p.parse().unwrap()).collect();
+    assert!((cells.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    let labels = bench.call("predict m.st test.txt --json").json();
+    assert_eq!(labels["labels"].as_array().unwrap().len(), 20);
+    // Words that the model has not seen, and no labels.
+    bench.write("unseen.txt", "zz p9\nzz p8\n");
+    assert_eq!(bench.call("predict m.st unseen.txt").stdout.lines().count(), 2);
+}
+
+#[test]
+fn the_same_bytes_on_any_number_of_threads_and_after_a_resume() {
+    let bench = bench();
+    let train = |extra: &str| {
+        let line = format!(
+            "train chain-svm train.txt --lambda 0.01 --tol 1e-3 --quiet --out m.st {extra}"
+        );
+        let called = bench.call(&line);
+        assert_eq!(called.code, 0, "{}", called.stderr);
+        std::fs::read(bench.path("m.st")).unwrap()
+    };
+    let whole = train("--threads 1");
+    assert!(whole == train("--threads 3"));
+    train("--max-evals 6 --checkpoint run.ckpt");
+    assert!(whole == train("--resume run.ckpt"));
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let bench = bench();
+    bench.write("broken.txt", "a b\nc d e\n");
+    for (line, expected) in [
+        ("train chain-svm broken.txt", "broken.txt:2: expected 2 columns"),
+        ("train chain-svm train.txt --penalty l1", "l1 goes with chain-crf"),
+        ("train chain-svm train.txt --loss hinge", "do not go with chain-svm"),
+        ("train svm train.svm --boundary", "go with chain-svm and chain-crf"),
+        ("train svm train.svm --folds 0-7", "go with chain-svm and chain-crf"),
+        ("train chain-crf train.txt --solver bcfw", "bcfw needs a risk that is a maximum"),
+        ("train chain-crf train.txt --hash-bits 40", "from 1 to 28"),
+    ] {
+        let called = bench.call(line);
+        assert!(called.refused().contains(expected), "{line}: {}", called.stderr);
+    }
+    assert_eq!(bench.call("train chain-x train.txt").code, 2);
+}

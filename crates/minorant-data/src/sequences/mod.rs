@@ -1,0 +1,156 @@
+//! Labelled sequences: tokens with attributes, read from CoNLL columns with templates, CRFsuite's
+//! attribute lists, the OCR letters' table or NPZ arrays. Every file is as hostile here as tables
+//! are; memory per token stays near its non-zeros.
+
+mod arrays;
+mod attributes;
+mod builder;
+mod conll;
+mod crfsuite;
+mod lines;
+mod ocr;
+mod template;
+
+pub use attributes::Attributes;
+pub use template::Template;
+
+use crate::error::ReadError;
+use crate::source::Source;
+use builder::Builder;
+use minorant_linalg::{Matrix, Storage};
+use std::path::PathBuf;
+
+/// Sequences of tokens.
+#[derive(Debug, Clone)]
+pub struct Sequences {
+    /// One row per token, one column per attribute.
+    pub tokens: Matrix<'static>,
+    /// Sequence i has the tokens `starts[i]..starts[i + 1]`.
+    pub starts: Vec<usize>,
+    /// The label of each token, as a position in `classes`; empty where the file has none.
+    pub labels: Vec<u16>,
+    /// The distinct labels: ordered numerically, or alphabetically when any is not a number.
+    pub classes: Vec<String>,
+    /// What the columns are.
+    pub attributes: Attributes,
+    /// The template that made the attributes, where one did.
+    pub template: Option<Template>,
+    /// The lines of the tokens as they were read, where that was asked for.
+    pub lines: Vec<String>,
+    /// Attributes of tokens that were left out because the model does not know them.
+    pub unknown: usize,
+}
+
+impl Sequences {
+    /// Number of sequences.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The formats of sequence files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SequenceFormat {
+    /// Columns, one token a line, the label last, a blank line between sequences.
+    Conll,
+    /// A label and attributes with optional values, separated by tabs.
+    Crfsuite,
+    /// The OCR letters: id, letter, next id, word, position, fold, pixels.
+    Ocr,
+    /// Arrays `values`, `offsets` and `labels`.
+    Npz,
+}
+
+/// How to read sequences.
+#[derive(Debug, Clone, Default)]
+pub struct SequenceOptions {
+    /// The format of all files; found out file by file unless given.
+    pub format: Option<SequenceFormat>,
+    /// CoNLL: how columns become attributes; a common one unless given.
+    pub template: Option<Template>,
+    /// Attributes that occur less often are left out.
+    pub min_count: u64,
+    /// Attributes are numbered by a hash of this many bits instead of a dictionary.
+    pub hash_bits: Option<u32>,
+    /// OCR: only these folds.
+    pub folds: Option<Vec<u32>>,
+    /// The attributes that a model knows: others are left out and counted, and labels may be
+    /// missing.
+    pub known: Option<Attributes>,
+    /// Keep the lines of the tokens.
+    pub keep_lines: bool,
+    /// The precision in which values are stored.
+    pub storage: Storage,
+}
+
+/// Reads one or several files as one set of sequences.
+pub fn read_sequences(
+    paths: &[PathBuf],
+    options: &SequenceOptions,
+) -> Result<Sequences, ReadError> {
+    let sources: Vec<Source<'_>> = paths.iter().cloned().map(Source::Path).collect();
+    read_sources(&sources, options)
+}
+
+/// Reads a file that is already in memory; `name` stands for it in refusals.
+pub fn read_sequence_bytes(
+    name: &str,
+    bytes: &[u8],
+    options: &SequenceOptions,
+) -> Result<Sequences, ReadError> {
+    read_sources(&[Source::Bytes { name, bytes }], options)
+}
+
+fn read_sources(sources: &[Source<'_>], options: &SequenceOptions) -> Result<Sequences, ReadError> {
+    let Some(first) = sources.first() else {
+        return Err(ReadError::whole("no files", "at least one data file", "none"));
+    };
+    let mut builder = Builder::new(options);
+    for source in sources {
+        let format = match options.format {
+            Some(format) => format,
+            None => detect(source)?,
+        };
+        let before = builder.tokens();
+        match format {
+            SequenceFormat::Conll => conll::read(source, &mut builder)?,
+            SequenceFormat::Crfsuite => crfsuite::read(source, &mut builder)?,
+            SequenceFormat::Ocr => ocr::read(source, &mut builder)?,
+            SequenceFormat::Npz => arrays::read(source, &mut builder)?,
+        }
+        if builder.tokens() == before {
+            let expected = "at least one token";
+            let found = if options.folds.is_some() { "none in these folds" } else { "none" };
+            return Err(ReadError::whole(&source.name(), expected, found));
+        }
+    }
+    builder.finish(&first.name())
+}
+
+/// The format that a file looks like.
+fn detect(source: &Source<'_>) -> Result<SequenceFormat, ReadError> {
+    let start = source.beginning(64 << 10)?;
+    if start.starts_with(b"PK") {
+        return Ok(SequenceFormat::Npz);
+    }
+    let line = start.split(|&b| b == b'\n').find(|line| !line.trim_ascii().is_empty());
+    let line = line.unwrap_or_default();
+    let cells: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
+    let number = |cell: &&[u8]| crate::number::parse(cell.trim_ascii()).is_ok();
+    let empty_end = cells.last().is_some_and(|cell| cell.trim_ascii().is_empty());
+    let cells = &cells[..cells.len() - usize::from(empty_end)];
+    if cells.len() > 7 && cells.iter().enumerate().all(|(at, cell)| at == 1 || number(cell)) {
+        return Ok(SequenceFormat::Ocr);
+    }
+    let attribute = |cell: &&[u8]| cell.iter().any(|b| matches!(b, b'=' | b':' | b'['));
+    Ok(if cells.len() > 1 && cells[1..].iter().any(attribute) {
+        SequenceFormat::Crfsuite
+    } else {
+        SequenceFormat::Conll
+    })
+}

@@ -1,0 +1,364 @@
+//! A fitted chain: labels for sequences, how good they are, and the file it is stored in.
+
+use super::Penalty;
+use crate::certificate::Certificate;
+use crate::container::{Container, FileError};
+use crate::proof::{OutputProof, Proof};
+use crate::structured::chain::{ChainShape, Pairs};
+use crate::train::{ChainName, Per};
+use minorant_data::{Attributes, Sequences, Template};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A trained chain.
+#[derive(Debug, Clone)]
+pub struct ChainModel {
+    /// The model's name.
+    pub model: ChainName,
+    /// How its weights are laid out.
+    pub shape: ChainShape,
+    /// The attributes of tokens.
+    pub attributes: Attributes,
+    /// The template that makes them of columns.
+    pub template: Option<Template>,
+    /// The labels in order.
+    pub classes: Vec<String>,
+    /// What label z costs where y is true, where that was given.
+    pub label_loss: Option<Vec<f64>>,
+    /// What the risk is the mean over.
+    pub per: Per,
+    /// How weights are penalised.
+    pub penalty: Penalty,
+    /// λ.
+    pub lambda: f64,
+    /// The method that found the weights.
+    pub solver: String,
+    /// How its run ended.
+    pub status: String,
+    /// The relative gap that was asked for.
+    pub tol: f64,
+    /// Objective and bound.
+    pub certificate: Certificate,
+    /// Sequences of the training data.
+    pub examples: usize,
+    /// Tokens of the training data.
+    pub tokens: usize,
+    /// SHA-256 of the training data.
+    pub data_sha256: String,
+    /// The weights.
+    pub weights: Vec<f64>,
+    /// The dual point behind the bound.
+    pub proof: Option<Proof>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    model: String,
+    labels: Vec<String>,
+    attributes: String,
+    columns: usize,
+    attribute_bytes: usize,
+    template: Option<String>,
+    observed_pairs: bool,
+    boundary: bool,
+    bias: Option<f64>,
+    per: Per,
+    penalty: Penalty,
+    lambda: f64,
+    solver: String,
+    status: String,
+    tol: f64,
+    objective: f64,
+    lower_bound: Option<f64>,
+    examples: usize,
+    tokens: usize,
+    data_sha256: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ProofHeader {
+    data_sha256: String,
+}
+
+impl ChainModel {
+    /// The best labels of each token, sequence by sequence.
+    pub fn predict(&self, data: &Sequences) -> Vec<u16> {
+        let of = |span: &[usize]| self.shape.best(&data.tokens, span[0]..span[1], &self.weights).0;
+        data.starts.par_windows(2).map(of).collect::<Vec<_>>().concat()
+    }
+
+    /// The probability of each label at each token.
+    pub fn marginals(&self, data: &Sequences) -> Vec<f64> {
+        let of =
+            |span: &[usize]| self.shape.marginals(&data.tokens, span[0]..span[1], &self.weights);
+        data.starts.par_windows(2).map(of).collect::<Vec<_>>().concat()
+    }
+
+    /// Whether its bound has a proof here.
+    pub fn is_auditable(&self) -> bool {
+        self.proof.is_some()
+    }
+
+    /// Saves the model, with its proof where that is at most `proof_bytes` long. Returns whether
+    /// the proof is in the file.
+    pub fn save(&self, path: &Path, proof_bytes: u64) -> Result<bool, FileError> {
+        let size = self.proof.as_ref().map(|proof| 8 * proof.len() as u64);
+        let with_proof = size.is_some_and(|size| size <= proof_bytes);
+        self.container(with_proof).write(path, super::file::KIND)?;
+        Ok(with_proof)
+    }
+
+    /// Saves the proof alone. Returns whether there is one.
+    pub fn save_proof(&self, path: &Path) -> Result<bool, FileError> {
+        let mut container = Container::new(&ProofHeader { data_sha256: self.data_sha256.clone() });
+        self.put_proof(&mut container);
+        container.write(path, super::file::PROOF_KIND)?;
+        Ok(self.is_auditable())
+    }
+
+    /// Takes the proof from a file of its own.
+    pub fn load_proof(&mut self, path: &Path) -> Result<(), FileError> {
+        let mut container = Container::read(path, super::file::PROOF_KIND)?;
+        let header: ProofHeader = container.header(path)?;
+        self.proof = take_proof(&mut container, self.weights.len());
+        if header.data_sha256 == self.data_sha256 && self.proof.is_some() {
+            return Ok(());
+        }
+        Err(FileError::Content {
+            path: path.into(),
+            expected: "the proof of this model".into(),
+            found: "the proof of another".into(),
+        })
+    }
+
+    fn put_proof(&self, container: &mut Container) {
+        match &self.proof {
+            Some(Proof::Points(points)) => {
+                let parts = points.first().map_or(0, |point| point.part_weights.len());
+                let (w, alpha, ties) = Proof::arrays(points);
+                let shape = [points.len(), self.weights.len()];
+                container.put_reals("proof.points", &shape, w);
+                container.put_reals("proof.alpha", &[points.len(), parts], alpha);
+                container.put_integers("proof.ties", ties);
+            }
+            Some(Proof::Outputs(proof)) => {
+                let (weights, [counts, lengths, codes]) = proof.arrays();
+                container.put_reals("proof.weights", &[weights.len()], weights);
+                container.put_integers("proof.counts", counts);
+                container.put_integers("proof.lengths", lengths);
+                container.put_integers("proof.codes", codes);
+            }
+            Some(Proof::Slopes(_)) | None => {}
+        }
+    }
+
+    fn container(&self, with_proof: bool) -> Container {
+        let (attributes, names) = match &self.attributes {
+            Attributes::Named(names) => ("named", names.join("\n")),
+            Attributes::Hashed(_) => ("hashed", String::new()),
+            Attributes::Columns(_) => ("columns", String::new()),
+        };
+        let observed = matches!(self.shape.pairs, Pairs::Observed { .. });
+        let mut container = Container::new(&Header {
+            model: self.model.as_str().into(),
+            labels: self.classes.clone(),
+            attributes: attributes.into(),
+            columns: self.attributes.len(),
+            attribute_bytes: names.len(),
+            template: self.template.as_ref().map(|template| template.text().into()),
+            observed_pairs: observed,
+            boundary: self.shape.boundary,
+            bias: self.shape.bias,
+            per: self.per,
+            penalty: self.penalty,
+            lambda: self.lambda,
+            solver: self.solver.clone(),
+            status: self.status.clone(),
+            tol: self.tol,
+            objective: self.certificate.objective,
+            lower_bound: self.certificate.lower_bound,
+            examples: self.examples,
+            tokens: self.tokens,
+            data_sha256: self.data_sha256.clone(),
+        });
+        container.put_reals("weights", &[self.weights.len()], self.weights.clone());
+        container.put_integers("attributes", pack(names.as_bytes()));
+        if let Pairs::Observed { starts, labels, transitions } = &self.shape.pairs {
+            container.put_integers("pairs.starts", starts.iter().map(|&s| s as u64).collect());
+            let labels = labels.iter().map(|&z| u64::from(z)).collect();
+            container.put_integers("pairs.labels", labels);
+            let transitions = transitions.iter().map(|&t| u64::from(t)).collect();
+            container.put_integers("pairs.transitions", transitions);
+        }
+        if let Some(costs) = &self.label_loss {
+            container.put_reals("label_loss", &[costs.len()], costs.clone());
+        }
+        if with_proof {
+            self.put_proof(&mut container);
+        }
+        container
+    }
+
+    /// The model that a container holds; `path` stands for it in refusals.
+    pub(super) fn from_container(
+        mut container: Container,
+        path: &Path,
+    ) -> Result<ChainModel, FileError> {
+        let header: Header = container.header(path)?;
+        let refuse = |expected: &str| FileError::Content {
+            path: path.into(),
+            expected: expected.into(),
+            found: "another".into(),
+        };
+        let model = ChainName::from_name(&header.model)
+            .ok_or_else(|| refuse("a model that this version knows"))?;
+        let template = header
+            .template
+            .map(|text| Template::parse("the model's template", &text))
+            .transpose()
+            .map_err(|_| refuse("a template that can be read"))?;
+        let attributes = take_attributes(
+            &mut container,
+            &header.attributes,
+            header.columns,
+            header.attribute_bytes,
+        )
+        .ok_or_else(|| refuse("attributes that fit together"))?;
+        let pairs =
+            take_pairs(&mut container, header.observed_pairs, header.columns, header.labels.len())
+                .ok_or_else(|| refuse("pairs of attributes and labels that fit together"))?;
+        let shape = ChainShape {
+            attributes: header.columns,
+            labels: header.labels.len(),
+            pairs,
+            bias: header.bias,
+            boundary: header.boundary,
+        };
+        let label_loss = container.take_reals("label_loss").map(|(_, costs)| costs);
+        let weights = container.take_reals("weights").map(|(_, weights)| weights);
+        let weights = weights.filter(|w| w.len() == shape.dim() && w.iter().all(|w| w.is_finite()));
+        let whole = header.lambda > 0.0
+            && header.lambda.is_finite()
+            && !header.labels.is_empty()
+            && header.bias.is_none_or(f64::is_finite)
+            && label_loss.as_ref().is_none_or(|c| c.len() == shape.labels * shape.labels);
+        let weights = weights.filter(|_| whole).ok_or_else(|| refuse("weights that fit"))?;
+        let has_proof = ["proof.points", "proof.weights"]
+            .iter()
+            .any(|name| container.arrays.contains_key(*name));
+        let proof = take_proof(&mut container, weights.len());
+        if has_proof && proof.is_none() {
+            return Err(refuse("a proof that fits"));
+        }
+        Ok(ChainModel {
+            model,
+            shape,
+            attributes,
+            template,
+            classes: header.labels,
+            label_loss,
+            per: header.per,
+            penalty: header.penalty,
+            lambda: header.lambda,
+            solver: header.solver,
+            status: header.status,
+            tol: header.tol,
+            certificate: Certificate {
+                objective: header.objective,
+                lower_bound: header.lower_bound,
+            },
+            examples: header.examples,
+            tokens: header.tokens,
+            data_sha256: header.data_sha256,
+            weights,
+            proof,
+        })
+    }
+}
+
+/// Bytes as whole numbers, eight at a time.
+fn pack(bytes: &[u8]) -> Vec<u64> {
+    let word = |chunk: &[u8]| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    };
+    bytes.chunks(8).map(word).collect()
+}
+
+fn take_attributes(
+    container: &mut Container,
+    kind: &str,
+    columns: usize,
+    bytes: usize,
+) -> Option<Attributes> {
+    let packed = container.take_integers("attributes")?;
+    match kind {
+        "columns" => Some(Attributes::Columns(columns)),
+        "hashed" => {
+            let bits = columns.checked_ilog2()?;
+            (1usize << bits == columns).then_some(Attributes::Hashed(bits))
+        }
+        "named" => {
+            let mut text: Vec<u8> = packed.into_iter().flat_map(u64::to_le_bytes).collect();
+            if bytes > text.len() || text.len() - bytes > 7 {
+                return None;
+            }
+            text.truncate(bytes);
+            let text = String::from_utf8(text).ok()?;
+            let names: Vec<String> = match columns {
+                0 => Vec::new(),
+                _ => text.split('\n').map(String::from).collect(),
+            };
+            (names.len() == columns).then(|| Attributes::Named(Arc::new(names)))
+        }
+        _ => None,
+    }
+}
+
+fn take_pairs(
+    container: &mut Container,
+    observed: bool,
+    columns: usize,
+    classes: usize,
+) -> Option<Pairs> {
+    if !observed {
+        return Some(Pairs::All);
+    }
+    let starts: Vec<usize> =
+        container.take_integers("pairs.starts")?.into_iter().map(|s| s as usize).collect();
+    let labels = container.take_integers("pairs.labels")?;
+    let labels: Vec<u16> =
+        labels.into_iter().map(|z| u16::try_from(z).ok()).collect::<Option<_>>()?;
+    let transitions = container.take_integers("pairs.transitions")?;
+    let transitions: Vec<u32> =
+        transitions.into_iter().map(|t| u32::try_from(t).ok()).collect::<Option<_>>()?;
+    let fits = starts.len() == columns + 1
+        && starts.first() == Some(&0)
+        && starts.last() == Some(&labels.len())
+        && starts.windows(2).all(|s| s[0] <= s[1])
+        && labels.iter().all(|&z| (z as usize) < classes)
+        && transitions.windows(2).all(|t| t[0] < t[1])
+        && transitions.last().is_none_or(|&t| (t as usize) < classes * classes);
+    fits.then_some(Pairs::Observed { starts, labels, transitions })
+}
+
+fn take_proof(container: &mut Container, dim: usize) -> Option<Proof> {
+    if let Some((_, weights)) = container.take_reals("proof.weights") {
+        let counts = container.take_integers("proof.counts")?;
+        let lengths = container.take_integers("proof.lengths")?;
+        let codes = container.take_integers("proof.codes")?;
+        let proof = OutputProof::from_arrays(&weights, [&counts, &lengths, &codes])?;
+        return Some(Proof::Outputs(proof));
+    }
+    let (shape, w) = container.take_reals("proof.points")?;
+    let (alpha_shape, alpha) = container.take_reals("proof.alpha")?;
+    let count = *shape.first()?;
+    if shape != [count, dim] || alpha_shape.first() != Some(&count) {
+        return None;
+    }
+    let ties = container.take_integers("proof.ties")?;
+    Proof::from_arrays(count, &w, &alpha, &ties)
+}

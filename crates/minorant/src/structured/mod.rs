@@ -1,0 +1,169 @@
+//! Structured models: outputs that are sequences, segmentations, trees or whatever else has joint
+//! features and an argmax. [`StructuredModel`] is all that a structure has to say about itself;
+//! [`MarginRisk`] and [`LikelihoodRisk`] make risks of any such model, and no optimiser is written
+//! here. Files and data sets stay outside.
+
+pub mod chain;
+mod layout;
+mod likelihood;
+mod margin;
+pub mod segment;
+pub mod tree;
+mod working_sets;
+
+pub use likelihood::LikelihoodRisk;
+pub use margin::MarginRisk;
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// What an argmax works on: numbers that are linear in the weights.
+#[derive(Debug, Clone, Copy)]
+pub struct Scores<'s> {
+    /// Those of all examples together, as [`StructuredModel::prepare`] left them.
+    pub shared: &'s [f64],
+    /// Those of one example.
+    pub own: &'s [f64],
+}
+
+/// A structure: examples with their true outputs, joint features ψ(x, y), and an argmax.
+///
+/// Scores are whatever the argmax works on, if it is linear in the weights: a chain's node scores
+/// are its examples' own, its transition weights shared by all. Whoever implements none of the
+/// four methods on scores gets the weights themselves as shared scores.
+pub trait StructuredModel: Sync {
+    /// An output. The same output must be equal to itself in every way: it is a key.
+    type Output: Clone + Eq + Hash + Send + Sync + Debug;
+
+    /// Number of weights.
+    fn dim(&self) -> usize;
+
+    /// Number of examples.
+    fn len(&self) -> usize;
+
+    /// Whether there are no examples.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The true output of an example.
+    fn truth(&self, example: usize) -> &Self::Output;
+
+    /// Calls `each` with the coordinates of ψ(x, y) that are not zero; one may come several times,
+    /// and its values then add up.
+    fn for_each_feature(&self, example: usize, output: &Self::Output, each: impl FnMut(usize, f64));
+
+    /// The coordinates of ψ(x, plus) − ψ(x, minus), in the same way.
+    fn for_each_difference(
+        &self,
+        example: usize,
+        plus: &Self::Output,
+        minus: &Self::Output,
+        mut each: impl FnMut(usize, f64),
+    ) {
+        self.for_each_feature(example, plus, &mut each);
+        self.for_each_feature(example, minus, |at, x| each(at, -x));
+    }
+
+    /// Δ: what an output costs where the truth is another; 0 for the truth itself, never negative.
+    fn loss(&self, example: usize, output: &Self::Output) -> f64;
+
+    /// The output that maximises score + Δ. It must be a true maximiser: the certificate rests on
+    /// it.
+    fn worst(&self, example: usize, scores: Scores<'_>) -> Self::Output;
+
+    /// The output that maximises the score: what the model predicts.
+    fn best(&self, example: usize, scores: Scores<'_>) -> Self::Output;
+
+    /// Number of scores that all examples share.
+    fn shared_scores(&self) -> usize {
+        self.dim()
+    }
+
+    /// Computes them.
+    fn write_shared(&self, w: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(w);
+    }
+
+    /// Number of an example's own scores.
+    fn own_scores(&self, _example: usize) -> usize {
+        0
+    }
+
+    /// Computes them.
+    fn write_own(&self, _example: usize, _w: &[f64], _out: &mut [f64]) {}
+
+    /// The shared scores as the argmax wants them, once for all examples.
+    fn prepare(&self, shared: &[f64]) -> Vec<f64> {
+        shared.to_vec()
+    }
+
+    /// The score w · ψ(x, y).
+    fn score(&self, example: usize, output: &Self::Output, scores: Scores<'_>) -> f64 {
+        let mut sum = 0.0;
+        self.for_each_feature(example, output, |at, x| sum += x * scores.shared[at]);
+        sum
+    }
+
+    /// Whether outputs have hidden parts that the data does not tell. The risk is then not convex.
+    fn is_latent(&self) -> bool {
+        false
+    }
+
+    /// The output with the highest score among those that the truth allows; the truth itself where
+    /// nothing is hidden.
+    fn complete(&self, example: usize, _scores: Scores<'_>) -> Self::Output {
+        self.truth(example).clone()
+    }
+
+    /// Roughly how many features all examples have together: how fine the work is worth cutting.
+    fn entries(&self) -> usize {
+        usize::MAX
+    }
+
+    /// An output as numbers, for proofs and checkpoints.
+    fn encode(&self, _output: &Self::Output) -> Option<Vec<u32>> {
+        None
+    }
+
+    /// The output of an example that numbers stand for; nothing if they are none's.
+    fn decode(&self, _example: usize, _code: &[u32]) -> Option<Self::Output> {
+        None
+    }
+}
+
+/// −log p of an example's truth, as a function of its scores.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LogLoss {
+    /// Its value.
+    pub value: f64,
+    /// The constant term of its tangent: the entropy of the outputs' distribution.
+    pub offset: f64,
+    /// The size of the numbers that the offset was computed from.
+    pub size: f64,
+    /// How many roundings deep the derivatives are.
+    pub roundings: f64,
+    /// The sum of the sizes of the derivatives in the shared scores, or more.
+    pub shared_size: f64,
+}
+
+/// A structure that can also sum over its outputs.
+pub trait Likelihood: StructuredModel {
+    /// log Σ_y exp score(y) − score(truth). Its derivatives in the example's own scores are
+    /// written to `own`, those in the shared scores (times `weight`) added to `shared`.
+    fn log_loss(
+        &self,
+        example: usize,
+        scores: Scores<'_>,
+        weight: f64,
+        own: &mut [f64],
+        shared: &mut [f64],
+    ) -> LogLoss;
+
+    /// The transposed of [`StructuredModel::write_own`], times `weight`: from derivatives in the
+    /// scores to derivatives in the weights. Returns the length of what was added, or more.
+    fn add_back_own(&self, example: usize, weight: f64, own: &[f64], to: &mut [f64]) -> f64;
+
+    /// The transposed of [`StructuredModel::write_shared`].
+    fn add_back_shared(&self, shared: &[f64], to: &mut [f64]);
+}

@@ -1,0 +1,200 @@
+//! Segmentations: an image is cut into segments of given widths from left to right, one character
+//! each, and a character's score is that of its template against the columns it covers (the
+//! number-plate task, constraints (15) of Uříčář and Franc). No bias, no transitions.
+
+use super::{Scores, StructuredModel};
+
+/// How wrong a segmentation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SegmentLoss {
+    /// A column is right where its segment, with character and start, is one of the truth's.
+    #[default]
+    Position,
+    /// A column is right where its character is the true one.
+    Label,
+}
+
+impl SegmentLoss {
+    /// The loss that users name so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "ak" => Some(SegmentLoss::Position),
+            "label" => Some(SegmentLoss::Label),
+            _ => None,
+        }
+    }
+}
+
+/// An image: its columns one after the other, and the characters of its segments.
+#[derive(Debug, Clone)]
+pub struct Plate {
+    /// `height` numbers for each column.
+    pub pixels: Vec<f64>,
+    /// The characters from left to right.
+    pub characters: Box<[u16]>,
+}
+
+/// Plates to segment.
+#[derive(Debug)]
+pub struct Segmentation {
+    height: usize,
+    /// Width of each character in columns.
+    widths: Vec<usize>,
+    /// Where each character's template begins among the weights.
+    templates: Vec<usize>,
+    plates: Vec<Plate>,
+    loss: SegmentLoss,
+    /// The true character and the start of its segment, column by column.
+    truths: Vec<Vec<(u16, usize)>>,
+}
+
+impl Segmentation {
+    /// Plates of `height` rows with characters of these widths; one sentence where they do not fit
+    /// together.
+    pub fn new(
+        height: usize,
+        widths: Vec<usize>,
+        plates: Vec<Plate>,
+        loss: SegmentLoss,
+    ) -> Result<Self, String> {
+        if widths.is_empty() || widths.len() > 1 << 16 || widths.contains(&0) || height == 0 {
+            return Err("expected characters with widths of 1 or more, and 1 row or more".into());
+        }
+        let mut truths = Vec::with_capacity(plates.len());
+        for (at, plate) in plates.iter().enumerate() {
+            let columns = plate.pixels.len() / height;
+            let mut truth = Vec::with_capacity(columns);
+            for &a in &plate.characters {
+                let width = widths.get(a as usize).ok_or_else(|| {
+                    format!("image {at} has a character {a}, but there are {}", widths.len())
+                })?;
+                let start = truth.len();
+                truth.extend(std::iter::repeat_n((a, start), *width));
+            }
+            if truth.len() != columns || plate.pixels.len() != columns * height {
+                return Err(format!(
+                    "the segments of image {at} cover {} columns, but it has {columns}",
+                    truth.len()
+                ));
+            }
+            truths.push(truth);
+        }
+        let mut templates = vec![0];
+        for width in &widths {
+            templates.push(templates[templates.len() - 1] + width * height);
+        }
+        Ok(Segmentation { height, widths, templates, plates, loss, truths })
+    }
+
+    /// The best way to cut an image, whose score may have the loss added.
+    fn cut(&self, example: usize, w: &[f64], with_loss: bool) -> Box<[u16]> {
+        let plate = &self.plates[example];
+        let columns = plate.pixels.len() / self.height;
+        // The best score of the columns before each, and the character that ends there. Some
+        // numbers of columns cannot be reached.
+        let mut best = vec![f64::NEG_INFINITY; columns + 1];
+        let mut last = vec![0u16; columns + 1];
+        best[0] = 0.0;
+        for end in 1..=columns {
+            for (a, &width) in self.widths.iter().enumerate() {
+                if width > end || best[end - width] == f64::NEG_INFINITY {
+                    continue;
+                }
+                let start = end - width;
+                let template = &w[self.templates[a]..self.templates[a + 1]];
+                let pixels = &plate.pixels[start * self.height..end * self.height];
+                let mut score: f64 = template.iter().zip(pixels).map(|(w, x)| w * x).sum();
+                if with_loss {
+                    score += self.segment_loss(example, a as u16, start);
+                }
+                let total = best[start] + score;
+                if total > best[end] {
+                    best[end] = total;
+                    last[end] = a as u16;
+                }
+            }
+        }
+        let mut characters = Vec::new();
+        let mut end = columns;
+        while end > 0 {
+            characters.push(last[end]);
+            end -= self.widths[last[end] as usize];
+        }
+        characters.reverse();
+        characters.into()
+    }
+
+    /// What a segment adds to the loss.
+    fn segment_loss(&self, example: usize, a: u16, start: usize) -> f64 {
+        let width = self.widths[a as usize];
+        let truth = &self.truths[example];
+        match self.loss {
+            SegmentLoss::Position if truth[start] == (a, start) => 0.0,
+            SegmentLoss::Position => width as f64,
+            SegmentLoss::Label => {
+                truth[start..start + width].iter().filter(|(b, _)| *b != a).count() as f64
+            }
+        }
+    }
+
+    fn segments<'s>(&'s self, output: &'s [u16]) -> impl Iterator<Item = (u16, usize)> + 's {
+        output.iter().scan(0, |at, &a| {
+            let start = *at;
+            *at += self.widths[a as usize];
+            Some((a, start))
+        })
+    }
+}
+
+impl StructuredModel for Segmentation {
+    type Output = Box<[u16]>;
+
+    fn dim(&self) -> usize {
+        self.templates[self.widths.len()]
+    }
+
+    fn len(&self) -> usize {
+        self.plates.len()
+    }
+
+    fn truth(&self, example: usize) -> &Self::Output {
+        &self.plates[example].characters
+    }
+
+    fn for_each_feature(
+        &self,
+        example: usize,
+        output: &Self::Output,
+        mut each: impl FnMut(usize, f64),
+    ) {
+        for (a, start) in self.segments(output) {
+            let template = self.templates[a as usize]..self.templates[a as usize + 1];
+            let pixels = &self.plates[example].pixels[start * self.height..];
+            template.zip(pixels).for_each(|(at, &x)| each(at, x));
+        }
+    }
+
+    fn loss(&self, example: usize, output: &Self::Output) -> f64 {
+        self.segments(output).map(|(a, start)| self.segment_loss(example, a, start)).sum()
+    }
+
+    fn worst(&self, example: usize, scores: Scores<'_>) -> Self::Output {
+        self.cut(example, scores.shared, true)
+    }
+
+    fn best(&self, example: usize, scores: Scores<'_>) -> Self::Output {
+        self.cut(example, scores.shared, false)
+    }
+
+    fn encode(&self, output: &Self::Output) -> Option<Vec<u32>> {
+        Some(output.iter().map(|&a| u32::from(a)).collect())
+    }
+
+    fn decode(&self, example: usize, code: &[u32]) -> Option<Self::Output> {
+        let known = |&a: &u32| (a as usize) < self.widths.len();
+        let output: Box<[u16]> = code.iter().filter(|a| known(a)).map(|&a| a as u16).collect();
+        let covered: usize = output.iter().map(|&a| self.widths[a as usize]).sum();
+        let whole = covered == self.truths[example].len() && output.len() == code.len();
+        whole.then_some(output)
+    }
+}
