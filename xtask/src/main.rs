@@ -1,6 +1,8 @@
 //! `cargo xtask`: runs everything that must hold before a change goes in, and the long campaigns.
 //! It only starts other commands and counts how they end; what is tested stands in the tests.
 
+mod python;
+
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -9,12 +11,13 @@ use std::time::Instant;
 const HELP: &str = "\
 Everything that is tested, in one command.
 
-  cargo xtask test                 formatting, lints, tests, documentation, the demo
+  cargo xtask test                 formatting, lints, tests, documentation, the demo, Python
+  cargo xtask python [TEST]...     the Python package alone, or some of its tests
   cargo xtask campaign [NAME]      long runs: fuzz, certificates, faults, or all (the default)
   cargo xtask help                 this text
 
-It stops at the first failure. A step whose tool is not installed (rustfmt, clippy) is skipped
-with a note. MINORANT_DATA names the folder with real data; tests that need it are skipped
+It stops at the first failure. A step whose tool is not installed (rustfmt, clippy, a Python of
+version 3.11 or later) is skipped with a note. MINORANT_DATA names the folder with real data; tests that need it are skipped
 without.";
 
 /// Damaged files of each format that a fuzz campaign tries, unless MINORANT_FUZZ says otherwise.
@@ -25,6 +28,7 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let steps = match args[..] {
         ["test"] => test_steps(),
+        ["python", ref tests @ ..] => Some(vec![python::step(tests)]),
         ["campaign"] => campaign_steps("all"),
         ["campaign", name] => campaign_steps(name),
         ["help" | "--help" | "-h"] | [] => {
@@ -45,22 +49,29 @@ fn say(text: &str) {
     println!("{text}");
 }
 
-/// One step: a heading, the tool without which it is skipped, and what it does.
+/// One step: a heading, why it cannot be done on this machine (if it cannot), and what it does.
 struct Step {
     heading: &'static str,
-    needs: Option<&'static str>,
+    obstacle: Box<dyn Fn() -> Option<String>>,
     work: Box<dyn Fn() -> Result<()>>,
 }
 
 impl Step {
     fn new(heading: &'static str, work: impl Fn() -> Result<()> + 'static) -> Step {
-        Step { heading, needs: None, work: Box::new(work) }
+        Step { heading, obstacle: Box::new(|| None), work: Box::new(work) }
+    }
+
+    /// The step is skipped where there is an obstacle.
+    fn unless(mut self, obstacle: impl Fn() -> Option<String> + 'static) -> Step {
+        self.obstacle = Box::new(obstacle);
+        self
     }
 
     /// The step is skipped where `cargo <tool>` is not installed.
-    fn needing(mut self, tool: &'static str) -> Step {
-        self.needs = Some(tool);
-        self
+    fn needing(self, tool: &'static str) -> Step {
+        self.unless(move || {
+            (!has_tool(tool)).then(|| format!("cargo {tool} is not installed on this machine"))
+        })
     }
 }
 
@@ -68,8 +79,8 @@ fn run(steps: Vec<Step>) -> ExitCode {
     let (mut passed, mut skipped, all) = (0, 0, steps.len());
     for (at, step) in steps.iter().enumerate() {
         say(&format!("\n=== {}/{all} {}", at + 1, step.heading));
-        if let Some(tool) = step.needs.filter(|tool| !has_tool(tool)) {
-            say(&format!("--- skipped: cargo {tool} is not installed on this machine"));
+        if let Some(why) = (step.obstacle)() {
+            say(&format!("--- skipped: {why}"));
             skipped += 1;
             continue;
         }
@@ -111,6 +122,7 @@ fn test_steps() -> Option<Vec<Step>> {
             cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])
         }),
         Step::new("demo", demo),
+        python::step(&[]),
     ])
 }
 

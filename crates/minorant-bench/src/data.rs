@@ -61,7 +61,7 @@ impl Store {
         root.is_dir().then_some(Store { root })
     }
 
-    fn read(&self, files: &[&str]) -> Result<Dataset> {
+    fn read(&self, files: &[&str]) -> Result<Dataset<'static>> {
         let paths: Vec<PathBuf> = files.iter().map(|file| self.root.join(file)).collect();
         read(&paths, &ReadOptions::default()).with_context(|| format!("data set {}", files[0]))
     }
@@ -71,11 +71,16 @@ impl Store {
         match name {
             "a9a" => self.binary("adult/a9a.gz"),
             "w8a" => self.binary("w8a/w8a.gz"),
+            "leukemia" => self.binary("leukemia/leu.gz"),
+            "covtype" => self.covtype(),
+            "satimage" => self.classes("satimage/sat.trn.gz")?.scaled(),
             "letter" => self.classes("letter/letter.scale.gz"),
             "usps" => self.classes("usps/usps.gz"),
-            "scene" => self.sets("scene"),
-            "yeast" => self.sets("yeast"),
+            "scene" => self.sets("scene", "scene"),
+            "yeast" => self.sets("yeast", "yeast"),
+            "tmc2007" => self.sets("tmc2007", "tmc2007-500"),
             "MNIST even/odd" => self.mnist_even_odd(Form::Sparse, Storage::F64),
+            "MNIST" => self.mnist(Form::Sparse, Storage::F64),
             "news20" => self.news20(Storage::F64),
             _ => bail!("there is no benchmark set '{name}'"),
         }
@@ -93,8 +98,16 @@ impl Store {
         Ok(Set { target: Target::Classes { classes, labels }, matrix: data.features })
     }
 
-    fn sets(&self, name: &str) -> Result<Set> {
-        let file = |end: &str| format!("multilabel/{name}/{name}{end}");
+    /// Cover type 2 against the rest.
+    fn covtype(&self) -> Result<Set> {
+        let set = self.classes("covtype_sample/covtype-sample-20000.data.gz")?;
+        let Target::Classes { labels, .. } = &set.target else { bail!("expected one label a row") };
+        let signs = labels.iter().map(|&z| if z == 1 { 1.0 } else { -1.0 }).collect();
+        Set { target: Target::Signs(signs), matrix: set.matrix }.scaled()
+    }
+
+    fn sets(&self, folder: &str, name: &str) -> Result<Set> {
+        let file = |end: &str| format!("multilabel/{folder}/{name}{end}");
         let data = self.read(&[&file("-train.arff.gz"), &file(".xml")])?;
         let classes = data.labels.classes.len();
         let mut member = vec![false; classes * data.labels.len()];
@@ -107,14 +120,19 @@ impl Store {
     }
 
     /// MNIST's digits as the files have them: `train` or `t10k`.
-    pub(crate) fn digits(&self, part: &str) -> Result<Dataset> {
+    pub(crate) fn digits(&self, part: &str) -> Result<Dataset<'static>> {
         let file = |what: &str| format!("mnist/{part}-{what}-ubyte.gz");
         self.read(&[&file("images-idx3"), &file("labels-idx1")])
     }
 
     /// MNIST's ten digits, pixels / 255.
     pub(crate) fn mnist(&self, form: Form, storage: Storage) -> Result<Set> {
-        let data = self.digits("train")?;
+        self.mnist_part("train", form, storage)
+    }
+
+    /// The training part of MNIST (`train`) or the other one (`t10k`).
+    pub(crate) fn mnist_part(&self, part: &str, form: Form, storage: Storage) -> Result<Set> {
+        let data = self.digits(part)?;
         let (rows, cols) = (data.features.rows(), data.features.cols());
         let pixels = data.features.values();
         let scaled = (0..pixels.len()).map(|at| pixels.get(at) / 255.0).collect();
@@ -159,6 +177,15 @@ impl Store {
     }
 }
 
+/// The rows of a set over and over, so that they no longer fit into the processor's caches.
+pub(crate) fn repeated(set: &Set, times: usize) -> Result<Set> {
+    let rows = set.matrix.rows();
+    let order: Vec<usize> = (0..times * rows).map(|i| i % rows).collect();
+    let Target::Signs(signs) = &set.target else { bail!("only binary sets are repeated") };
+    let target = Target::Signs(order.iter().map(|&i| signs[i]).collect());
+    Ok(Set { matrix: set.matrix.select_rows(&order), target })
+}
+
 fn single(rows: LabelRows) -> Result<Vec<u32>> {
     match rows {
         LabelRows::Single(labels) => Ok(labels),
@@ -167,6 +194,25 @@ fn single(rows: LabelRows) -> Result<Vec<u32>> {
 }
 
 impl Set {
+    /// The same with every column divided by its largest magnitude.
+    fn scaled(self) -> Result<Set> {
+        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
+        let mut largest = vec![0.0f64; cols];
+        let (mut starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
+        for i in 0..rows {
+            self.matrix.row(i).for_each(|(j, x)| largest[j] = largest[j].max(x.abs()));
+        }
+        for i in 0..rows {
+            for (j, x) in self.matrix.row(i).filter(|e| e.1 != 0.0) {
+                columns.push(j as u32);
+                values.push(x / largest[j]);
+            }
+            starts.push(values.len() as u64);
+        }
+        let matrix = Matrix::csr(cols, starts, columns, Storage::F64.store(values))?;
+        Ok(Set { matrix, target: self.target })
+    }
+
     /// The mean loss over the set.
     pub(crate) fn risk(&self, loss: LossKind) -> Result<Box<dyn Risk + '_>> {
         let design = Design::new(&self.matrix, None);

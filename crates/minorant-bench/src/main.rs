@@ -7,11 +7,15 @@ mod clock;
 mod counts;
 mod data;
 mod evaluation;
+mod l1;
 mod page;
 mod pca;
 mod peers;
 mod probe;
+mod prox;
 mod python;
+mod quasi_newton;
+mod race;
 mod solve;
 mod transduction;
 
@@ -48,10 +52,18 @@ enum What {
     Evaluation,
     /// Evaluations that the methods need.
     Counts,
+    /// The tables of Uříčář and Franc.
+    Prox,
+    /// The experiments of Yu et al. on subgradient BFGS.
+    QuasiNewton,
     /// LIBLINEAR and scikit-learn beside us.
     Peers,
     /// Tables 2, 3 and 6 of the NRBM paper.
     Nrbm,
+    /// L1-regularised logistic regression, LIBLINEAR beside us.
+    L1,
+    /// To one gap: LIBLINEAR, `auto`, and each of our methods.
+    Race,
     /// All of these.
     All,
 }
@@ -68,11 +80,15 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 4] = [
+    let benchmarks: [(What, &str, Benchmark); 8] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
+        (What::Prox, "Tables of Uříčář and Franc", prox::section),
+        (What::QuasiNewton, "Subgradient BFGS and its rivals", quasi_newton::section),
         (What::Nrbm, "Table 6 of the NRBM paper", transduction::section),
         (What::Peers, "Beside the peers", peers::section),
+        (What::L1, l1::TITLE, l1::section),
+        (What::Race, "The race to a gap of 1e-3", race::section),
     ];
     let mut sections = Vec::new();
     // Academic problems need no data.

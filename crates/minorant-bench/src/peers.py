@@ -1,7 +1,8 @@
 """Trains with LIBLINEAR and scikit-learn: one JSON request a line in, one JSON answer a line out.
 
 The seconds are processor seconds of the training call alone. The objective is
-lambda/2 |w|^2 + mean loss, computed here from the weights that the peer returns.
+lambda/2 |w|^2 + mean hinge loss, or lambda |w|_1 + mean logistic loss, computed here from the
+weights that the peer returns.
 """
 import json
 import sys
@@ -11,6 +12,7 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 from liblinear.liblinearutil import parameter, problem, train
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 warnings.filterwarnings("ignore")
@@ -75,12 +77,42 @@ def sklearn(request):
     return seconds, objective(model.coef_, model.classes_, lam)
 
 
-PEERS = {"LIBLINEAR": liblinear, "scikit-learn": sklearn}
+def l1_objective(w, positive, lam):
+    margins = np.where(y == positive, 1.0, -1.0) * (X @ w)
+    return lam * float(np.abs(w).sum()) + float(np.logaddexp(0.0, -margins).mean())
+
+
+def liblinear_l1(request):
+    lam = request["lambda"]
+    settings = parameter(f"-s 6 -c {1.0 / (lam * X.shape[0])!r} -e {request['tol']!r} -B -1 -q")
+    start = time.process_time()
+    model = train(prob, settings)
+    seconds = time.process_time() - start
+    # The weights are for the label that comes first in the data.
+    return seconds, l1_objective(np.array(model.w[: X.shape[1]]), model.get_labels()[0], lam)
+
+
+def sklearn_l1(request):
+    lam = request["lambda"]
+    model = LogisticRegression(
+        l1_ratio=1.0, solver="liblinear", C=1.0 / (lam * X.shape[0]), tol=request["tol"],
+        fit_intercept=False, max_iter=request["iterations"], random_state=0,
+    )
+    start = time.process_time()
+    model.fit(X, y)
+    seconds = time.process_time() - start
+    return seconds, l1_objective(model.coef_[0], model.classes_[1], lam)
+
+
+PEERS = {
+    ("LIBLINEAR", "l2"): liblinear, ("scikit-learn", "l2"): sklearn,
+    ("LIBLINEAR", "l1"): liblinear_l1, ("scikit-learn", "l1"): sklearn_l1,
+}
 for line in sys.stdin:
     request = json.loads(line)
     if "load" in request:
         answer = load(request["load"])
     else:
-        seconds, value = PEERS[request["peer"]](request)
+        seconds, value = PEERS[request["peer"], request["penalty"]](request)
         answer = {"seconds": seconds, "objective": value}
     print(json.dumps(answer), flush=True)

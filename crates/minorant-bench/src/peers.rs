@@ -32,7 +32,7 @@ const PROBLEMS: [(&str, f64); 12] = [
 ];
 
 /// Tolerances from loose to tight, three a decade.
-fn grid(from: f64, to: f64) -> impl Iterator<Item = f64> {
+pub(crate) fn grid(from: f64, to: f64) -> impl Iterator<Item = f64> {
     let step = move |i: u32| from * 10f64.powf(-f64::from(i) / 3.0);
     (0..).map(step).take_while(move |tol| *tol >= 0.999 * to)
 }

@@ -69,9 +69,21 @@ impl Peers {
         tol: f64,
         binary: bool,
     ) -> Result<(f64, f64)> {
-        let answer = self.ask(&json!({
-            "peer": peer, "lambda": lambda, "tol": tol, "binary": binary, "iterations": 100_000,
-        }))?;
+        self.answer(&json!({
+            "peer": peer, "penalty": "l2", "lambda": lambda, "tol": tol, "binary": binary,
+            "iterations": 100_000,
+        }))
+    }
+
+    /// Trains the L1-regularised logistic regression; processor seconds and objective.
+    pub(crate) fn train_l1(&mut self, peer: &str, lambda: f64, tol: f64) -> Result<(f64, f64)> {
+        self.answer(&json!({
+            "peer": peer, "penalty": "l1", "lambda": lambda, "tol": tol, "iterations": 10_000,
+        }))
+    }
+
+    fn answer(&mut self, request: &Value) -> Result<(f64, f64)> {
+        let answer = self.ask(request)?;
         let number = |key: &str| answer[key].as_f64().with_context(|| format!("no {key}"));
         Ok((number("seconds")?, number("objective")?))
     }

@@ -1,4 +1,5 @@
-//! One run of one method on one problem, as all benchmarks start it: from w = 0, without proofs.
+//! One run of one method on one problem, as all benchmarks start it: from w = 0 unless they say
+//! otherwise, without proofs.
 
 use anyhow::Result;
 use minorant::regularizer::L2;
@@ -13,7 +14,7 @@ pub(crate) struct Budget {
     pub(crate) seconds: Option<f64>,
 }
 
-/// Plane models of `ls-p-bmrm`.
+/// Plane models of the methods that have several.
 pub(crate) const PARTS: usize = 16;
 
 /// Minimises λ/2 ‖w‖² + risk to a certified relative gap.
@@ -25,9 +26,44 @@ pub(crate) fn run(
     budget: Budget,
     observer: &mut dyn Observer,
 ) -> Result<Outcome> {
+    run_from(None, risk, lambda, method, tol, budget, observer)
+}
+
+/// The same, started at the weights given.
+pub(crate) fn run_from(
+    start: Option<&[f64]>,
+    risk: &dyn Risk,
+    lambda: f64,
+    method: Method,
+    tol: f64,
+    budget: Budget,
+    observer: &mut dyn Observer,
+) -> Result<Outcome> {
     let regularizer = L2::new(lambda)?;
-    let parts = (method == Method::LsPBmrm).then_some(PARTS);
-    let problem = Problem::new(risk, &regularizer);
+    minimise(Problem::new(risk, &regularizer).starting_at(start), method, tol, budget, observer)
+}
+
+/// Minimises λ‖w‖₁ + risk to a certified relative gap.
+pub(crate) fn run_l1(
+    risk: &dyn Risk,
+    lambda: f64,
+    method: Method,
+    tol: f64,
+    budget: Budget,
+) -> Result<Outcome> {
+    let none = L2::none();
+    minimise(Problem::new(risk, &none).with_l1(lambda), method, tol, budget, &mut ())
+}
+
+fn minimise(
+    problem: Problem<'_>,
+    method: Method,
+    tol: f64,
+    budget: Budget,
+    observer: &mut dyn Observer,
+) -> Result<Outcome> {
+    let has_parts = matches!(method, Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm);
+    let parts = has_parts.then_some(PARTS);
     let mut solver = method.build(problem, &MethodOptions { parts, ..MethodOptions::default() })?;
     let rules = StopRules {
         tol,

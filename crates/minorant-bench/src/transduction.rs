@@ -42,8 +42,8 @@ const EPOCHS: [u64; 3] = [100, 500, 5000];
 
 /// Training rows, of which most have no label, and test rows.
 struct Digits {
-    train: Dataset,
-    test: Dataset,
+    train: Dataset<'static>,
+    test: Dataset<'static>,
 }
 
 impl Digits {
@@ -78,7 +78,11 @@ fn threes_and_eights(store: &Store, part: &str) -> Result<(Matrix<'static>, Vec<
     Ok((dense, labels))
 }
 
-fn dataset(components: &Components, rows: &Matrix<'_>, labels: Vec<u32>) -> Result<Dataset> {
+fn dataset(
+    components: &Components,
+    rows: &Matrix<'_>,
+    labels: Vec<u32>,
+) -> Result<Dataset<'static>> {
     let projected = Storage::F64.store(components.project(rows, SCALE));
     let classes = vec![Label::Number(-1.0), Label::Number(0.0), Label::Number(1.0)];
     Ok(Dataset {

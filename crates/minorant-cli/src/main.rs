@@ -21,7 +21,10 @@ fn main() -> ExitCode {
         Verb::Evaluate(args) => verbs::evaluate::run(args),
         Verb::Inspect(args) => verbs::inspect::run(args),
         Verb::Compare(args) => verbs::compare::run(args),
+        Verb::Path(args) => verbs::path::run(args),
+        Verb::Tune(args) => verbs::tune::run(args),
         Verb::Audit(args) => verbs::audit::run(args),
+        Verb::Minimize(args) => verbs::minimize::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
         Verb::Completions(args) => verbs::completions::run(args),
     };

@@ -3,7 +3,7 @@
 
 use minorant::data::Label;
 use minorant::model::FittedModel;
-use minorant::solver::Status;
+use minorant::solver::{Method, Status};
 use minorant::train::TrainReport;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -45,10 +45,12 @@ pub(crate) fn tell(line: &str) {
 /// Tells what to do about a run that rounding brought to a halt above the tolerance.
 pub(crate) fn hint_if_stalled(report: &TrainReport, tol: f64) {
     if report.status == Status::Stalled && !report.certificate.certifies(tol) {
-        tell(&format!(
-            "hint: {}: rounding allows no more progress; scale the features or raise lambda",
-            report.solver
-        ));
+        let why = if [Method::Gd, Method::SubGd].map(Method::name).contains(&report.solver) {
+            "it may come to a halt at kinks; sublbfgs and hybrid do not"
+        } else {
+            "rounding allows no more progress; scale the features or raise lambda"
+        };
+        tell(&format!("hint: {}: {why}", report.solver));
     }
 }
 
@@ -60,12 +62,19 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// The keys of `train --json`.
 pub(crate) fn train_json(model: &FittedModel, report: &TrainReport, load_seconds: f64) -> Value {
+    let mut object = run_json(model.model.as_str(), report, model.tol);
+    object["examples"] = json!(report.examples);
+    object["features"] = json!(report.features);
+    object["load_seconds"] = number(load_seconds);
+    object
+}
+
+/// The keys of a run on whatever problem.
+pub(crate) fn run_json(problem: &str, report: &TrainReport, tol: f64) -> Value {
     let certificate = report.certificate;
-    json!({
-        "model": model.model.as_str(),
+    let mut object = json!({
+        "model": problem,
         "solver": report.solver,
-        "examples": report.examples,
-        "features": report.features,
         "dim": report.dim,
         "lambda": number(report.lambda),
         "objective": number(certificate.objective),
@@ -75,14 +84,17 @@ pub(crate) fn train_json(model: &FittedModel, report: &TrainReport, load_seconds
         "gap": maybe(certificate.gap()),
         "relative_gap": maybe(certificate.relative_gap()),
         "local_gap": maybe(report.local_gap),
-        "certified": certificate.certifies(model.tol),
+        "certified": certificate.certifies(tol),
         "status": report.status.as_str(),
         "evaluations": report.evaluations,
         "iterations": report.iterations,
         "seconds": number(report.seconds),
-        "load_seconds": number(load_seconds),
         "peak_rss_bytes": peak_memory(),
-    })
+    });
+    if Method::from_name(report.solver).is_ok_and(Method::finds_directions) {
+        object["direction_steps"] = json!(report.direction_steps);
+    }
+    object
 }
 
 /// The most memory that the process ever held, where the system tells.

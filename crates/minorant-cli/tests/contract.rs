@@ -27,7 +27,12 @@ const TRAIN_KEYS: [&str; 20] = [
     "solver",
     "status",
 ];
-const SOLVERS: [&str; 4] = ["bmrm", "lm-bmrm", "ls-bmrm", "ls-p-bmrm"];
+/// Solvers that search for directions of descent, and tell how many steps that took.
+const DIRECTIONS: [&str; 3] = ["subbfgs", "sublbfgs", "hybrid"];
+/// What a run on a test problem has no use for.
+const DATA_KEYS: [&str; 3] = ["examples", "features", "load_seconds"];
+const SOLVERS: [&str; 7] =
+    ["bmrm", "lm-bmrm", "p-bmrm", "prox-bmrm", "prox-p-bmrm", "ls-bmrm", "ls-p-bmrm"];
 
 fn keys(object: &Value) -> Vec<&str> {
     let mut keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
@@ -65,10 +70,69 @@ fn train_prints_the_keys_and_numbers_that_it_promises() {
     }
 }
 
+fn with_directions(keys: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {
+    let mut keys: Vec<&str> = keys.into_iter().chain(["direction_steps"]).collect();
+    keys.sort_unstable();
+    keys
+}
+
+#[test]
+fn solvers_that_find_directions_tell_their_steps() {
+    let bench = Bench::new();
+    for data in ["train.svm", "multiclass.svm", "multilabel.svm"] {
+        for solver in DIRECTIONS {
+            let args = format!("train svm {data} --lambda 1e-2 --solver {solver} --json");
+            let json = bench.call(&args).json();
+            assert_eq!(keys(&json), with_directions(TRAIN_KEYS));
+            assert_eq!((&json["certified"], &json["status"]), (&true.into(), &"converged".into()));
+        }
+    }
+    let smooth = bench.call("train logistic train.svm --lambda 1e-2 --solver lbfgs --json").json();
+    assert_eq!((keys(&smooth), &smooth["certified"]), (TRAIN_KEYS.to_vec(), &true.into()));
+    let refused = bench.call("train svm train.svm --solver lbfgs");
+    let sentence = refused.refused();
+    assert!(sentence.contains("without kinks") && sentence.contains("sublbfgs"), "{sentence}");
+    let memory = "train svm train.svm --solver sublbfgs --memory 0";
+    assert!(bench.call(memory).refused().contains("at least 1 step"));
+}
+
+#[test]
+fn test_problems_are_minimised() {
+    let bench = Bench::new();
+    let plain = TRAIN_KEYS.into_iter().filter(|key| !DATA_KEYS.contains(key));
+    let json = bench.call("minimize abs-toy --solver subbfgs --trace t.jsonl --json").json();
+    assert_eq!(keys(&json), with_directions(plain.clone()));
+    assert_eq!((&json["model"], &json["dim"]), (&"abs-toy".into(), &2.into()));
+    assert_eq!((real(&json, "objective"), real(&json, "lambda")), (0.0, 0.0));
+    assert!(json["lower_bound"].is_null() && json["certified"] == false);
+    assert!(bench.read("t.jsonl").starts_with(b"{"));
+    let json = bench.call("minimize abs-toy --solver lbfgs --json").json();
+    assert_eq!(keys(&json), plain.collect::<Vec<_>>());
+    assert_eq!(json["status"], "stalled");
+    let args = "minimize chained-mifflin2 --dim 100 --lambda 0.5 --convex --solver bmrm --json";
+    let json = bench.call(args).json();
+    assert_eq!((&json["certified"], &json["dim"]), (&true.into(), &100.into()));
+    assert!(real(&json, "lower_bound") <= -8.166666 && real(&json, "objective") >= -8.166667);
+    assert!(bench.call("minimize hul --lambda 1").stdout.contains("certified: no weights"));
+    for (args, part) in [
+        ("minimize chained-mifflin2 --lambda 0.5 --solver bmrm", "counts as non-convex"),
+        ("minimize chained-crescent2 --lambda 0.5 --convex", "is not convex"),
+        ("minimize wolfe --dim 3", "wolfe has two dimensions, not 3"),
+        ("minimize chained-mifflin2 --dim 1", "at least 2"),
+        ("minimize abs-toy --lambda -1", "lambda must be a positive number"),
+        ("minimize abs-toy --solver bmrm", "lambda above 0"),
+        ("minimize abs-toy --tol -1", "tolerance must be 0 or more"),
+    ] {
+        let run = bench.call(args);
+        assert!(run.refused().contains(part), "{args}: {}", run.stderr);
+    }
+    assert_eq!(bench.call("minimize rosenbrock").code, 2);
+}
+
 #[test]
 fn evaluations_never_exceed_their_limit() {
     let bench = Bench::new();
-    for solver in SOLVERS {
+    for solver in SOLVERS.into_iter().chain(DIRECTIONS) {
         for most in [1, 2, 3, 4, 7] {
             let args = format!(
                 "train svm train.svm --lambda 1e-4 --tol 1e-9 --solver {solver} --max-evals {most} --json"
@@ -114,7 +178,8 @@ fn words_that_cannot_be_parsed_exit_with_2() {
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args}: {}", run.stderr);
     }
     let run = bench.call("train svm train.svm --solver newton");
-    assert!(run.stderr.contains("auto, bmrm, lm-bmrm, ls-bmrm, ls-p-bmrm"), "{}", run.stderr);
+    assert!(run.stderr.contains("these can be chosen: auto, bmrm"), "{}", run.stderr);
+    assert!(SOLVERS.iter().all(|name| run.stderr.contains(name)), "{}", run.stderr);
 }
 
 #[test]
@@ -324,7 +389,7 @@ fn comparisons_give_one_run_per_solver_and_a_page() {
 fn the_same_file_byte_for_byte_with_any_number_of_threads() {
     let bench = Bench::new();
     for data in ["train.svm", "multiclass.svm", "multilabel.svm"] {
-        for solver in SOLVERS {
+        for solver in SOLVERS.into_iter().chain(DIRECTIONS) {
             for threads in [1, 2, 3, 8] {
                 bench.call(&format!("train svm {data} --solver {solver} --threads {threads} --out m{threads} --json")).json();
             }
@@ -403,4 +468,34 @@ fn several_files_are_one_data_set() {
     let bench = Bench::new();
     let json = bench.call("train svm train.svm test.svm --json").json();
     assert_eq!(json["examples"], 500);
+}
+
+#[test]
+fn logistic_regression_with_the_l1_penalty() {
+    let bench = Bench::new();
+    let train = "train logistic train.svm --penalty l1 --lambda 0.02";
+    for solver in ["auto", "newton-cd", "owlqn", "owlqn-star"] {
+        let json = bench.call(&format!("{train} --solver {solver} --out m --json")).json();
+        assert_eq!(keys(&json), TRAIN_KEYS);
+        assert_eq!((&json["certified"], &json["status"]), (&true.into(), &"converged".into()));
+        assert!(
+            (real(&json, "regularizer") + real(&json, "risk") - real(&json, "objective")).abs()
+                < 1e-14
+        );
+        assert_eq!(bench.call("audit m train.svm --json").json()["holds"], true);
+        let seen = bench.call("inspect m --json").json();
+        assert_eq!(seen["penalty"], "l1");
+        let nonzero = seen["nonzero_weights"].as_u64().unwrap();
+        assert!(0 < nonzero && nonzero < 12, "{nonzero} weights");
+        let text = bench.call(&format!("{train} --solver {solver}")).stdout;
+        assert!(text.contains(&format!("non-zeros     {nonzero} of 12 weights")), "{text}");
+        for most in [1, 2, 3, 5] {
+            let args = format!("{train} --solver {solver} --tol 1e-12 --max-evals {most} --json");
+            assert!(bench.call(&args).json()["evaluations"].as_u64().unwrap() <= most);
+        }
+    }
+    let sentence = bench.call(&format!("{train} --solver bmrm")).refused().to_string();
+    assert!(sentence.contains("quadratic regularizer") && sentence.contains("newton-cd"));
+    let sentence = bench.call("train svm train.svm --solver owlqn").refused().to_string();
+    assert!(sentence.contains("the penalty l1") && sentence.contains("ls-p-bmrm"));
 }

@@ -86,7 +86,7 @@ impl<'o> Collector<'o> {
     }
 
     /// The whole, and how many entries were dropped; `name` stands for the files in refusals.
-    pub(crate) fn finish(self, name: &str) -> Result<(Dataset, usize), ReadError> {
+    pub(crate) fn finish(self, name: &str) -> Result<(Dataset<'static>, usize), ReadError> {
         let options = self.options;
         if self.total_rows() == 0 {
             return Err(ReadError::whole(name, "at least one example", "none"));

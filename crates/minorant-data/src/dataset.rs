@@ -5,19 +5,42 @@ use minorant_linalg::{Matrix, MatrixError};
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Examples as rows of features, with their labels.
+/// Examples as rows of features, with their labels. Readers give data sets that own everything;
+/// whoever has the features in memory already may lend them.
 #[derive(Debug, Clone)]
-pub struct Dataset {
+pub struct Dataset<'a> {
     /// One row per example.
-    pub features: Matrix<'static>,
+    pub features: Matrix<'a>,
     /// The examples' labels, in the same order.
     pub labels: Labels,
 }
 
-impl Dataset {
+impl Dataset<'_> {
+    /// The rows with these numbers, in this order; classes stay as they are.
+    pub fn select_rows(&self, rows: &[usize]) -> Dataset<'static> {
+        let labels = match &self.labels.rows {
+            LabelRows::Single(labels) => {
+                LabelRows::Single(rows.iter().map(|&row| labels[row]).collect())
+            }
+            LabelRows::Sets { .. } => {
+                let (mut starts, mut items) = (vec![0], Vec::new());
+                for &row in rows {
+                    items.extend_from_slice(self.labels.row(row));
+                    starts.push(items.len() as u64);
+                }
+                LabelRows::Sets { starts, items }
+            }
+            LabelRows::None => LabelRows::None,
+        };
+        Dataset {
+            features: self.features.select_rows(rows),
+            labels: Labels { classes: self.labels.classes.clone(), rows: labels },
+        }
+    }
+
     /// These rows with those of another set under them, which are labelled 0 whatever labels they
     /// have: rows to learn from without their labels.
-    pub fn with_unlabelled(&self, more: &Dataset) -> Result<Dataset, MatrixError> {
+    pub fn with_unlabelled(&self, more: &Dataset<'_>) -> Result<Dataset<'static>, MatrixError> {
         let features = self.features.stack(&more.features)?;
         let mut classes = self.labels.classes.clone();
         let zero = Label::Number(0.0);

@@ -45,7 +45,7 @@ impl ReadOptions {
 ///
 /// A file of labels (a vector after an NPY or NPZ file, an IDX label file after its images, the
 /// XML after an ARFF file) belongs to the file before it.
-pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<Dataset, ReadError> {
+pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<Dataset<'static>, ReadError> {
     Ok(read_for_model(paths, options)?.0)
 }
 
@@ -54,13 +54,17 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<Dataset, ReadErr
 pub fn read_for_model(
     paths: &[PathBuf],
     options: &ReadOptions,
-) -> Result<(Dataset, usize), ReadError> {
+) -> Result<(Dataset<'static>, usize), ReadError> {
     let sources: Vec<Source<'_>> = paths.iter().cloned().map(Source::Path).collect();
     read_sources(&sources, options)
 }
 
 /// Reads a file that is already in memory; `name` stands for it in refusals.
-pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Dataset, ReadError> {
+pub fn read_bytes(
+    name: &str,
+    bytes: &[u8],
+    options: &ReadOptions,
+) -> Result<Dataset<'static>, ReadError> {
     Ok(read_sources(&[Source::Bytes { name, bytes }], options)?.0)
 }
 
@@ -68,7 +72,7 @@ pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Dat
 pub fn read_bytes_of_files(
     files: &[(&str, &[u8])],
     options: &ReadOptions,
-) -> Result<Dataset, ReadError> {
+) -> Result<Dataset<'static>, ReadError> {
     let sources: Vec<Source<'_>> =
         files.iter().map(|&(name, bytes)| Source::Bytes { name, bytes }).collect();
     Ok(read_sources(&sources, options)?.0)
@@ -77,7 +81,7 @@ pub fn read_bytes_of_files(
 fn read_sources(
     sources: &[Source<'_>],
     options: &ReadOptions,
-) -> Result<(Dataset, usize), ReadError> {
+) -> Result<(Dataset<'static>, usize), ReadError> {
     let Some(first) = sources.first() else {
         return Err(ReadError::whole("no files", "at least one data file", "none"));
     };

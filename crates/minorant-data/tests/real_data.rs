@@ -94,7 +94,7 @@ const MULTILABEL: &[Published] = &[
     (645, 1449, 45, &["multilabel/medical/medical-test.arff.gz"]),
 ];
 
-fn read_from(folder: &Path, files: &[&str], options: &ReadOptions) -> Dataset {
+fn read_from(folder: &Path, files: &[&str], options: &ReadOptions) -> Dataset<'static> {
     let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
     read(&paths, options).unwrap_or_else(|why| panic!("{why}"))
 }

@@ -15,7 +15,7 @@ use rand_pcg::Pcg64Mcg;
 /// Values by row, and the labels by name.
 type Plain = (Vec<Vec<f64>>, Vec<Vec<String>>);
 
-fn plain(data: &Dataset) -> Plain {
+fn plain(data: &Dataset<'_>) -> Plain {
     let rows = (0..data.features.rows()).map(|row| {
         let mut values = vec![0.0; data.features.cols()];
         data.features.row(row).for_each(|(column, value)| values[column] = value);

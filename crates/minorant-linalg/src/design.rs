@@ -5,11 +5,14 @@
 //! run of memory whatever K is. A bias is a constant last feature that is never stored.
 
 mod kernels;
+mod relax;
 
 use crate::dense::{LANES, Stored, axpy_kernel, dispatch, dot_kernel};
 use crate::matrix::{Body, Matrix, Values};
-use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy, sparse_dot};
+pub(crate) use kernels::sparse_dot;
+use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy};
 use pulp::Arch;
+pub use relax::{Factors, RowStep};
 use std::borrow::Cow;
 use std::ops::Range;
 

@@ -3,6 +3,7 @@
 //! It knows nothing of losses, bundles or files.
 
 pub mod cholesky;
+pub mod columns;
 pub mod dense;
 pub mod design;
 pub mod matrix;
@@ -10,5 +11,6 @@ mod pages;
 pub mod parallel;
 pub mod sum;
 
-pub use design::{Design, PackedWeights};
+pub use columns::{ColumnSet, Columns};
+pub use design::{Design, Factors, PackedWeights, RowStep};
 pub use matrix::{Matrix, MatrixError, Storage, Values};

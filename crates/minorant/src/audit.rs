@@ -42,7 +42,7 @@ const RESOLUTION: f64 = 1e-7;
 const SIMPLEX: f64 = 1e-12;
 
 /// Audits a model on the data that it claims to be trained on.
-pub fn audit(model: &FittedModel, data: &Dataset, example_weights: Option<&[f64]>) -> Audit {
+pub fn audit(model: &FittedModel, data: &Dataset<'_>, example_weights: Option<&[f64]>) -> Audit {
     let mut audit = Audit { holds: false, objective: None, lower_bound: None, why: String::new() };
     match check(model, data, example_weights, &mut audit) {
         Ok(()) => {
@@ -59,7 +59,7 @@ pub fn audit(model: &FittedModel, data: &Dataset, example_weights: Option<&[f64]
 
 fn check(
     model: &FittedModel,
-    data: &Dataset,
+    data: &Dataset<'_>,
     example_weights: Option<&[f64]>,
     audit: &mut Audit,
 ) -> Result<(), String> {
@@ -146,7 +146,7 @@ fn is_whole(model: &FittedModel) -> bool {
 }
 
 /// Whether the labels are of the kind that the model's task has.
-fn fits_task(model: &FittedModel, data: &Dataset) -> bool {
+fn fits_task(model: &FittedModel, data: &Dataset<'_>) -> bool {
     match &data.labels.rows {
         LabelRows::Single(_) => model.task != TaskName::Multilabel,
         LabelRows::Sets { .. } => model.task == TaskName::Multilabel,
@@ -157,7 +157,7 @@ fn fits_task(model: &FittedModel, data: &Dataset) -> bool {
 /// sᵢ c(yᵢ) / Σ sᵢ for every row.
 fn shares(
     model: &FittedModel,
-    data: &Dataset,
+    data: &Dataset<'_>,
     example_weights: Option<&[f64]>,
 ) -> Result<Vec<f64>, String> {
     let rows = data.features.rows();
@@ -178,7 +178,7 @@ fn shares(
 /// One of a model's problems on the data.
 struct Examples<'a> {
     model: &'a FittedModel,
-    data: &'a Dataset,
+    data: &'a Dataset<'a>,
     weights: &'a [f64],
     class: usize,
 }

@@ -106,12 +106,71 @@ impl DualPoint {
     /// The bound Σ α b − ‖Σ α ã‖² / (2λ), less what rounding could have added to it. It holds if
     /// the weights are on their simplexes.
     pub fn bound(&self, lambda: f64) -> f64 {
-        let square = compensated_dot(&self.normal, &self.normal);
-        let bound = self.offset.value() - square / (2.0 * lambda);
+        self.over_lambda().at(lambda)
+    }
+
+    /// The bound for every λ.
+    pub fn over_lambda(&self) -> BoundOverLambda {
+        BoundOverLambda {
+            offset: self.offset.value(),
+            square: compensated_dot(&self.normal, &self.normal),
+            offset_error: self.offset_error,
+            normal_error: self.normal_error(),
+        }
+    }
+}
+
+/// The bound that one dual point gives, as a function of λ: planes of the risk lie below it
+/// whatever λ is. It grows with λ and is concave in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoundOverLambda {
+    /// Σ α b.
+    offset: f64,
+    /// ‖Σ α ã‖².
+    square: f64,
+    /// How far rounding may have moved the offset.
+    offset_error: f64,
+    /// How far rounding may have moved Σ α ã.
+    normal_error: f64,
+}
+
+impl BoundOverLambda {
+    /// The bound at this λ, less what rounding could have added to it.
+    pub fn at(&self, lambda: f64) -> f64 {
+        let bound = self.offset - self.square / (2.0 * lambda);
         // ‖v + e‖² ≤ ‖v‖² + 2 ‖v‖ ‖e‖ + ‖e‖².
-        let error = self.normal_error();
-        let of_square = error * (square.sqrt() + 0.5 * error) / lambda;
-        let of_sum = 4.0 * f64::EPSILON * (self.offset.value().abs() + square / lambda);
+        let error = self.normal_error;
+        let of_square = error * (self.square.sqrt() + 0.5 * error) / lambda;
+        let of_sum = 4.0 * f64::EPSILON * (self.offset.abs() + self.square / lambda);
         bound - (self.offset_error + of_square + of_sum)
     }
+
+    /// The λ at which two bounds are equal, if there is one: between λ's on one side of it the
+    /// same of the two is the higher one.
+    pub fn crossing(&self, other: &BoundOverLambda) -> Option<f64> {
+        // Both are constant − rate/λ, roundings included.
+        let constant = |b: &Self| b.offset - b.offset_error - 4.0 * f64::EPSILON * b.offset.abs();
+        let rate = |b: &Self| {
+            let of_error = b.normal_error * (b.square.sqrt() + 0.5 * b.normal_error);
+            (0.5 + 4.0 * f64::EPSILON) * b.square + of_error
+        };
+        let lambda = (rate(self) - rate(other)) / (constant(self) - constant(other));
+        Some(lambda).filter(|lambda| *lambda > 0.0 && lambda.is_finite())
+    }
+
+    pub(crate) fn numbers(&self) -> [f64; 4] {
+        [self.offset, self.square, self.offset_error, self.normal_error]
+    }
+
+    pub(crate) fn from_numbers(numbers: &[f64]) -> Option<Self> {
+        let [offset, square, offset_error, normal_error] = *numbers else { return None };
+        Some(BoundOverLambda { offset, square, offset_error, normal_error })
+    }
+}
+
+/// The bound on λ‖w‖₁ + R(w) from a minorant of R: its offset, if no entry of its normal exceeds λ
+/// (λ‖w‖₁ + a·w ≥ 0 for every w then). `steepest` is the largest entry, rounding errors included.
+/// Nothing where some entry is too large.
+pub fn l1_bound(offset: f64, offset_error: f64, steepest: f64, lambda: f64) -> Option<f64> {
+    (steepest <= lambda).then(|| offset - offset_error - 2.0 * f64::EPSILON * offset.abs())
 }

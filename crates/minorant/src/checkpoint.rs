@@ -23,17 +23,17 @@ struct Header {
 
 impl Header {
     /// Data and all settings that the iterates depend on (how far to go is not among them).
-    fn new(data: &Dataset, options: &TrainOptions) -> Self {
+    fn new(data: &Dataset<'_>, options: &TrainOptions) -> Self {
         let data_sha256 = crate::fingerprint::of(data, options.example_weights.as_deref());
         let settings = format!(
             "{:?}",
             (
                 (options.model, options.loss, options.multiclass, options.label_kind),
                 (&options.label_loss, options.lambda, options.bias, options.bias_weight),
-                (&options.class_weights, options.method),
+                (&options.class_weights, options.method, options.penalty),
                 (options.method_options.memory, options.method_options.parts),
+                options.method_options.seed,
                 (options.method_options.locality, options.ramp, options.transduction),
-                (options.penalty, options.method_options.seed),
             )
         );
         Header { data_sha256, settings }
@@ -56,7 +56,7 @@ impl FileCheckpoints {
     pub fn new(
         write: Option<&Path>,
         resume: Option<&Path>,
-        data: &Dataset,
+        data: &Dataset<'_>,
         options: &TrainOptions,
     ) -> Result<Self, FileError> {
         let header = Header::new(data, options);
@@ -89,7 +89,9 @@ fn load(path: &Path, header: &Header) -> Result<Archive, FileError> {
         return Err(differs("data"));
     }
     if found.settings != header.settings {
-        return Err(differs("settings (model, lambda, bias, weights, solver, memory, parts)"));
+        return Err(differs(
+            "settings (model, lambda, bias, weights, solver, memory, parts, seed)",
+        ));
     }
     let mut archive = Archive::default();
     for (name, array) in container.arrays {

@@ -6,7 +6,7 @@ use minorant_data::{Dataset, LabelRows};
 use sha2::{Digest, Sha256};
 
 /// The fingerprint of a data set with its example weights.
-pub(crate) fn of(data: &Dataset, example_weights: Option<&[f64]>) -> String {
+pub(crate) fn of(data: &Dataset<'_>, example_weights: Option<&[f64]>) -> String {
     let mut hash = Sha256::new();
     let matrix = &data.features;
     hash.update((matrix.rows() as u64).to_le_bytes());

@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Two classes on either side of a plane through sparse features of very different scales, with a
 /// tenth of the labels flipped: a problem on which the objective's kinks matter. Data sets of the
 /// same `seed` share the plane; `part` draws other rows.
-pub fn noisy_plane(rows: usize, features: usize, seed: u64, part: u64) -> Dataset {
+pub fn noisy_plane(rows: usize, features: usize, seed: u64, part: u64) -> Dataset<'static> {
     let mut plane_rng = Pcg64Mcg::seed_from_u64(seed);
     let plane: Vec<f64> = (0..features).map(|_| StandardNormal.sample(&mut plane_rng)).collect();
     let scales: Vec<f64> = (0..features).map(|j| 2f64.powi(-(j as i32 % 6))).collect();
@@ -45,7 +45,7 @@ pub fn noisy_plane(rows: usize, features: usize, seed: u64, part: u64) -> Datase
 }
 
 /// A data set as LIBSVM text.
-pub fn to_libsvm(data: &Dataset) -> String {
+pub fn to_libsvm(data: &Dataset<'_>) -> String {
     let mut text = String::new();
     for i in 0..data.features.rows() {
         let labels =

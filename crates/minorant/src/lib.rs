@@ -36,6 +36,8 @@ pub mod generate;
 pub mod line;
 pub mod master;
 pub mod model;
+pub mod path;
+pub mod problems;
 pub mod proof;
 pub mod regularizer;
 pub mod risk;

@@ -83,6 +83,11 @@ impl L2 {
         self.center.clone().unwrap_or_else(|| vec![0.0; dim])
     }
 
+    /// Whether w_reg is 0.
+    pub fn is_centered(&self) -> bool {
+        self.center.as_ref().is_none_or(|center| center.iter().all(|c| *c == 0.0))
+    }
+
     /// The coordinate weights, where they are not all 1.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()

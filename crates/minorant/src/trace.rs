@@ -39,6 +39,10 @@ impl TraceRecord {
 pub trait Observer {
     /// An iteration has ended.
     fn iteration(&mut self, record: &TraceRecord);
+
+    /// The best weights so far; called right before [`Observer::iteration`]. Where classes are
+    /// trained one against the rest there is no such point until the last has had its turn.
+    fn best(&mut self, _w: &[f64]) {}
 }
 
 /// A trace kept in memory.

@@ -5,7 +5,10 @@
 
 mod common;
 
-use common::{Case, Kind, METHODS, Random, cases, difference, fit, random_case, referee};
+use common::{
+    BASELINES, Case, Kind, METHODS, Random, cases, difference, fit, methods_for, random_case,
+    referee,
+};
 use minorant::audit::audit;
 use minorant::model::FittedModel;
 use minorant::solver::{Method, Status};
@@ -23,7 +26,7 @@ fn case_of(kind: Kind, seed: u64) -> Case {
             options.method_options.memory = Some(random.between(3, 10));
             options.rules.max_evaluations = Some(1000);
         }
-        Method::LsPBmrm if random.chance(0.8) => {
+        Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm if random.chance(0.8) => {
             options.method_options.parts = Some(random.between(1, case.data.features.rows() + 3));
         }
         _ => {}
@@ -36,8 +39,25 @@ fn case_of(kind: Kind, seed: u64) -> Case {
     case
 }
 
+/// The same problems for the methods that walk from point to point.
+fn walking_case_of(kind: Kind, seed: u64) -> Case {
+    let mut case = case_of(kind, seed);
+    let mut random = Random::new(seed.wrapping_mul(7_000_009) + kind as u64);
+    let walking = &methods_for(kind)[METHODS.len()..];
+    let options = &mut case.options;
+    options.method_options.memory = random.chance(0.5).then(|| random.between(1, 20));
+    options.method_options.parts = None;
+    options.rules.max_evaluations = options.rules.max_evaluations.filter(|most| *most < 100);
+    options.method = random.pick(walking);
+    if random.chance(0.2) {
+        options.method = random.pick(&BASELINES);
+        options.rules.max_evaluations = Some(random.between(5, 80) as u64);
+    }
+    case
+}
+
 /// Checks one problem; returns whether Clarabel could referee.
-fn check(kind: Kind, seed: u64) -> Result<bool, String> {
+fn check(kind: Kind, seed: u64, case_of: fn(Kind, u64) -> Case) -> Result<bool, String> {
     let case = case_of(kind, seed);
     let (model, report) = fit(&case);
     let rules = case.options.rules;
@@ -69,6 +89,7 @@ fn check(kind: Kind, seed: u64) -> Result<bool, String> {
             }
         }
         (Status::Stalled, _) if rules.tol < 1e-6 => {}
+        (Status::Stalled, _) if BASELINES.contains(&case.options.method) => {}
         _ => return fail(format!("objective {objective}, bound {bound}")),
     }
 
@@ -114,7 +135,10 @@ fn check(kind: Kind, seed: u64) -> Result<bool, String> {
     // The proof is as good as the claim.
     if model.is_auditable() {
         let verdict = audit(&model, &case.data, case.options.example_weights.as_deref());
-        if !verdict.holds {
+        // A baseline's bound may lie so far below that doubles cannot tell whether it holds.
+        let hopeless =
+            BASELINES.contains(&case.options.method) && verdict.why.contains("too large");
+        if !verdict.holds && !hopeless {
             return fail(format!(
                 "audit: {} (claimed [{bound}, {objective}], found {:?})",
                 verdict.why, verdict.lower_bound
@@ -130,14 +154,16 @@ fn check_all(kind: Kind) {
     let count = cases(100, 2000);
     let (mut refereed, mut failures) = (0, Vec::new());
     for seed in 0..count {
-        match check(kind, seed) {
-            Ok(solved) => refereed += u64::from(solved),
-            Err(failure) => failures.push(failure),
+        for case_of in [case_of, walking_case_of] {
+            match check(kind, seed, case_of) {
+                Ok(solved) => refereed += u64::from(solved),
+                Err(failure) => failures.push(failure),
+            }
         }
     }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
     // Clarabel gives up now and then; it must not do so often.
-    assert!(10 * refereed >= 9 * count, "Clarabel solved {refereed} of {count} only");
+    assert!(10 * refereed >= 9 * 2 * count, "Clarabel solved {refereed} of {} only", 2 * count);
 }
 
 #[test]
@@ -198,7 +224,7 @@ fn hard_cases() {
     ];
     for (kind, seeds) in seeds {
         for seed in seeds {
-            if let Err(failure) = check(kind, seed) {
+            if let Err(failure) = check(kind, seed, case_of) {
                 panic!("{failure}");
             }
         }

@@ -63,6 +63,7 @@ fn the_mathematics_does_no_input_or_output() {
         "line",
         "bundle",
         "master",
+        "problems",
         "solver",
         "certificate.rs",
         "proof.rs",
@@ -89,6 +90,7 @@ fn rooms_depend_downwards() {
         &["crate::risk", "crate::bundle", "crate::solver", "crate::line"],
     );
     forbid("crates/minorant/src/bundle", &["crate::solver", "crate::line"]);
+    forbid("crates/minorant/src/problems", &["crate::bundle", "crate::master", "crate::solver"]);
     forbid("crates/minorant-data/src", &["minorant::", "serde"]);
     let words = ["minorant_data", "minorant::", "hinge", "bundle", "loss"];
     forbid("crates/minorant-linalg/src", &words);

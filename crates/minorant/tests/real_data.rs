@@ -6,6 +6,7 @@ use minorant::data::{Dataset, Label, LabelRows, Labels, ReadOptions, read};
 use minorant::linalg::{Matrix, Storage};
 use minorant::risk::Cancel;
 use minorant::solver::{Method, Status};
+use minorant::trace::TraceRecord;
 use minorant::train::{Lambda, ModelName, TrainOptions, TrainReport, train};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ fn folder() -> PathBuf {
     )
 }
 
-fn load(files: &[&str]) -> Option<Dataset> {
+fn load(files: &[&str]) -> Option<Dataset<'static>> {
     let paths: Vec<PathBuf> = files.iter().map(|file| folder().join(file)).collect();
     if !paths[0].exists() {
         eprintln!("skipped: there is no {}", paths[0].display());
@@ -25,7 +26,7 @@ fn load(files: &[&str]) -> Option<Dataset> {
     Some(read(&paths, &ReadOptions::default()).unwrap())
 }
 
-fn solve(data: &Dataset, lambda: f64, method: Method, tol: f64) -> TrainReport {
+fn solve(data: &Dataset<'_>, lambda: f64, method: Method, tol: f64) -> TrainReport {
     let mut options = TrainOptions::new(ModelName::Svm);
     options.lambda = Some(Lambda::Lambda(lambda));
     options.method = method;
@@ -37,7 +38,7 @@ fn solve(data: &Dataset, lambda: f64, method: Method, tol: f64) -> TrainReport {
 }
 
 /// Both methods certify 1e-4 within their evaluations.
-fn within(data: &Dataset, lambda: f64, parts_most: u64, single_most: u64) {
+fn within(data: &Dataset<'_>, lambda: f64, parts_most: u64, single_most: u64) {
     for (method, most) in [(Method::LsPBmrm, parts_most), (Method::LsBmrm, single_most)] {
         let report = solve(data, lambda, method, 1e-4);
         let name = method.name();
@@ -46,12 +47,61 @@ fn within(data: &Dataset, lambda: f64, parts_most: u64, single_most: u64) {
 }
 
 /// The optimum lies between these numbers, which are rounded to eleven digits.
-fn optimum(data: &Dataset, lambda: f64, low: f64, high: f64) {
+fn optimum(data: &Dataset<'_>, lambda: f64, low: f64, high: f64) {
     let certificate = solve(data, lambda, Method::LsPBmrm, 1e-9).certificate;
     let (low, high) = (low - 5e-12, high + 5e-12);
     assert!(certificate.objective >= low, "{} < {low}", certificate.objective);
     assert!(certificate.lower_bound.unwrap() <= high, "{certificate:?} above {high}");
     assert!(certificate.objective <= high * (1.0 + 2e-9));
+}
+
+/// Evaluations until the objective is within `gap` of the optimum, by the run's trace.
+fn evaluations_to(trace: &[TraceRecord], optimum: f64, gap: f64) -> Option<u64> {
+    let close = |record: &&TraceRecord| record.best_objective <= (1.0 + gap) * optimum;
+    trace.iter().find(close).map(|record| record.evaluations)
+}
+
+fn traced(
+    data: &Dataset,
+    lambda: f64,
+    method: Method,
+    tol: f64,
+) -> (TrainReport, Vec<TraceRecord>) {
+    let mut options = TrainOptions::new(ModelName::Svm);
+    options.lambda = Some(Lambda::Lambda(lambda));
+    options.method = method;
+    options.rules.tol = tol;
+    options.rules.max_evaluations = Some(400);
+    let mut trace = Vec::new();
+    let (_, report) = train(data, &options, &Cancel::new(), &mut trace, &mut ()).unwrap();
+    (report, trace)
+}
+
+/// Subgradient BFGS is fast at first and knows how far it is when it stops; the hybrid keeps up
+/// with the better of its two halves all the way.
+#[test]
+fn walking_on_adult() {
+    let Some(data) = load(&["adult/a9a.gz"]) else { return };
+    let optimum = solve(&data, 1e-4, Method::LsPBmrm, 1e-9).certificate.objective;
+    for tol in [1e-2, 1e-3] {
+        let (report, trace) = traced(&data, 1e-4, Method::SubLbfgs, tol);
+        assert_eq!(report.status, Status::Converged);
+        assert!(evaluations_to(&trace, optimum, 1e-2).unwrap() <= 10);
+        let certified = report.certificate.gap().unwrap();
+        let true_gap = report.certificate.objective - optimum;
+        assert!(certified <= 10.0 * true_gap, "{tol}: {certified} {true_gap}");
+        if tol == 1e-3 {
+            assert!(evaluations_to(&trace, optimum, 1e-3).unwrap() <= 50);
+        }
+    }
+    let [walk, bundle, hybrid] = [Method::SubLbfgs, Method::LsPBmrm, Method::Hybrid]
+        .map(|method| traced(&data, 1e-4, method, 1e-5).1);
+    for gap in [1e-2, 1e-3, 1e-4] {
+        let [walk, bundle, hybrid] =
+            [&walk, &bundle, &hybrid].map(|trace| evaluations_to(trace, optimum, gap).unwrap());
+        let most = 1.25 * walk.min(bundle) as f64 + 4.0;
+        assert!(hybrid as f64 <= most, "{gap}: {hybrid}, against {walk} and {bundle}");
+    }
 }
 
 #[test]
@@ -88,7 +138,7 @@ fn yeast_where_no_weights_are_best() {
 }
 
 /// Even against odd digits, pixels divided by 255.
-fn even_odd() -> Option<Dataset> {
+fn even_odd() -> Option<Dataset<'static>> {
     let images = ["mnist/train-images-idx3-ubyte.gz", "mnist/train-labels-idx1-ubyte.gz"];
     let data = load(&images)?;
     let (mut starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());

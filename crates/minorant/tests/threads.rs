@@ -3,22 +3,31 @@
 
 mod common;
 
-use common::{Kind, METHODS, NON_CONVEX_METHODS, fit, larger_case};
+use common::{
+    BASELINES, Kind, L1_METHODS, METHODS, NON_CONVEX_METHODS, fit, larger_case, methods_for,
+    with_l1,
+};
 use minorant::solver::Method;
 use rayon::ThreadPoolBuilder;
 
 fn check(kind: Kind) {
-    check_with(kind, &METHODS);
+    let methods: Vec<Method> = methods_for(kind).into_iter().chain(BASELINES).collect();
+    check_methods(kind, &methods);
 }
 
-fn check_with(kind: Kind, methods: &[Method]) {
+fn check_methods(kind: Kind, methods: &[Method]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model");
     for &method in methods {
         let mut case = larger_case(kind, 3000, 17, 5);
+        if L1_METHODS.contains(&method) {
+            case = with_l1(case);
+        }
         case.options.method = method;
         case.options.rules.tol = 1e-6;
-        case.options.rules.max_evaluations = Some(40);
+        // Walking methods get slow near the optimum, and have shown all they do before.
+        let walks = !METHODS.contains(&method);
+        case.options.rules.max_evaluations = Some(if walks { 15 } else { 40 });
         if method == Method::LmBmrm {
             case.options.method_options.memory = Some(6);
         }
@@ -62,6 +71,13 @@ fn multilabel_models() {
 #[test]
 fn models_that_are_not_convex() {
     for kind in Kind::NON_CONVEX {
-        check_with(kind, &NON_CONVEX_METHODS);
+        check_methods(kind, &NON_CONVEX_METHODS);
     }
+}
+
+#[test]
+fn models_with_l1_penalty() {
+    check_methods(Kind::Logistic, &L1_METHODS);
+    check_methods(Kind::Softmax, &L1_METHODS);
+    check_methods(Kind::OneVsRest, &L1_METHODS);
 }

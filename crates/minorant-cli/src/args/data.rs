@@ -100,12 +100,16 @@ impl DataArgs {
     }
 
     /// Reads the files.
-    pub(crate) fn read(&self) -> anyhow::Result<Dataset> {
+    pub(crate) fn read(&self) -> anyhow::Result<Dataset<'static>> {
         Ok(minorant::data::read(&self.files, &self.options())?)
     }
 
     /// Reads a file whose labels, if any, do not count, to go with data that is read already.
-    pub(crate) fn read_unlabelled(&self, path: &Path, data: &Dataset) -> anyhow::Result<Dataset> {
+    pub(crate) fn read_unlabelled(
+        &self,
+        path: &Path,
+        data: &Dataset<'_>,
+    ) -> anyhow::Result<Dataset<'static>> {
         // A dense table must have the same columns; sparse rows may have others.
         let columns = data.features.cols();
         let options = ReadOptions {
@@ -118,7 +122,10 @@ impl DataArgs {
 
     /// Reads the files for a model to predict; the number is that of the entries which were left
     /// out because the model does not know their columns.
-    pub(crate) fn read_for(&self, model: &FittedModel) -> anyhow::Result<(Dataset, usize)> {
+    pub(crate) fn read_for(
+        &self,
+        model: &FittedModel,
+    ) -> anyhow::Result<(Dataset<'static>, usize)> {
         let mut options = ReadOptions {
             for_prediction: true,
             model_features: Some(model.features),

@@ -2,9 +2,15 @@
 //! the library's options happens in `train.rs` and `data.rs`; nothing is computed here.
 
 mod data;
+mod minimize;
+mod path;
+mod stopping;
 mod train;
 
 pub(crate) use data::DataArgs;
+pub(crate) use minimize::MinimizeArgs;
+pub(crate) use path::{PathArgs, TuneArgs};
+pub(crate) use stopping::StoppingArgs;
 pub(crate) use train::{ProblemArgs, read_numbers};
 
 use clap::{Args, Parser, Subcommand};
@@ -39,8 +45,14 @@ pub(crate) enum Verb {
     Inspect(InspectArgs),
     /// Run several solvers on one problem and write a report
     Compare(Box<CompareArgs>),
+    /// Train models for a range of λ, with a proven gap for every λ in between
+    Path(Box<PathArgs>),
+    /// Choose λ by cross-validation and train with it
+    Tune(Box<TuneArgs>),
     /// Check a model's certificate against its data
     Audit(AuditArgs),
+    /// Run a solver on a test problem from the literature
+    Minimize(Box<MinimizeArgs>),
     /// See it work in a minute, on data that it makes itself
     Demo(DemoArgs),
     /// Print completions for a shell
@@ -56,13 +68,13 @@ pub(crate) enum Verb {
   minorant train svm scene-train.arff.gz scene.xml --lambda 1e-3 --trace trace.jsonl
   minorant train ramp-svm train.svm --ramp -1 --lambda 1e-3
   minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
+  minorant train svm a9a.gz --lambda 1e-5 --solver prox-bmrm --start a9a.safetensors
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
-    /// Solver: auto, bmrm, lm-bmrm, ls-bmrm or ls-p-bmrm; where the model is not convex auto,
-    /// nrbm, nrbm-ls, nrbm-ls-full, prox-nrbm, nbm or cccp
+    /// Solver; a name that does not exist lists those that do
     #[arg(long, value_name = "S", default_value = "auto", value_parser = train::parse_method)]
     pub(crate) solver: minorant::solver::Method,
     /// Save the model here
@@ -77,6 +89,9 @@ pub(crate) struct TrainArgs {
     /// Write an HTML report with the convergence plot here
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
+    /// Start from the weights of this model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) start: Option<PathBuf>,
     /// Save the state of the run here now and then
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,

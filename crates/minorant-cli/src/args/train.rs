@@ -1,11 +1,11 @@
 //! The problem to train on as typed, and the library's options for it.
 
-use super::{DataArgs, ThreadArgs};
+use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label};
-use minorant::solver::{Method, MethodOptions, StopRules};
+use minorant::solver::{Method, MethodOptions};
 use minorant::train::{Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions};
 use std::path::{Path, PathBuf};
 
@@ -74,34 +74,13 @@ pub(crate) struct ProblemArgs {
     /// Weight of a class; may be given several times
     #[arg(long, value_name = "LABEL=W", value_parser = parse_class_weight, allow_hyphen_values = true, help_heading = "Problem")]
     class_weight: Vec<(Label, f64)>,
-    /// Stop at this certified relative gap
-    #[arg(
-        long,
-        value_name = "TOL",
-        default_value_t = 1e-3,
-        allow_negative_numbers = true,
-        help_heading = "Stopping"
-    )]
-    pub(crate) tol: f64,
-    /// Stop at this certified absolute gap
-    #[arg(
-        long,
-        value_name = "TOL",
-        default_value_t = 1e-12,
-        allow_negative_numbers = true,
-        help_heading = "Stopping"
-    )]
-    abs_tol: f64,
-    /// Stop after this many evaluations
-    #[arg(long, value_name = "N", help_heading = "Stopping")]
-    max_evals: Option<u64>,
-    /// Stop after this many seconds of optimisation
-    #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Stopping")]
-    max_seconds: Option<f64>,
-    /// Planes to keep for each part, the aggregate included (lm-bmrm: 200)
+    #[command(flatten)]
+    pub(crate) stopping: StoppingArgs,
+    /// Planes to keep for each part, the aggregate included (lm-bmrm: 200); steps that sublbfgs and
+    /// lbfgs remember (15)
     #[arg(long, value_name = "M", help_heading = "Method")]
     memory: Option<usize>,
-    /// Plane models of ls-p-bmrm (16 below 10000 weights, else 1)
+    /// Plane models of ls-p-bmrm, p-bmrm and prox-p-bmrm (16 below 10000 weights, else 1)
     #[arg(long, value_name = "P", help_heading = "Method")]
     parts: Option<usize>,
     /// Memory for planes, such as 500M or 4G (default: a quarter of the machine's)
@@ -182,16 +161,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
 impl ProblemArgs {
     /// The library's options, but for the method.
     pub(crate) fn options(&self, method: Method) -> anyhow::Result<TrainOptions> {
-        ensure!(self.tol >= 0.0, "the tolerance must be 0 or more, not {}", self.tol);
-        ensure!(
-            self.abs_tol >= 0.0,
-            "the absolute tolerance must be 0 or more, not {}",
-            self.abs_tol
-        );
-        ensure!(self.max_evals != Some(0), "at least one evaluation is needed for an answer");
-        if let Some(seconds) = self.max_seconds {
-            ensure!(seconds >= 0.0, "the time limit must be 0 seconds or more, not {seconds}");
-        }
+        let rules = self.stopping.rules()?;
         if let Some(weight) = self.bias_weight {
             ensure!(
                 weight > 0.0 && weight.is_finite(),
@@ -234,12 +204,7 @@ impl ProblemArgs {
             max_bytes: self.max_memory.or_else(quarter_of_memory),
             ..options.method_options
         };
-        options.rules = StopRules {
-            tol: self.tol,
-            abs_tol: self.abs_tol,
-            max_evaluations: self.max_evals,
-            max_seconds: self.max_seconds,
-        };
+        options.rules = rules;
         Ok(options)
     }
 
@@ -270,7 +235,7 @@ impl ProblemArgs {
     }
 
     /// Reads the data and says how long it took.
-    pub(crate) fn read(&self) -> anyhow::Result<(Dataset, f64)> {
+    pub(crate) fn read(&self) -> anyhow::Result<(Dataset<'static>, f64)> {
         let start = std::time::Instant::now();
         let mut data = self.data.read()?;
         if let Some(path) = &self.unlabeled {
@@ -280,7 +245,7 @@ impl ProblemArgs {
     }
 }
 
-fn quarter_of_memory() -> Option<u64> {
+pub(super) fn quarter_of_memory() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024 / 4)

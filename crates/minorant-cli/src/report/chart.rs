@@ -1,5 +1,5 @@
-//! Draws one chart as a figure with an inline SVG: axes, one stepped line per solver, a thinner one
-//! for its lower bound, a legend. Colours and dashes are classes of the style sheet, so that
+//! Draws one chart as a figure with an inline SVG: axes, lines (stepped or joined), a thinner one
+//! for a lower bound, a legend. Colours and dashes are classes of the style sheet, so that
 //! the page's theme decides them. Which values and scales, `curves` says.
 
 use super::axis::Axis;
@@ -12,7 +12,7 @@ pub(super) struct Line {
     pub(super) name: String,
     /// Its number, which gives it its colour and dashes.
     pub(super) style: usize,
-    /// What is drawn, in ascending order; each value holds until the next.
+    /// What is drawn, in ascending order.
     pub(super) points: Vec<(f64, f64)>,
     /// A second, thinner line below; may start later.
     pub(super) floor: Vec<(f64, f64)>,
@@ -31,6 +31,8 @@ pub(super) struct Chart {
     pub(super) lines: Vec<Line>,
     /// A horizontal line with its name.
     pub(super) rule: Option<(f64, String)>,
+    /// Whether points are joined by straight lines; else each value holds until the next.
+    pub(super) is_joined: bool,
     /// Remarks below the chart.
     pub(super) notes: Vec<String>,
     /// What stands there instead when there are no lines.
@@ -214,12 +216,12 @@ impl Chart {
         }
     }
 
-    /// The corners of a stepped line: each value holds until the next.
+    /// The corners of a line.
     fn steps(&self, plot: &Plot, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let mut corners: Vec<(f64, f64)> = Vec::new();
         for (at, &(x, y)) in points.iter().enumerate() {
             let (x, y) = (plot.x(self.x.place(x)), plot.y(self.y.place(y)));
-            let Some(&(_, before)) = corners.last() else {
+            let Some(&(_, before)) = corners.last().filter(|_| !self.is_joined) else {
                 corners.push((x, y));
                 continue;
             };

@@ -134,6 +134,7 @@ fn objective_chart(runs: &[(&ReportRun<'_>, Vec<Moment>)], effort: Effort) -> Ch
         y: objective_axis(&lines),
         lines,
         rule: None,
+        is_joined: false,
         notes,
         if_empty: "No run here has a finite objective to draw.",
     }
@@ -165,6 +166,7 @@ fn gap_chart(runs: &[(&ReportRun<'_>, Vec<Moment>)], effort: Effort, tol: f64) -
         y: gap_axis(&lines, tol),
         lines,
         rule: tol.map(|tol| (tol, "tolerance".into())),
+        is_joined: false,
         notes,
         if_empty: "No run here has a proven lower bound, so there is no gap to draw.",
     }

@@ -7,9 +7,12 @@ mod axis;
 mod chart;
 mod curves;
 mod page;
+mod path;
 #[cfg(test)]
 mod tests;
 mod words;
+
+pub(crate) use path::{PathReport, PathRow};
 
 use minorant::trace::TraceRecord;
 

@@ -1,49 +1,46 @@
 //! The page around the charts: headings, the certificate, facts, tables, and how to read it all.
 
-use super::words::{Strength, verdict};
+use super::chart::Chart;
+use super::words::{Strength, Verdict, verdict};
 use super::{Report, ReportRun, Section, curves, escape};
 use crate::number::{NONE, count, scientific, significant};
 use std::fmt::Write;
 
 /// The whole page.
 pub(super) fn page(report: &Report<'_>) -> String {
-    let mut html = String::new();
-    let _ = write!(
-        html,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"generator\" content=\"Minorant {}\">\n\
-         <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
-        env!("CARGO_PKG_VERSION"),
-        escape(&report.title),
-        include_str!("style.css")
-    );
-    let _ = write!(
-        html,
-        "<header>\n<p class=\"kicker\">Minorant report</p>\n<h1>{}</h1>\n</header>\n",
-        escape(&report.title)
-    );
-    html += &certificate(report);
-    html += &facts(report);
+    let mut html = certificate(report);
+    html += &facts(&report.facts);
     if !report.runs.is_empty() {
-        html += "<section>\n<h2>How the runs went</h2>\n<div class=\"charts\">\n";
-        for chart in curves::charts(report) {
-            html += &chart.to_html();
-        }
-        html += "</div>\n</section>\n";
+        html += &charts("How the runs went", &curves::charts(report));
         html += &runs(report);
     }
     for section in &report.extra {
         html += &extra(section);
     }
     html += HOW_TO_READ;
-    let _ = write!(
-        html,
-        "</main>\n<footer>Written by Minorant {}.</footer>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION")
-    );
-    html
+    frame(&report.title, &html)
+}
+
+/// What stands around every page.
+pub(super) fn frame(title: &str, content: &str) -> String {
+    let (version, title) = (env!("CARGO_PKG_VERSION"), escape(title));
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"Minorant {version}\">\n\
+         <title>{title}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n\
+         <header>\n<p class=\"kicker\">Minorant report</p>\n<h1>{title}</h1>\n</header>\n\
+         {content}</main>\n<footer>Written by Minorant {version}.</footer>\n</body>\n</html>\n",
+        include_str!("style.css")
+    )
+}
+
+/// A section of charts.
+pub(super) fn charts(heading: &str, charts: &[Chart]) -> String {
+    let mut html = format!("<section>\n<h2>{}</h2>\n<div class=\"charts\">\n", escape(heading));
+    charts.iter().for_each(|chart| html += &chart.to_html());
+    html + "</div>\n</section>\n"
 }
 
 const HOW_TO_READ: &str = "<section>\n<h2>How to read this page</h2>\n<p>The objective is what \
@@ -58,7 +55,11 @@ the answer still promises: where it is small the answer is a stationary point, b
 may be better, and nothing here says by how much.</p>\n</section>\n";
 
 fn certificate(report: &Report<'_>) -> String {
-    let verdict = verdict(report);
+    verdict_box(&verdict(report))
+}
+
+/// The claim of a page, at its top.
+pub(super) fn verdict_box(verdict: &Verdict) -> String {
     let class = match verdict.strength {
         Strength::Certified => "certified",
         Strength::Bounded => "bounded",
@@ -71,12 +72,12 @@ fn certificate(report: &Report<'_>) -> String {
     )
 }
 
-fn facts(report: &Report<'_>) -> String {
-    if report.facts.is_empty() {
+pub(super) fn facts(facts: &[(String, String)]) -> String {
+    if facts.is_empty() {
         return String::new();
     }
     let mut html = String::from("<section>\n<h2>The problem</h2>\n<dl class=\"facts\">\n");
-    for (name, value) in &report.facts {
+    for (name, value) in facts {
         let _ = writeln!(html, "<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value));
     }
     html + "</dl>\n</section>\n"
@@ -208,7 +209,7 @@ fn best(report: &Report<'_>, column: &Column<'_>) -> Option<String> {
     finite.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, run)| (column.cell)(run))
 }
 
-fn extra(section: &Section) -> String {
+pub(super) fn extra(section: &Section) -> String {
     let mut html = format!("<section>\n<h2>{}</h2>\n", escape(&section.heading));
     for paragraph in &section.paragraphs {
         let _ = writeln!(html, "<p>{}</p>", escape(paragraph));

@@ -193,3 +193,59 @@ fn words_claim_no_more_than_is_proven() {
     assert!(borrowed.contains("(proved by bmrm); the weights of sgd reach 0.4"));
     assert!(borrowed.contains("None of the runs is certified by its own bound"));
 }
+
+fn path_row(lambda: f64, objective: f64) -> PathRow {
+    PathRow {
+        lambda,
+        objective,
+        lower_bound: Some(0.999 * objective),
+        relative_gap: Some(1e-3),
+        train_error: 0.1,
+        validation_error: Some(0.2),
+        evaluations: 7,
+        status: "converged",
+    }
+}
+
+fn stretch(lo: f64, hi: f64, gap: f64) -> minorant::path::Between {
+    minorant::path::Between { lo, hi, relative_gap: Some(gap) }
+}
+
+#[test]
+fn a_path_shows_its_claims() {
+    let mut page = PathReport {
+        title: "A path".into(),
+        tol: 1e-3,
+        sentences: vec!["it is proven".into()],
+        rows: vec![path_row(1.0, 0.9), path_row(0.1, 0.5), path_row(0.01, 0.4)],
+        between: vec![stretch(0.1, 1.0, 2e-3), stretch(0.01, 0.1, 2.5e-3)],
+        ..PathReport::default()
+    };
+    let html = page.to_html();
+    check(&html);
+    assert_eq!(html.matches("class=\"chart\"").count(), 3);
+    assert!(html.contains("Certified: a gap of at most 0.25\u{a0}% at every λ of the path"));
+    assert!(html.contains("It is proven.") && html.contains("3 × tolerance"));
+    page.between[1].relative_gap = None;
+    let html = page.to_html();
+    check(&html);
+    assert!(html.contains("3 of 3 models are certified") && !html.contains("Certified:"));
+}
+
+#[test]
+fn strange_paths_are_pages_too() {
+    check(&PathReport::default().to_html());
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, f64::MAX, 5e-324];
+    for value in odd {
+        let mut row = path_row(0.5, value);
+        (row.lower_bound, row.relative_gap) = (Some(value), Some(value));
+        (row.train_error, row.validation_error) = (value, None);
+        let page = PathReport {
+            rows: vec![row.clone(), path_row(0.1, 0.3), row],
+            between: vec![stretch(0.1, 0.5, value), stretch(value, value, 1e-3)],
+            tol: value,
+            ..PathReport::default()
+        };
+        check(&page.to_html());
+    }
+}

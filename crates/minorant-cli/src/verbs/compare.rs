@@ -39,15 +39,19 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         }
         if let Some(path) = &args.report {
             let title = format!("{} on {}", problem.model.as_str(), problem.data_name());
-            let page =
-                page(title, facts(&runs[0].report, &problem.data_name()), problem.tol, &runs);
+            let page = page(
+                title,
+                facts(&runs[0].report, &problem.data_name()),
+                problem.stopping.tol,
+                &runs,
+            );
             minorant::write_atomically(path, page.to_html().as_bytes())?;
         }
         if args.output.json {
             let objects = runs.iter().map(|run| train_json(&run.model, &run.report, load_seconds));
             output::print(&json!({ "runs": objects.collect::<Vec<_>>() }).to_string())?;
         } else {
-            output::print(&table(&runs, problem.tol))?;
+            output::print(&table(&runs, problem.stopping.tol))?;
             if let Some(path) = &args.report {
                 output::print(&format!("\nreport  {}", path.display()))?;
             }
@@ -58,7 +62,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
 
 /// Runs one solver.
 pub(super) fn compare_one(
-    data: &Dataset,
+    data: &Dataset<'_>,
     options: &TrainOptions,
     cancel: &Cancel,
     quiet: bool,

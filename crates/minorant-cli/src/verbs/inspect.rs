@@ -31,7 +31,7 @@ fn looks_like_a_model(path: &Path) -> bool {
 
 fn inspect_model(model: &FittedModel, as_json: bool) -> String {
     let certificate = model.certificate;
-    let nonzero = model.problems.iter().flat_map(|p| &p.weights).filter(|w| **w != 0.0).count();
+    let nonzero = model.nonzero_weights();
     let classes: Vec<_> = model.classes.iter().map(output::label).collect();
     if as_json {
         return json!({
@@ -44,6 +44,7 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
             "examples": model.examples,
             "bias": maybe(model.bias),
             "lambda": number(model.lambda),
+            "penalty": model.penalty,
             "ramp": maybe(model.ramp),
             "gamma": maybe(model.gamma),
             "balance_mean": maybe(model.balance_mean),
@@ -84,9 +85,10 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
         format!("bias          {}", model.bias.map_or("none".into(), |bias| bias.to_string())),
         format!("weights       {nonzero} not zero"),
         format!(
-            "trained on    {} examples, lambda {}{settings}, {} ({})",
+            "trained on    {} examples, lambda {}{settings}, penalty {}, {} ({})",
             model.examples,
             crate::number::setting(model.lambda),
+            json!(model.penalty).as_str().unwrap_or(""),
             model.solver,
             model.status
         ),
@@ -102,7 +104,7 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
     .join("\n")
 }
 
-fn inspect_data(data: &Dataset, as_json: bool) -> String {
+fn inspect_data(data: &Dataset<'_>, as_json: bool) -> String {
     let matrix = &data.features;
     let nonzero = match matrix.values() {
         Values::F32(values) => values.iter().filter(|x| **x != 0.0).count(),

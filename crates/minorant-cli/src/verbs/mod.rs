@@ -6,8 +6,11 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod inspect;
+pub(crate) mod minimize;
+pub(crate) mod path;
 pub(crate) mod predict;
 pub(crate) mod train;
+pub(crate) mod tune;
 
 use crate::output;
 use minorant::FileError;

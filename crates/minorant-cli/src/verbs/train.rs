@@ -6,10 +6,11 @@ use crate::number;
 use crate::output;
 use crate::progress::Watchers;
 use crate::report::{Report, ReportRun};
+use anyhow::Context;
 use minorant::checkpoint::FileCheckpoints;
-use minorant::model::{FittedModel, PROOF_BYTES};
+use minorant::model::{FittedModel, PROOF_BYTES, Penalty};
 use minorant::trace::TraceRecord;
-use minorant::train::{TrainReport, train};
+use minorant::train::{TrainReport, start_from, train};
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
@@ -22,7 +23,11 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let cancel = cancel_on_interrupt();
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read()?;
-        let mut watchers = Watchers::new("training", problem.tol, args.output.quiet);
+        if let Some(file) = &args.start {
+            let weights = start_from(&FittedModel::load(file)?, &data, &options);
+            options.start = Some(weights.with_context(|| file.display().to_string())?);
+        }
+        let mut watchers = Watchers::new("training", problem.stopping.tol, args.output.quiet);
         let mut checkpoints = FileCheckpoints::new(
             args.checkpoint.as_deref(),
             args.resume.as_deref(),
@@ -38,14 +43,14 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         if let Some(error) = checkpoints.failure() {
             output::tell(&format!("warning: no checkpoint could be written: {error}"));
         }
-        output::hint_if_stalled(&report, problem.tol);
+        output::hint_if_stalled(&report, problem.stopping.tol);
         let saved = save(args, &model)?;
         if let Some(path) = &args.report {
             let page = Report {
                 title: format!("{} on {}", model.model.as_str(), problem.data_name()),
                 facts: facts(&report, &problem.data_name()),
-                tol: problem.tol,
-                runs: vec![report_run(&report, problem.tol, &watchers.records)],
+                tol: problem.stopping.tol,
+                runs: vec![report_run(&report, problem.stopping.tol, &watchers.records)],
                 extra: Vec::new(),
             };
             minorant::write_atomically(path, page.to_html().as_bytes())?;
@@ -127,7 +132,7 @@ pub(super) fn report_run<'a>(
 }
 
 /// The answer for people.
-fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
+pub(super) fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
     let certificate = report.certificate;
     let bound = certificate.lower_bound.map_or("none".into(), number::bound);
     let local = report.local_gap.map(|gap| {
@@ -136,7 +141,7 @@ fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
     });
     let gap = certificate.relative_gap().map(output::percent);
     let gap = gap.or(local).unwrap_or_else(|| "unknown".into());
-    [
+    let mut lines = vec![
         format!(
             "{} by {} on {data}: {} examples, {} features, {} weights, lambda {}",
             model.model.as_str(),
@@ -156,6 +161,10 @@ fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
             report.seconds
         ),
         output::certificate_in_words(report, model.tol),
-    ]
-    .join("\n")
+    ];
+    if model.penalty == Penalty::L1 {
+        let sparse = format!("non-zeros     {} of {} weights", model.nonzero_weights(), report.dim);
+        lines.insert(1, sparse);
+    }
+    lines.join("\n")
 }

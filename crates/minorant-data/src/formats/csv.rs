@@ -290,7 +290,7 @@ pub(crate) fn bad_number(cell: &[u8], why: NotANumber) -> Refusal {
 mod tests {
     use crate::{Dataset, Label, ReadOptions, read_bytes};
 
-    fn table(text: &str, label_column: Option<&str>) -> Dataset {
+    fn table(text: &str, label_column: Option<&str>) -> Dataset<'static> {
         let options = ReadOptions {
             label_column: label_column.map(str::to_owned),
             for_prediction: true,

@@ -37,7 +37,7 @@ fn load_columns(columns: &[u32; LANES]) -> [usize; LANES] {
 /// # Safety
 /// Every entry of `columns` must be below `weights.len()`.
 #[inline(always)]
-pub(super) unsafe fn sparse_dot<T: Stored>(columns: &[u32], values: &[T], weights: &[f64]) -> f64 {
+pub(crate) unsafe fn sparse_dot<T: Stored>(columns: &[u32], values: &[T], weights: &[f64]) -> f64 {
     // SAFETY: the caller's promise.
     let weight = |j: usize| unsafe { *weights.get_unchecked(j) };
     let mut acc = [0.0f64; LANES];

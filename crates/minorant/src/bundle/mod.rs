@@ -5,12 +5,14 @@
 mod local;
 mod normal;
 mod origin;
+mod prox;
 mod state;
 
 pub use local::{LocalBundle, LocalMinimum, Locality, Trial, Update};
+pub use prox::{Center, Near, NearMinimum};
 pub(crate) use state::{load_master, save_master};
 
-use crate::certificate::{DualPoint, Term};
+use crate::certificate::{BoundOverLambda, DualPoint, Term};
 use crate::master::{Gram, Master};
 use crate::proof::Proof;
 use crate::regularizer::L2;
@@ -37,6 +39,8 @@ pub struct ModelMinimum {
     pub w: Vec<f64>,
     /// A lower bound on the objective, valid however well the master was solved.
     pub bound: f64,
+    /// The same dual point's bound for every λ.
+    pub bounds: BoundOverLambda,
 }
 
 /// A plane in the regularizer's metric.
@@ -75,6 +79,8 @@ pub struct Bundle {
     gram: Gram,
     master: Master,
     visits: u64,
+    /// Where the prox term stands, for methods that have one.
+    center: Option<Center>,
 }
 
 impl Bundle {
@@ -88,6 +94,7 @@ impl Bundle {
             gram: Gram::new(),
             master: Master::new(parts),
             visits: 0,
+            center: None,
         }
     }
 
@@ -121,6 +128,9 @@ impl Bundle {
             self.gram.push(&row);
             self.master.push(part);
         }
+        if let Some(center) = &mut self.center {
+            new.iter().for_each(|plane| center.meet(&plane.normal));
+        }
         for (part, plane) in new.into_iter().enumerate() {
             let length = minorant_linalg::dense::norm2(&plane.normal).sqrt();
             self.planes.push(Held {
@@ -142,17 +152,28 @@ impl Bundle {
         let lambda = regularizer.lambda();
         let offsets: Vec<f64> = self.planes.iter().map(|plane| plane.offset).collect();
         self.master.solve(&self.gram, &offsets, 1.0 / lambda, gap);
+        self.age();
+        let dual = self.dual_point();
+        let u = dual.normal().iter().map(|v| -v / lambda).collect();
+        let bounds = dual.over_lambda();
+        ModelMinimum { w: regularizer.from_metric(u), bound: bounds.at(lambda), bounds }
+    }
+
+    /// One more iteration begins: planes that get no weight in it have been idle for longer.
+    pub fn age(&mut self) {
+        self.planes.iter_mut().for_each(|plane| plane.idle += 1);
+    }
+
+    /// The dual point at the master's weights; the planes in it are not idle.
+    fn dual_point(&mut self) -> DualPoint {
         let mut dual = DualPoint::new(self.dim);
         for (plane, &weight) in self.planes.iter_mut().zip(self.master.weights()) {
             if weight > 0.0 {
                 plane.idle = 0;
                 dual.add(plane.term(weight), |sum| plane.normal.add_to(weight, sum));
-            } else {
-                plane.idle += 1;
             }
         }
-        let u = dual.normal().iter().map(|v| -v / lambda).collect();
-        ModelMinimum { w: regularizer.from_metric(u), bound: dual.bound(lambda) }
+        dual
     }
 
     /// The proof of the bound that the last [`Bundle::minimise`] returned.
@@ -205,6 +226,9 @@ impl Bundle {
         let mut weights = self.master.weights().to_vec();
         let members: Vec<usize> =
             (0..self.len()).filter(|&j| self.planes[j].part == part && weights[j] > 0.0).collect();
+        if let Some(center) = &mut self.center {
+            center.meet_combination(members.iter().map(|&j| (j, weights[j])));
+        }
         let mut products = vec![0.0; self.len()];
         let mut sum = DualPoint::new(self.dim);
         for &j in &members {
@@ -238,6 +262,9 @@ impl Bundle {
         }
         let mut kept = keep.iter();
         self.planes.retain(|_| kept.next().copied().unwrap_or(true));
+        if let Some(center) = &mut self.center {
+            center.retain(keep);
+        }
         self.gram.retain(keep);
         self.master.retain(keep);
     }

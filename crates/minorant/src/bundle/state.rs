@@ -2,7 +2,7 @@
 
 use super::normal::Normal;
 use super::origin::{Origin, Visit};
-use super::{Bundle, Held, Limits};
+use super::{Bundle, Center, Held, Limits};
 use crate::archive::{Archive, ArchiveError};
 use crate::master::{Gram, Master, MasterState};
 use crate::risk::Tie;
@@ -49,6 +49,9 @@ impl Bundle {
         archive.put_integers("planes.parts", self.planes.iter().map(|p| p.part as u64));
         archive.put_integers("planes.idle", self.planes.iter().map(|p| u64::from(p.idle)));
         save_master(&self.gram, &self.master, archive);
+        if let Some(center) = &self.center {
+            center.save(archive);
+        }
     }
 
     /// The bundle that was saved.
@@ -130,6 +133,7 @@ impl Bundle {
             gram,
             master,
             visits: archive.take_integer("visits.count")?,
+            center: Center::load(dim, count, archive)?,
         })
     }
 }

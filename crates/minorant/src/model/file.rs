@@ -90,6 +90,12 @@ impl FittedModel {
         Ok(with_proof)
     }
 
+    /// The bytes that [`FittedModel::save`] writes.
+    pub fn to_bytes(&self, proof_bytes: u64) -> Vec<u8> {
+        let with_proof = self.is_auditable() && self.proof_size() <= proof_bytes;
+        self.container(with_proof).to_bytes(KIND)
+    }
+
     /// Saves the proof alone. Returns whether there is one.
     pub fn save_proof(&self, path: &Path) -> Result<bool, FileError> {
         let header =
@@ -176,7 +182,15 @@ impl FittedModel {
 
     /// Loads a model.
     pub fn load(path: &Path) -> Result<Self, FileError> {
-        let mut container = Container::read(path, KIND)?;
+        Self::from_container(path, Container::read(path, KIND)?)
+    }
+
+    /// The model that [`FittedModel::to_bytes`] gave; `path` is what errors call it.
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, FileError> {
+        Self::from_container(path, Container::from_bytes(path, KIND, bytes)?)
+    }
+
+    fn from_container(path: &Path, mut container: Container) -> Result<Self, FileError> {
         let header: Header = container.header(path)?;
         let error = |expected: &str, found: &str| FileError::Content {
             path: path.into(),

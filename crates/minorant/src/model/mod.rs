@@ -118,9 +118,10 @@ pub struct FittedModel {
 }
 
 impl FittedModel {
-    /// Puts the model together after training.
+    /// Puts the model together after training; `data_sha256` is the fingerprint of the data.
     pub(crate) fn new(
-        data: &Dataset,
+        data: &Dataset<'_>,
+        data_sha256: String,
         options: &TrainOptions,
         task: &Task,
         report: &TrainReport,
@@ -168,7 +169,7 @@ impl FittedModel {
             certificate: report.certificate,
             local_gap: report.local_gap,
             examples: data.features.rows(),
-            data_sha256: crate::fingerprint::of(data, options.example_weights.as_deref()),
+            data_sha256,
             problems,
         }
     }
@@ -184,6 +185,11 @@ impl FittedModel {
     /// Features, the constant one included.
     pub fn rows_of_weights(&self) -> usize {
         self.features + usize::from(self.bias.is_some())
+    }
+
+    /// How many weights are not zero.
+    pub fn nonzero_weights(&self) -> usize {
+        self.problems.iter().flat_map(|p| &p.weights).filter(|w| **w != 0.0).count()
     }
 
     /// Whether every bound has a proof in the model.

@@ -49,6 +49,15 @@ pub(super) fn total_value(chunks: &[ChunkPlane]) -> f64 {
     sum.value()
 }
 
+/// The sum of the chunks' offsets, and how far rounding may have moved it.
+pub(super) fn total_offset(chunks: &[ChunkPlane]) -> (f64, f64) {
+    let sum: Sum = chunks.iter().map(|chunk| chunk.offset.value()).collect();
+    // An offset is summed plainly within blocks only.
+    let roundings = chunks.iter().map(|chunk| chunk.block_rows).max().unwrap_or(0) as f64 + 4.0;
+    let size: f64 = chunks.iter().map(|chunk| chunk.offset_size).sum();
+    (sum.value(), f64::EPSILON * roundings * size)
+}
+
 /// Adds the chunks of each part up in order: one plane for every `each` chunks.
 pub(super) fn planes(chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
     let mut planes = Vec::with_capacity(chunks.len() / each);
@@ -60,20 +69,18 @@ pub(super) fn planes(chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
 }
 
 fn plane(chunks: Vec<ChunkPlane>) -> Plane {
-    let offset: Sum = chunks.iter().map(|chunk| chunk.offset.value()).collect();
-    let most = |of: &dyn Fn(&ChunkPlane) -> usize| chunks.iter().map(of).max().unwrap_or(0) as f64;
+    let (offset, offset_error) = total_offset(&chunks);
     // An entry of the normal is one sum over the rows of a chunk, then over the chunks; each
-    // addition and each product rounds once. An offset is summed plainly within blocks only.
-    let normal_roundings = most(&|chunk| chunk.rows) + chunks.len() as f64 + 4.0;
-    let offset_roundings = most(&|chunk| chunk.block_rows) + 4.0;
+    // addition and each product rounds once.
+    let most_rows = chunks.iter().map(|chunk| chunk.rows).max().unwrap_or(0);
+    let normal_roundings = most_rows as f64 + chunks.len() as f64 + 4.0;
     let normal_size: f64 = chunks.iter().map(|chunk| chunk.normal_size).sum();
-    let offset_size: f64 = chunks.iter().map(|chunk| chunk.offset_size).sum();
     let ties = chunks.iter().flat_map(|chunk| chunk.ties.iter().copied()).collect();
     Plane {
         normal: add_in_order(chunks.into_iter().map(|chunk| chunk.normal).collect()),
-        offset: offset.value(),
+        offset,
         normal_error: f64::EPSILON * normal_roundings * normal_size,
-        offset_error: f64::EPSILON * offset_roundings * offset_size,
+        offset_error,
         ties,
     }
 }

@@ -1,7 +1,7 @@
 //! The binary hinge loss max(0, 1 − z f) (Eq. 31 of Yu et al.), z = ±1.
 
 use super::Piece;
-use super::loss::{KINK, Loss, TIE, Tangent, allowed_size};
+use super::loss::{Climb, KINK, Loss, Rival, TIE, Tangent, allowed_size};
 use crate::line::Pieces;
 
 /// The hinge loss of a binary label.
@@ -26,6 +26,36 @@ impl Loss for Hinge {
         let size = allowed_size(-self.signs[example] * c[0], 1.0)?;
         c[0] = -self.signs[example] * size;
         Some(size)
+    }
+
+    fn climbs(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn climb(
+        &self,
+        example: usize,
+        f: &[f64],
+        curvature: f64,
+        c: &mut [f64],
+        change: &mut [f64],
+        _room: &mut Vec<Rival>,
+    ) -> Climb {
+        let sign = self.signs[example];
+        let (size, slope) = (-sign * c[0], 1.0 - sign * f[0]);
+        // Where the way costs nothing, the largest number stands for its end.
+        let reach = (1.0 / curvature).min(f64::MAX);
+        let next = (size + slope * reach).clamp(0.0, 1.0);
+        let step = next - size;
+        c[0] = -sign * next;
+        change[0] = -sign * step;
+        let pull = pull(size, slope);
+        Climb { rise: step * (slope - 0.5 * curvature * step), pull, way: step.abs() }
+    }
+
+    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
+        pull(-self.signs[example] * c[0], 1.0 - self.signs[example] * f[0])
     }
 
     fn outputs(&self) -> usize {
@@ -86,5 +116,17 @@ impl Loss for Hinge {
         let active = self.signs[example] * d[0] < 0.0;
         c[0] = if active { -self.signs[example] } else { 0.0 };
         Tangent { value: 0.0, offset: f64::from(u8::from(active)) }
+    }
+}
+
+/// How steep the dual is along a slope's size between 0 and 1.
+#[inline(always)]
+fn pull(size: f64, slope: f64) -> f64 {
+    if size <= 0.0 {
+        slope
+    } else if size >= 1.0 {
+        -slope
+    } else {
+        slope.abs()
     }
 }

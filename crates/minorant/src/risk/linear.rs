@@ -6,25 +6,29 @@
 use super::chunk::{self, BlockSums, ChunkPlane};
 use super::convexified::Convexified;
 use super::{
-    Cancel, DifferenceOfConvex, Duals, ExampleWeights, Examples, Lines, Loss, Plane, Point, Risk,
-    RiskError, Subdifferential, Tie,
+    Cancel, Curvature, Descent, DifferenceOfConvex, DualCoordinates, Duals, ExampleWeights,
+    Examples, Lines, Loss, Plane, Point, Risk, RiskError, RowMetric, ScaledTangents,
+    Subdifferential, Tie,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
-use minorant_linalg::dense::between;
+use minorant_linalg::dense::{axpy, between};
 use minorant_linalg::parallel::{map_chunks, map_chunks_mut, split_evenly};
 use minorant_linalg::sum::Sum;
-use minorant_linalg::{Design, PackedWeights};
+use minorant_linalg::{Columns, Design, PackedWeights};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// The risk of a linear model on a data set.
 #[derive(Debug)]
 pub struct LinearRisk<'a, L> {
-    design: Design<'a>,
-    loss: L,
-    weights: ExampleWeights,
-    chunks: Vec<Range<usize>>,
+    pub(super) design: Design<'a>,
+    pub(super) loss: L,
+    pub(super) weights: ExampleWeights,
+    pub(super) chunks: Vec<Range<usize>>,
     /// ‖x_i‖, for the bounds on rounding errors.
-    lengths: Vec<f64>,
+    pub(super) lengths: Vec<f64>,
+    /// The features column by column, once somebody has asked for them.
+    pub(super) columns: OnceLock<Columns>,
 }
 
 impl<'a, L: Loss> LinearRisk<'a, L> {
@@ -34,7 +38,8 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
         let chunks = split_evenly(design.rows(), chunk_count(&design));
         let lengths =
             map_chunks(&chunks, |_, rows| rows.map(|i| design.row_length(i)).collect::<Vec<f64>>());
-        LinearRisk { design, loss, weights, chunks, lengths: lengths.concat() }
+        let columns = OnceLock::new();
+        LinearRisk { design, loss, weights, chunks, lengths: lengths.concat(), columns }
     }
 
     /// The chunks of each part: a part is a contiguous block of rows, a chunk a piece of it.
@@ -48,7 +53,7 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
         (blocks.into_iter().flat_map(split).collect(), each)
     }
 
-    fn blocks(&self, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    pub(super) fn blocks(&self, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let step = self.design.rows_per_block();
         rows.clone().step_by(step.max(1)).map(move |at| at..(at + step).min(rows.end))
     }
@@ -128,6 +133,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
         let k = self.loss.outputs();
         let packed = PackedWeights::pack(&w, k);
+        let is_origin = w.iter().all(|w| *w == 0.0);
         let mut outputs = vec![0.0; self.design.rows() * k];
         let sums = map_chunks_mut(&self.chunks, &mut outputs, k, |_, rows, outputs| {
             cancel.check()?;
@@ -135,7 +141,10 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
             for block in self.blocks(rows.clone()) {
                 let out =
                     &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
-                self.design.forward(block.clone(), &packed, out);
+                // At the origin the outputs are known without a look at the data.
+                if !is_origin {
+                    self.design.forward(block.clone(), &packed, out);
+                }
                 sum.add(self.block_value(block, out));
             }
             Ok(sum.value())
@@ -228,6 +237,16 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         self.loss.knows_offsets().then_some(self)
     }
 
+    fn curvature(&self) -> Option<&dyn Curvature> {
+        // 32 bits must be able to number the rows.
+        let numbered = u32::try_from(self.design.rows()).is_ok();
+        (numbered && self.loss.has_second_derivative()).then_some(self)
+    }
+
+    fn dual_coordinates(&self) -> Option<&dyn DualCoordinates> {
+        self.loss.climbs().then_some(self)
+    }
+
     fn examples(&self) -> Option<&dyn Examples> {
         Some(self)
     }
@@ -265,45 +284,50 @@ impl<L: Loss> Lines for LinearRisk<'_, L> {
 }
 
 impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
-    fn steepest(
+    fn kinks(&self, point: &Point) -> Vec<u32> {
+        let k = self.loss.outputs();
+        let at_kink = |i: &usize| self.loss.at_kink(*i, &point.outputs[i * k..(i + 1) * k]);
+        let found = map_chunks(&self.chunks, |_, rows| {
+            rows.filter(at_kink).map(|i| i as u32).collect::<Vec<u32>>()
+        });
+        found.concat()
+    }
+
+    fn steepen(
         &self,
         point: &Point,
+        kinks: &[u32],
         direction: &[f64],
+        subgradient: &mut [f64],
         cancel: &Cancel,
-    ) -> Result<Plane, RiskError> {
+    ) -> Result<(), RiskError> {
+        /// Rows that are worth a gradient of their own.
+        const ROWS: usize = 256;
         let k = self.loss.outputs();
         let packed = PackedWeights::pack(direction, k);
-        let chunk_planes = map_chunks(&self.chunks, |_, rows| {
+        let groups = split_evenly(kinks.len(), kinks.len().div_ceil(ROWS).min(self.chunks.len()));
+        let changes = map_chunks(&groups, |_, group| {
             cancel.check()?;
             let mut gradient = self.design.gradient(k);
-            let (mut c, mut d) = (vec![0.0; k], vec![0.0; k]);
-            let mut plane = ChunkPlane::default();
-            for i in rows {
+            let (mut c, mut d, mut before) = (vec![0.0; k], vec![0.0; k], vec![0.0; k]);
+            for i in kinks[group].iter().map(|&i| i as usize) {
                 let f = &point.outputs[i * k..(i + 1) * k];
-                let tangent = if self.loss.at_kink(i, f) {
-                    self.design.forward(i..i + 1, &packed, &mut d);
-                    self.loss.steepest_tangent(i, f, &d, &mut c)
-                } else {
-                    self.loss.tangent(i, f, &mut c)
-                };
-                let weight = self.weights.of(i);
-                c.iter_mut().for_each(|c| *c *= weight);
-                let size: f64 = c.iter().map(|c| c.abs()).sum();
-                let sums = BlockSums {
-                    value: weight * tangent.value,
-                    offset: weight * tangent.offset,
-                    offset_size: weight * tangent.offset.abs(),
-                    normal_size: size * self.lengths[i],
-                };
-                plane.add(1, sums);
-                self.design.backward(i..i + 1, &c, &mut gradient);
+                self.design.forward(i..i + 1, &packed, &mut d);
+                self.loss.steepest_tangent(i, f, &d, &mut c);
+                self.loss.tangent(i, f, &mut before);
+                for (c, before) in c.iter_mut().zip(&before) {
+                    *c = self.weights.of(i) * (*c - before);
+                }
+                if c.iter().any(|c| *c != 0.0) {
+                    self.design.backward(i..i + 1, &c, &mut gradient);
+                }
             }
-            plane.normal = gradient.unpack();
-            Ok(plane)
+            Ok(gradient.unpack())
         });
-        let chunk_planes = chunk_planes.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
-        let each = chunk_planes.len();
-        Ok(chunk::planes(chunk_planes, each).remove(0))
+        for change in changes {
+            axpy(1.0, &change?, subgradient);
+        }
+        Ok(())
     }
 }
 
@@ -315,6 +339,7 @@ impl<L: Loss> DifferenceOfConvex for LinearRisk<'_, L> {
             weights: self.weights.clone(),
             chunks: self.chunks.clone(),
             lengths: self.lengths.clone(),
+            columns: OnceLock::new(),
         })
     }
 
@@ -368,6 +393,10 @@ impl<L: Loss> Duals for LinearRisk<'_, L> {
             chunk::planes(chunks, each).remove(0)
         }))
     }
+
+    fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {
+        self.highest_with_tangents_slopes(point, factor)
+    }
 }
 
 impl<L: Loss> Examples for LinearRisk<'_, L> {
@@ -394,5 +423,13 @@ impl<L: Loss> Examples for LinearRisk<'_, L> {
             }
         }
         weight * tangent.value
+    }
+
+    fn metric(&self, lambda: f64, theta: Option<&[f64]>) -> Option<RowMetric> {
+        self.row_metric(lambda, theta)
+    }
+
+    fn descend(&self, metric: &RowMetric, order: &[u32], descent: &mut Descent) {
+        self.descend_along(metric, order, descent);
     }
 }

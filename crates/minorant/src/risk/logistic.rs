@@ -30,6 +30,15 @@ impl Loss for Logistic {
         Some(entropy(size) + entropy(1.0 - size))
     }
 
+    fn has_second_derivative(&self) -> bool {
+        true
+    }
+
+    fn second_derivative(&self, _example: usize, f: &[f64], a: &mut [f64], _b: &mut [f64]) {
+        let small = (-f[0].abs()).exp();
+        a[0] = small / ((1.0 + small) * (1.0 + small));
+    }
+
     fn outputs(&self) -> usize {
         1
     }

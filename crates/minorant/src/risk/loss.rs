@@ -48,6 +48,30 @@ pub struct Tangent {
     pub offset: f64,
 }
 
+/// What a move of a minorant's slopes brought.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Climb {
+    /// How much higher it got, less what the way cost.
+    pub rise: f64,
+    /// How steep the way was; negative where a bound held the slopes, and how firmly.
+    pub pull: f64,
+    /// Its length: the sum of what the slopes changed by.
+    pub way: f64,
+}
+
+/// A class that may keep a share of an example, and how much it asks for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rival {
+    /// The class.
+    pub class: usize,
+    /// Its share.
+    pub share: f64,
+    /// Its score, less the highest.
+    pub behind: f64,
+    /// The share that it asks for.
+    pub goal: f64,
+}
+
 /// A loss of one example: convex, unless it says that it is not.
 pub trait Loss: Sync {
     /// Number of outputs K.
@@ -99,6 +123,39 @@ pub trait Loss: Sync {
     /// The linearisation of the concave part at outputs `f`: coefficients `c`, and the offset.
     fn concave_tangent(&self, _example: usize, _f: &[f64], c: &mut [f64]) -> f64 {
         c.fill(0.0);
+        0.0
+    }
+
+    /// Whether [`Loss::second_derivative`] knows an answer.
+    fn has_second_derivative(&self) -> bool {
+        false
+    }
+
+    /// The second derivative diag(a) − b bᵀ at outputs `f`; a loss of one output leaves `b` alone.
+    fn second_derivative(&self, _example: usize, _f: &[f64], _a: &mut [f64], _b: &mut [f64]) {}
+
+    /// Whether [`Loss::climb`] knows where to go.
+    fn climbs(&self) -> bool {
+        false
+    }
+
+    /// Moves the slopes `c` of a minorant to where its height at `f`, less what the way costs, is
+    /// largest: `highest_offset(c) + c · f − curvature/2 ‖c − c₀‖²` with `c₀` the slopes given. The
+    /// way goes into `change`, which comes as zeros; `room` is there to be written over.
+    fn climb(
+        &self,
+        _example: usize,
+        _f: &[f64],
+        _curvature: f64,
+        _c: &mut [f64],
+        _change: &mut [f64],
+        _room: &mut Vec<Rival>,
+    ) -> Climb {
+        Climb { rise: 0.0, pull: 0.0, way: 0.0 }
+    }
+
+    /// What [`Loss::climb`] would tell of as its pull.
+    fn pull(&self, _example: usize, _f: &[f64], _c: &[f64]) -> f64 {
         0.0
     }
 

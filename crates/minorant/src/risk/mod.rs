@@ -2,8 +2,12 @@
 //! gives planes there, and offers more where it can (parts, lines, subdifferential, examples).
 //! Solvers know risks only through these traits; data and losses stay behind them.
 
+mod ascent;
 mod chunk;
 mod convexified;
+mod curvature;
+mod descent;
+mod function;
 pub mod hinge;
 mod linear;
 pub mod logistic;
@@ -13,20 +17,27 @@ pub mod multiclass_ramp;
 pub mod multiclass_transductive;
 pub mod multilabel_hinge;
 pub mod ramp;
+mod scaled_tangents;
+mod simplex;
 pub mod softmax;
 pub mod squared_hinge;
 pub mod transductive;
 
+pub use function::FunctionRisk;
 pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};
 
 use crate::line::Line;
+use minorant_linalg::Columns;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A flag that asks running work to stop; polled once per chunk of rows.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<AtomicU8>);
+
+const CANCELLED: u8 = 1;
+const HURRIED: u8 = 2;
 
 impl Cancel {
     /// A token that nobody has cancelled.
@@ -36,12 +47,23 @@ impl Cancel {
 
     /// Asks the work to stop.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.fetch_max(CANCELLED, Ordering::Relaxed);
+    }
+
+    /// Asks the work to stop at once: a cancelled run still takes the passes over the data that
+    /// make its answer exact and auditable, a hurried one leaves them out.
+    pub fn hurry(&self) {
+        self.0.fetch_max(HURRIED, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked the work to stop at once.
+    pub fn is_hurried(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= HURRIED
     }
 
     /// Whether somebody asked the work to stop.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) >= CANCELLED
     }
 
     /// An error if somebody asked the work to stop.
@@ -59,6 +81,9 @@ pub enum RiskError {
     /// The risk's value or slope is NaN or infinite.
     #[error("the risk is not finite: {0}")]
     NotFinite(String),
+    /// The risk could not be evaluated.
+    #[error("the risk could not be evaluated: {0}")]
+    Failed(String),
 }
 
 /// An evaluated point: the weights, what the risk cached there, and its value.
@@ -192,6 +217,16 @@ pub trait Risk: Sync {
         None
     }
 
+    /// Second derivatives and single features, where the risk offers them.
+    fn curvature(&self) -> Option<&dyn Curvature> {
+        None
+    }
+
+    /// The dual, one example at a time, where the risk can be climbed that way.
+    fn dual_coordinates(&self) -> Option<&dyn DualCoordinates> {
+        None
+    }
+
     /// One example at a time, where the risk has examples.
     fn examples(&self) -> Option<&dyn Examples> {
         None
@@ -207,16 +242,23 @@ pub trait Lines {
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point;
 }
 
-/// A risk that knows its whole subdifferential.
+/// A risk that knows its whole subdifferential. It is spanned by what the terms at kinks (of a risk
+/// over examples: rows) may contribute; all other terms contribute the same to every subgradient.
 pub trait Subdifferential {
-    /// The subgradient at `point` that maximises the inner product with `direction`. Only the rows
-    /// at kinks are read.
-    fn steepest(
+    /// The terms at kinks at `point`, within rounding, in ascending order.
+    fn kinks(&self, point: &Point) -> Vec<u32>;
+
+    /// Turns the normal of the plane at `point`, which `subgradient` holds (plus whatever does not
+    /// depend on the choice of a subgradient), into the subgradient that maximises the inner
+    /// product with `direction`. Only the terms in `kinks` are read.
+    fn steepen(
         &self,
         point: &Point,
+        kinks: &[u32],
         direction: &[f64],
+        subgradient: &mut [f64],
         cancel: &Cancel,
-    ) -> Result<Plane, RiskError>;
+    ) -> Result<(), RiskError>;
 }
 
 /// A risk that is the sum of a convex and a concave function.
@@ -242,6 +284,127 @@ pub trait Duals {
         slopes: &mut [f64],
         cancel: &Cancel,
     ) -> Result<Option<Plane>, RiskError>;
+
+    /// The highest minorant whose slopes are `factor`, between 0 and 1, times those of the tangents
+    /// at `point`. Reads the point's outputs, not the data.
+    fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents>;
+}
+
+/// A minorant of a risk whose slopes are those of tangents, scaled down; its normal is the
+/// tangents' one scaled alike, but for rounding.
+#[derive(Debug, Clone)]
+pub struct ScaledTangents {
+    /// The slopes, one for each output of each example.
+    pub slopes: Vec<f64>,
+    /// The offset.
+    pub offset: f64,
+    /// How far rounding may have moved the offset.
+    pub offset_error: f64,
+    /// How far (in length) the normal may lie from the scaled normal of the tangents.
+    pub moved: f64,
+}
+
+/// A twice differentiable risk of linear outputs whose features can be read one by one.
+pub trait Curvature {
+    /// Linear outputs of an example.
+    fn outputs(&self) -> usize;
+
+    /// The features column by column, from a copy that is made when it is first asked for: one
+    /// pass over the data.
+    fn columns(&self) -> &Columns;
+
+    /// The second derivatives at `point` in the outputs of each example, with its weight.
+    fn second_derivatives(&self, point: &Point) -> SecondDerivatives;
+}
+
+/// For every example diag(a) − b bᵀ over its outputs, the example's weight included.
+#[derive(Debug, Clone)]
+pub struct SecondDerivatives {
+    /// The diagonal, one entry for each output of each example.
+    pub diagonal: Vec<f64>,
+    /// The vectors b, laid out alike; empty where there is one output.
+    pub rank_one: Vec<f64>,
+}
+
+/// A risk over examples whose dual can be climbed one example at a time. The dual variables are the
+/// slopes of a minorant for each example; to each choice of them belong the weights
+/// w = w_reg − a ⊘ (λ θ²), with a the normal of the plane that the minorants add up to.
+pub trait DualCoordinates {
+    /// The examples that have any weight.
+    fn examples(&self) -> Vec<u32>;
+
+    /// Moves the slopes of each example in `order` to the best place for it, the others' staying
+    /// where they are, and the weights with them. Examples whose slopes are held at a bound by
+    /// more than `held` are taken out of `order`.
+    fn sweep(
+        &self,
+        metric: &RowMetric,
+        state: &mut DualState,
+        order: &mut Vec<u32>,
+        held: f64,
+    ) -> Sweep;
+
+    /// The examples whose slopes are not held at a bound by more than `held`, by the outputs at
+    /// the state's weights.
+    fn still_open(&self, state: &DualState, outputs: &[f64], held: f64) -> Vec<u32>;
+
+    /// The plane of the state's slopes, without a look at the data: its normal follows from the
+    /// weights. Nothing where some slopes are no minorant's.
+    fn plane(&self, metric: &RowMetric, state: &DualState, center: &[f64]) -> Option<Plane>;
+}
+
+/// What steps along examples cost under a regularizer λ/2 ‖θ ∘ (w − w_reg)‖².
+#[derive(Debug, Clone)]
+pub struct RowMetric {
+    /// λ.
+    lambda: f64,
+    /// For each example its weight times ‖x ⊘ θ‖² / λ.
+    curvatures: Vec<f64>,
+    /// 1/θ² of each column, where they are not all 1.
+    columns: Option<Vec<f64>>,
+    /// 1/θ² of the constant feature.
+    bias: f64,
+    /// No row is longer, in any metric that it is added to the weights in.
+    longest: f64,
+}
+
+impl RowMetric {
+    /// The curvatures of the dual along each example.
+    pub fn curvatures(&self) -> &[f64] {
+        &self.curvatures
+    }
+}
+
+/// Where stochastic descent stands: `steps` subgradients, each of one example's share of the risk
+/// times the number of examples, add up to `sum` (over θ²).
+#[derive(Debug, Clone, Default)]
+pub struct Descent {
+    /// The sum of the subgradients.
+    pub sum: Vec<f64>,
+    /// How many they are.
+    pub steps: u64,
+    /// For each example the slopes of the tangent that it was met with last.
+    pub slopes: Vec<f64>,
+}
+
+/// Where a climb in the dual stands.
+#[derive(Debug, Clone, Default)]
+pub struct DualState {
+    /// The slopes, one for each output of each example.
+    pub slopes: Vec<f64>,
+    /// The weights that belong to them.
+    pub w: Vec<f64>,
+    /// How far (in length) rounding may have carried the weights away from there.
+    pub drift: f64,
+}
+
+/// What a sweep over examples did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sweep {
+    /// How much the dual value rose.
+    pub rise: f64,
+    /// The largest slope of the dual that was met and could be followed.
+    pub pull: f64,
 }
 
 /// A risk that is a weighted sum over examples.
@@ -257,4 +420,11 @@ pub trait Examples {
     /// Adds `step` times a subgradient of the example's share of the risk at `w` to `gradient`,
     /// and returns that share's value.
     fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64;
+
+    /// What steps along examples cost; nothing where θ differs between the outputs of a feature.
+    fn metric(&self, lambda: f64, theta: Option<&[f64]>) -> Option<RowMetric>;
+
+    /// Visits the examples in `order`, each at the weights −sum / (λ steps) of that moment, and adds
+    /// its subgradient.
+    fn descend(&self, metric: &RowMetric, order: &[u32], descent: &mut Descent);
 }

@@ -2,7 +2,8 @@
 //! with Δ = 1 off the diagonal it is Crammer and Singer's.
 
 use super::Piece;
-use super::loss::{Loss, TIE, Tangent, allowed_slopes, steepest_maximum};
+use super::loss::{Climb, Loss, Rival, TIE, Tangent, allowed_slopes, steepest_maximum};
+use super::simplex;
 use crate::line::Pieces;
 
 /// The multiclass hinge loss of a class label.
@@ -83,6 +84,29 @@ impl Loss for MulticlassHinge {
         allowed_slopes(label, c)?;
         // The label's own margin is 0.
         Some(self.margins(label).iter().zip(c).map(|(margin, c)| margin * *c).sum())
+    }
+
+    fn climbs(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn climb(
+        &self,
+        example: usize,
+        f: &[f64],
+        curvature: f64,
+        c: &mut [f64],
+        change: &mut [f64],
+        room: &mut Vec<Rival>,
+    ) -> Climb {
+        let label = self.labels[example] as usize;
+        simplex::climb(label, self.margins(label), f, curvature, c, change, room)
+    }
+
+    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
+        let label = self.labels[example] as usize;
+        simplex::pull(label, self.margins(label), f, c)
     }
 
     fn outputs(&self) -> usize {

@@ -32,6 +32,19 @@ impl Loss for Softmax {
         Some(rest.map(|(_, c)| entropy(*c)).sum::<f64>() + entropy(1.0 - others))
     }
 
+    fn has_second_derivative(&self) -> bool {
+        true
+    }
+
+    /// diag(p) − p pᵀ with the classes' probabilities p.
+    fn second_derivative(&self, _example: usize, f: &[f64], a: &mut [f64], b: &mut [f64]) {
+        let top = f.iter().fold(f64::NEG_INFINITY, |top, &f| top.max(f));
+        a.iter_mut().zip(f).for_each(|(a, f)| *a = (f - top).exp());
+        let sum: f64 = a.iter().sum();
+        a.iter_mut().for_each(|a| *a /= sum);
+        b.copy_from_slice(a);
+    }
+
     fn outputs(&self) -> usize {
         self.classes
     }

@@ -1,6 +1,6 @@
 //! The squared hinge loss max(0, 1 − z f)², z = ±1: smooth, with a jump in its curvature.
 
-use super::loss::{Loss, Tangent, allowed_size};
+use super::loss::{Climb, Loss, Rival, Tangent, allowed_size};
 use crate::line::Pieces;
 
 /// The squared hinge loss of a binary label.
@@ -29,6 +29,38 @@ impl Loss for SquaredHinge {
         let size = allowed_size(-self.signs[example] * c[0], f64::MAX)?;
         c[0] = -self.signs[example] * size;
         Some(size - 0.25 * size * size)
+    }
+
+    fn climbs(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn climb(
+        &self,
+        example: usize,
+        f: &[f64],
+        curvature: f64,
+        c: &mut [f64],
+        change: &mut [f64],
+        _room: &mut Vec<Rival>,
+    ) -> Climb {
+        let (sign, pull) = (self.signs[example], self.pull(example, f, c));
+        let size = -sign * c[0];
+        // The height is size − size²/4 + c · f, so that the way is curved by itself.
+        let (slope, curvature) = (1.0 - sign * f[0] - 0.5 * size, curvature + 0.5);
+        let next = (size + slope / curvature).max(0.0);
+        let step = next - size;
+        c[0] = -sign * next;
+        change[0] = -sign * step;
+        Climb { rise: step * (slope - 0.5 * curvature * step), pull, way: step.abs() }
+    }
+
+    #[inline(always)]
+    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
+        let size = -self.signs[example] * c[0];
+        let slope = 1.0 - self.signs[example] * f[0] - 0.5 * size;
+        if size <= 0.0 { slope } else { slope.abs() }
     }
 
     fn outputs(&self) -> usize {

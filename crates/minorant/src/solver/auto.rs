@@ -1,18 +1,40 @@
 //! `auto`: picks a method by what the risk offers and by sizes, never by the clock.
 
-use super::{Method, Problem};
+use super::{Method, MethodOptions, Problem, sgd_pass};
 
 /// Plane models where nobody says otherwise.
 pub const DEFAULT_PARTS: usize = 16;
 /// From this many weights on, extra plane models cost more memory than they save passes.
 pub const MANY_WEIGHTS: usize = 10_000;
+/// Dual coordinate ascent takes the more sweeps the more one example can move the weights that
+/// another one sees: the mean of weight · ‖x ⊘ θ‖² / λ. Beyond this, planes get there sooner, but
+/// only where they have enough rows for each weight; in many dimensions they need more of them
+/// than anybody can afford.
+const STEEP: f64 = 80.0;
 
 impl Method {
     /// The method that `auto` stands for on this problem.
     pub(super) fn pick(problem: Problem<'_>) -> Method {
+        let penalised = problem.l1 == 0.0 && problem.regularizer.lambda() > 0.0;
+        if penalised && problem.risk.is_convex() && suits_dual_cd(problem) {
+            return Method::DualCd;
+        }
+        Method::pick_bundle(problem)
+    }
+
+    /// The same among the bundle methods, whose planes serve every λ of a path.
+    pub(crate) fn pick_bundle(problem: Problem<'_>) -> Method {
         let risk = problem.risk;
-        if !risk.is_convex() {
+        if problem.l1 > 0.0 {
+            return if risk.curvature().is_some() { Method::NewtonCd } else { Method::Owlqn };
+        }
+        if problem.regularizer.lambda() > 0.0 && !risk.is_convex() {
             return Method::NrbmLs;
+        }
+        if problem.regularizer.lambda() == 0.0 {
+            // Bundle methods cannot work here; walking ones can.
+            let kinks = risk.subdifferential().is_some();
+            return if kinks { Method::SubLbfgs } else { Method::Lbfgs };
         }
         match risk.lines() {
             Some(_) if risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => Method::LsPBmrm,
@@ -20,4 +42,19 @@ impl Method {
             None => Method::Bmrm,
         }
     }
+}
+
+/// Whether dual coordinate ascent can be used and is likely to end soon. It cannot make use of
+/// weights to start from.
+fn suits_dual_cd(problem: Problem<'_>) -> bool {
+    if problem.start.is_some()
+        || Method::DualCd.missing(problem, &MethodOptions::default()).is_some()
+    {
+        return false;
+    }
+    sgd_pass::metric(problem).is_some_and(|metric| {
+        let curvatures = metric.curvatures();
+        let mean = curvatures.iter().sum::<f64>() / curvatures.len() as f64;
+        mean <= STEEP || problem.risk.dim() > curvatures.len()
+    })
 }

@@ -1,6 +1,7 @@
-//! `bmrm` and `lm-bmrm`: the convex regularized bundle method (Algorithm 2 of Do and Artières;
-//! Algorithm 1 of Uříčář and Franc), and with a limit on the planes its limited-memory form
-//! (Algorithm 3 of Do and Artières, where the bundle keeps the aggregate plane).
+//! `bmrm`, `lm-bmrm` and `p-bmrm`: the convex regularized bundle method (Algorithm 2 of Do and
+//! Artières; Algorithm 1 of Uříčář and Franc), with a limit on the planes its limited-memory form
+//! (Algorithm 3 of Do and Artières, where the bundle keeps the aggregate plane), and with a plane
+//! model for each of P blocks of rows the P-BMRM of Uříčář and Franc (§3.3, Eq. 14).
 //!
 //! Departure from Algorithm 3: weight is folded into the aggregate only when a plane that carries
 //! weight has to go; until then the model is that of Algorithm 2.
@@ -14,20 +15,21 @@ use crate::risk::Point;
 #[derive(Debug)]
 pub struct Bmrm {
     dim: usize,
+    parts: usize,
     limits: Limits,
     bundle: Bundle,
     best: Option<Point>,
 }
 
 impl Bmrm {
-    /// A run on a problem with `dim` weights.
-    pub fn new(dim: usize, limits: Limits) -> Self {
-        Bmrm { dim, limits, bundle: Bundle::new(dim, 1, limits), best: None }
+    /// A run on a problem with `dim` weights, with `parts` plane models.
+    pub fn new(dim: usize, parts: usize, limits: Limits) -> Self {
+        Bmrm { dim, parts, limits, bundle: Bundle::new(dim, parts, limits), best: None }
     }
 
-    /// Evaluates the objective and adds the plane at `w`.
+    /// Evaluates the objective and adds the planes at `w`.
     fn visit(&mut self, run: &mut Run<'_>, w: Vec<f64>, kind: &'static str) -> Result<Step, Halt> {
-        let (point, planes) = run.evaluate_with_planes(w, 1)?;
+        let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
         let objective = run.objective(&point)?;
         let regularizer = run.problem.regularizer;
         run.master(|| self.bundle.add(&point.w, planes, regularizer));
@@ -43,6 +45,11 @@ impl Bmrm {
 
 impl Solver for Bmrm {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        if let Some(best) = &self.best {
+            let objective = run.objective(best)?;
+            run.offer_objective(objective);
+            return Ok(Step { kind: "start", objective, length: None });
+        }
         self.visit(run, run.problem.start_point(), "start")
     }
 
@@ -50,9 +57,14 @@ impl Solver for Bmrm {
         // w_t := argmin of λ/2‖w‖² + max_j plane_j(w), by its dual (Eq. 8 of Do and Artières).
         let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
         let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
-        run.offer_bound(minimum.bound, || self.bundle.proof());
+        run.offer_bounds(minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         self.visit(run, minimum.w, "descent")
+    }
+
+    fn restart_at(&mut self, point: Point) -> bool {
+        self.best = Some(point);
+        true
     }
 
     fn best(&self) -> Option<&Point> {
@@ -71,7 +83,7 @@ impl Solver for Bmrm {
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
-        self.bundle = Bundle::load(self.dim, 1, self.limits, archive)?;
+        self.bundle = Bundle::load(self.dim, self.parts, self.limits, archive)?;
         self.best = Some(load_point("best", self.dim, archive)?);
         Ok(())
     }

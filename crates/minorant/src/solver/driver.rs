@@ -4,7 +4,7 @@
 
 use super::{Halt, Problem, Solver, Status, Step, StopRules};
 use crate::archive::{Archive, ArchiveError};
-use crate::certificate::Certificate;
+use crate::certificate::{BoundOverLambda, Certificate};
 use crate::proof::Proof;
 use crate::risk::{Cancel, Plane, Point, RiskError};
 use crate::trace::{Observer, TraceRecord};
@@ -28,6 +28,8 @@ pub struct Run<'a> {
     bound: f64,
     local_gap: f64,
     proof: Option<Proof>,
+    /// The best bound for every λ, where the method tells it.
+    bounds: Option<BoundOverLambda>,
     master_time: Duration,
     idle_iterations: u32,
     direction_steps: u64,
@@ -53,6 +55,7 @@ impl<'a> Run<'a> {
             bound: f64::NEG_INFINITY,
             local_gap: f64::INFINITY,
             proof: None,
+            bounds: None,
             master_time: Duration::ZERO,
             idle_iterations: 0,
             direction_steps: 0,
@@ -78,11 +81,25 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Evaluations so far.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations
+    }
+
+    /// The lowest objective so far.
+    pub fn best_objective(&self) -> f64 {
+        self.best_objective
+    }
+
+    /// Stops the run where no further evaluation may be made: long work without any asks now and
+    /// then.
+    pub fn check_limits(&self) -> Result<(), Halt> {
+        self.spent().map_or(Ok(()), |status| Err(Halt::Stop(status)))
+    }
+
     /// Counts one evaluation, or stops the run where none is left.
     pub fn charge(&mut self) -> Result<(), Halt> {
-        if let Some(status) = self.spent() {
-            return Err(Halt::Stop(status));
-        }
+        self.check_limits()?;
         self.evaluations += 1;
         Ok(())
     }
@@ -155,6 +172,18 @@ impl<'a> Run<'a> {
             self.note_progress(self.bound, bound);
             self.bound = bound;
             self.proof = proof();
+            self.bounds = None;
+        }
+    }
+
+    /// Tells the bound that a dual point gives for every λ, and the proof of it; the best at the
+    /// problem's λ is kept.
+    pub fn offer_bounds(&mut self, bounds: BoundOverLambda, proof: impl FnOnce() -> Option<Proof>) {
+        let bound = bounds.at(self.problem.regularizer.lambda());
+        let is_best = bound > self.bound;
+        self.offer_bound(bound, proof);
+        if is_best {
+            self.bounds = Some(bounds);
         }
     }
 
@@ -176,10 +205,22 @@ impl<'a> Run<'a> {
         Some(self.local_gap).filter(|gap| gap.is_finite() && !self.problem.risk.is_convex())
     }
 
+    /// Tells of progress that shows neither in the objective nor in a bound yet: the gain in
+    /// whatever the method climbs or descends meanwhile.
+    pub fn offer_progress(&mut self, gain: f64) {
+        self.note_progress(0.0, gain);
+    }
+
     fn note_progress(&mut self, from: f64, to: f64) {
         if !from.is_finite() || (to - from).abs() > 1e-15 * self.best_objective.abs() {
             self.idle_iterations = 0;
         }
+    }
+
+    /// Tells that the iteration was worth making although neither objective nor bound got better:
+    /// it does not count towards a stall.
+    pub fn keep_going(&mut self) {
+        self.idle_iterations = 0;
     }
 
     /// The best bound, if there is one and it holds for all weights.
@@ -265,6 +306,9 @@ impl<'a> Run<'a> {
         if let Some(proof) = &self.proof {
             proof.save("run", archive);
         }
+        if let Some(bounds) = &self.bounds {
+            archive.put_reals("run.bounds", bounds.numbers().to_vec());
+        }
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<u64, ArchiveError> {
@@ -278,6 +322,8 @@ impl<'a> Run<'a> {
             return Err(ArchiveError("run.numbers".into()));
         };
         self.proof = Proof::load("run", archive)?;
+        let bounds = archive.take_reals("run.bounds").ok();
+        self.bounds = bounds.and_then(|numbers| BoundOverLambda::from_numbers(&numbers));
         self.evaluations = *evaluations;
         self.idle_iterations = *idle as u32;
         self.direction_steps = *direction_steps;
@@ -329,6 +375,8 @@ pub struct Outcome {
     pub proof: Option<Proof>,
     /// The gap of the local model, where the risk is not convex.
     pub local_gap: Option<f64>,
+    /// The bound of the same dual point for every λ, where the method tells it.
+    pub bounds: Option<BoundOverLambda>,
     /// How the run ended.
     pub status: Status,
     /// Evaluations.
@@ -402,6 +450,9 @@ pub fn run(
         started = true;
         match result {
             Ok(step) => {
+                if let Some(best) = solver.best() {
+                    observer.best(&best.w);
+                }
                 observer.iteration(&record(&run, iteration, step, solver.planes()));
                 run.idle_iterations += 1;
                 if checkpoints.is_due() {
@@ -418,7 +469,7 @@ pub fn run(
         }
     };
     let mut point = solver.best().cloned().ok_or(RunError::NoPoint)?;
-    if solver.best_is_combined() {
+    if solver.best_is_combined() && !cancel.is_hurried() {
         // The answer's objective is that of the weights saved, to the last bit; an interrupted
         // run does this last pass too.
         run.evaluations += 1;
@@ -430,6 +481,7 @@ pub fn run(
         point,
         local_gap: run.known_local_gap(),
         proof: run.proof.take(),
+        bounds: run.bounds,
         status,
         evaluations: run.evaluations,
         iterations: iteration,

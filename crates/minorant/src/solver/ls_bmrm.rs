@@ -34,6 +34,11 @@ impl LsBmrm {
         LsBmrm { dim, parts, limits, bundle, best: None, combined: false }
     }
 
+    /// Goes on from a bundle and a best point that another method has found.
+    pub(super) fn take_over(&mut self, bundle: Bundle, best: Point, combined: bool) {
+        (self.bundle, self.best, self.combined) = (bundle, Some(best), combined);
+    }
+
     /// The exact minimiser of J on the ray from `best` through `trial`, and the step to it.
     fn search(run: &Run<'_>, lines: &dyn Lines, best: &Point, trial: &Point) -> (Point, f64) {
         let quadratic = run.problem.regularizer.along(&best.w, &trial.w);
@@ -44,6 +49,11 @@ impl LsBmrm {
 
 impl Solver for LsBmrm {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        if let Some(best) = &self.best {
+            let objective = run.objective(best)?;
+            run.offer_objective(objective);
+            return Ok(Step { kind: "start", objective, length: None });
+        }
         let center = run.problem.start_point();
         let (point, planes) = run.evaluate_with_planes(center, self.parts)?;
         run.reserve_final_pass();
@@ -62,7 +72,7 @@ impl Solver for LsBmrm {
         run.reserve_final_pass();
         let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
         let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
-        run.offer_bound(minimum.bound, || self.bundle.proof());
+        run.offer_bounds(minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         // One evaluation: forward at the model's minimiser, backward at a point of the line.
         let trial = run.evaluate(minimum.w)?;
@@ -76,6 +86,12 @@ impl Solver for LsBmrm {
         self.combined = true;
         let kind = if length > 0.0 { "descent" } else { "null" };
         Ok(Step { kind, objective, length: Some(length) })
+    }
+
+    fn restart_at(&mut self, point: Point) -> bool {
+        self.best = Some(point);
+        self.combined = false;
+        true
     }
 
     fn best(&self) -> Option<&Point> {

@@ -5,26 +5,57 @@ mod auto;
 mod bmrm;
 mod cccp;
 mod driver;
+mod dual_cd;
+mod finish;
+mod gd;
+mod hybrid;
+mod l1;
+mod lbfgs;
 mod ls_bmrm;
 mod name;
 mod nbm;
+mod newton_cd;
 mod nrbm;
+mod orthant;
+mod owlqn;
+mod owlqn_star;
+mod prox_bmrm;
 mod prox_nrbm;
+mod quasi_newton;
 mod ray_search;
+mod sgd;
+mod sgd_pass;
+mod sub_bfgs;
+mod subgradient;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bmrm::Bmrm;
 pub use cccp::Cccp;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
+pub use dual_cd::DualCd;
+pub use finish::finish;
+pub use gd::Gd;
+pub use hybrid::Hybrid;
+pub use lbfgs::Lbfgs;
 pub use ls_bmrm::LsBmrm;
 pub use name::{Method, MethodError, MethodOptions};
 pub use nbm::Nbm;
+pub use newton_cd::NewtonCd;
 pub use nrbm::{Nrbm, Strategy};
+pub use orthant::Subgradients;
+pub use owlqn::Owlqn;
+pub use owlqn_star::OwlqnStar;
+pub use prox_bmrm::ProxBmrm;
 pub use prox_nrbm::ProxNrbm;
+pub use sgd::Sgd;
+pub use sub_bfgs::SubBfgs;
+pub use subgradient::Subgradient;
 
 use crate::archive::{Archive, ArchiveError};
+use crate::certificate::{DualPoint, Term};
 use crate::regularizer::L2;
-use crate::risk::{Point, Risk, RiskError};
+use crate::risk::{Plane, Point, Risk, RiskError};
+use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::Sum;
 
 /// The objective λ/2 ‖θ ∘ (w − w_reg)‖² + R(w), or λ ‖w‖₁ + R(w).
@@ -158,8 +189,14 @@ pub struct Step {
 
 /// A method at work.
 pub trait Solver {
-    /// Evaluates the start point.
+    /// Evaluates the start point, unless [`Solver::restart_at`] gave an evaluated one.
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt>;
+
+    /// Gets ready for a run on the same risk with another λ, which is to start at an evaluated
+    /// point: planes of the risk stay planes of the risk. Returns whether the method can.
+    fn restart_at(&mut self, _point: Point) -> bool {
+        false
+    }
 
     /// One iteration.
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt>;
@@ -181,6 +218,21 @@ pub trait Solver {
 
     /// Goes back to a saved state.
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError>;
+}
+
+/// The bound that one plane of the whole risk proves by itself.
+fn bound_of_plane(plane: Plane, regularizer: &L2) -> f64 {
+    let plane = regularizer.plane_in_metric(plane);
+    let term = Term {
+        weight: 1.0,
+        offset: plane.offset,
+        length: norm2(&plane.normal).sqrt(),
+        normal_error: plane.normal_error,
+        offset_error: plane.offset_error,
+    };
+    let mut point = DualPoint::new(plane.normal.len());
+    point.add(term, |sum| sum.copy_from_slice(&plane.normal));
+    point.bound(regularizer.lambda())
 }
 
 pub(crate) fn save_point(name: &str, point: &Point, archive: &mut Archive) {

@@ -1,7 +1,10 @@
 //! Methods by name: what users type, what each method needs of a risk, and how it is set up.
 
+use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
-    Bmrm, Cccp, DEFAULT_PARTS, LsBmrm, MANY_WEIGHTS, Nbm, Nrbm, Problem, ProxNrbm, Solver, Strategy,
+    Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Nbm, NewtonCd,
+    Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, Solver, Strategy, SubBfgs,
+    Subgradient, Subgradients, sgd_pass,
 };
 use crate::bundle::{Limits, Locality};
 use crate::risk::Risk;
@@ -13,6 +16,12 @@ pub enum Method {
     Bmrm,
     /// The bundle method with a limit on its planes.
     LmBmrm,
+    /// The bundle method with several plane models.
+    PBmrm,
+    /// The bundle method with a prox term.
+    ProxBmrm,
+    /// The same with several plane models.
+    ProxPBmrm,
     /// The bundle method with exact line search.
     LsBmrm,
     /// The same with several plane models.
@@ -29,14 +38,38 @@ pub enum Method {
     Nbm,
     /// The concave-convex procedure.
     Cccp,
+    /// The orthant-wise quasi-Newton method for λ‖w‖₁.
+    Owlqn,
+    /// The same with directions by Algorithm 2 of Yu et al.
+    OwlqnStar,
+    /// Newton's method with coordinate descent for λ‖w‖₁.
+    NewtonCd,
+    /// Subgradient BFGS with a dense matrix.
+    SubBfgs,
+    /// Subgradient BFGS with limited memory.
+    SubLbfgs,
+    /// Subgradient BFGS, then the bundle method with line search.
+    Hybrid,
+    /// Limited-memory BFGS.
+    Lbfgs,
+    /// Descent along an arbitrary subgradient.
+    Gd,
+    /// Descent along the steepest subgradient.
+    SubGd,
+    /// The subgradient method.
+    Subgradient,
+    /// Dual coordinate ascent.
+    DualCd,
+    /// Stochastic subgradient descent.
+    Sgd,
     /// Whichever suits the problem.
     Auto,
 }
 
 /// What a user may set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MethodOptions {
-    /// Planes of each part, the aggregate included.
+    /// Planes of each part, the aggregate included; steps that quasi-Newton methods remember.
     pub memory: Option<usize>,
     /// Plane models.
     pub parts: Option<usize>,
@@ -48,6 +81,10 @@ pub struct MethodOptions {
     pub max_bytes: Option<u64>,
     /// Bytes that a proof may take.
     pub proof_bytes: u64,
+    /// How exactly directions of descent are searched for, relative to the objective.
+    pub direction_tolerance: Option<f64>,
+    /// Lets methods for smooth risks run on others, where they may come to a halt anywhere.
+    pub despite_kinks: bool,
 }
 
 /// A method that cannot be had.
@@ -74,21 +111,43 @@ pub enum MethodError {
 const IDLE: u32 = 20;
 const LIMITED_MEMORY: usize = 200;
 const LOCAL_MEMORY: usize = 100;
+const SGD_MEMORY: usize = 100;
+/// Steps that limited-memory quasi-Newton methods remember.
+const PAIRS: usize = 15;
+/// Planes that give a walking method its bound.
+const PLANES_OF_A_WALK: usize = 100;
+/// Bytes that a dense inverse Hessian may take where nothing else is said.
+const MATRIX_BYTES: u64 = 1 << 30;
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 11] = [
+    pub const ALL: [Method; 26] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
+        Method::PBmrm,
+        Method::ProxBmrm,
+        Method::ProxPBmrm,
         Method::LsBmrm,
         Method::LsPBmrm,
+        Method::SubBfgs,
+        Method::SubLbfgs,
+        Method::Hybrid,
+        Method::Lbfgs,
+        Method::Owlqn,
+        Method::OwlqnStar,
+        Method::NewtonCd,
         Method::Nrbm,
         Method::NrbmLs,
         Method::NrbmLsFull,
         Method::ProxNrbm,
         Method::Nbm,
         Method::Cccp,
+        Method::DualCd,
+        Method::Sgd,
+        Method::Gd,
+        Method::SubGd,
+        Method::Subgradient,
     ];
 
     /// The name that users type.
@@ -96,6 +155,9 @@ impl Method {
         match self {
             Method::Bmrm => "bmrm",
             Method::LmBmrm => "lm-bmrm",
+            Method::PBmrm => "p-bmrm",
+            Method::ProxBmrm => "prox-bmrm",
+            Method::ProxPBmrm => "prox-p-bmrm",
             Method::LsBmrm => "ls-bmrm",
             Method::LsPBmrm => "ls-p-bmrm",
             Method::Nrbm => "nrbm",
@@ -104,6 +166,18 @@ impl Method {
             Method::ProxNrbm => "prox-nrbm",
             Method::Nbm => "nbm",
             Method::Cccp => "cccp",
+            Method::Owlqn => "owlqn",
+            Method::OwlqnStar => "owlqn-star",
+            Method::NewtonCd => "newton-cd",
+            Method::SubBfgs => "subbfgs",
+            Method::SubLbfgs => "sublbfgs",
+            Method::Hybrid => "hybrid",
+            Method::Lbfgs => "lbfgs",
+            Method::Gd => "gd",
+            Method::SubGd => "subgd",
+            Method::Subgradient => "subgradient",
+            Method::DualCd => "dual-cd",
+            Method::Sgd => "sgd",
             Method::Auto => "auto",
         }
     }
@@ -116,23 +190,62 @@ impl Method {
             .ok_or_else(|| MethodError::Unknown(name.into(), list(Method::ALL.into_iter())))
     }
 
+    /// Whether the method walks from point to point and takes its bound from planes on the way.
+    fn walks(self) -> bool {
+        use Method::{Gd, Lbfgs, SubBfgs, SubGd, SubLbfgs, Subgradient};
+        matches!(self, SubBfgs | SubLbfgs | Lbfgs | Gd | SubGd | Subgradient)
+    }
+
+    /// Whether the method builds local models of risks that need not be convex.
+    fn is_local(self) -> bool {
+        use Method::{Cccp, Nbm, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm};
+        matches!(self, Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Cccp)
+    }
+
+    /// Whether the method searches for directions of descent, so that steps of that are told.
+    pub fn finds_directions(self) -> bool {
+        matches!(self, Method::SubBfgs | Method::SubLbfgs | Method::Hybrid | Method::SubGd)
+    }
+
     /// What the method needs and this problem does not offer.
-    fn missing(self, problem: Problem<'_>) -> Option<&'static str> {
-        let lines = problem.risk.lines().is_some();
-        let quadratic = problem.regularizer.lambda() > 0.0 && problem.l1 == 0.0;
+    pub(super) fn missing(
+        self,
+        problem: Problem<'_>,
+        options: &MethodOptions,
+    ) -> Option<&'static str> {
+        let risk = problem.risk;
+        let lambda = problem.regularizer.lambda();
+        let (quadratic, l1) =
+            (lambda > 0.0 && problem.l1 == 0.0, problem.l1 > 0.0 && lambda == 0.0);
+        let smooth = risk.is_smooth() || options.despite_kinks;
         match self {
-            Method::Auto => None,
-            Method::Bmrm | Method::LmBmrm | Method::LsBmrm | Method::LsPBmrm
-                if !problem.risk.is_convex() =>
-            {
-                Some("a convex risk")
+            Method::Auto => Method::pick(problem).missing(problem, options),
+            Method::Owlqn | Method::OwlqnStar | Method::NewtonCd if !l1 => Some("the penalty l1"),
+            Method::Owlqn | Method::OwlqnStar => (!risk.is_smooth()).then_some("a smooth risk"),
+            Method::NewtonCd => (risk.lines().is_none() || risk.curvature().is_none())
+                .then_some("the second derivatives of the risk"),
+            _ if problem.l1 != 0.0 => Some("a quadratic regularizer"),
+            _ if !quadratic && (!self.walks() || self == Method::Subgradient) => {
+                Some("a quadratic regularizer with lambda above 0")
             }
-            Method::Cccp if problem.risk.difference().is_none() => {
+            Method::Cccp if risk.difference().is_none() => {
                 Some("a risk that is the difference of convex ones")
             }
-            _ if !quadratic => Some("a quadratic regularizer with lambda above 0"),
-            Method::LsBmrm | Method::LsPBmrm if !lines => {
+            _ if !risk.is_convex() && !self.walks() && !self.is_local() => Some("a convex risk"),
+            Method::LsBmrm | Method::LsPBmrm | Method::Hybrid if risk.lines().is_none() => {
                 Some("the restriction of the risk to lines")
+            }
+            Method::Lbfgs if !smooth => Some("a risk without kinks"),
+            _ if self.finds_directions() && risk.subdifferential().is_none() => {
+                Some("the whole subdifferential of the risk")
+            }
+            Method::DualCd if risk.lines().is_none() || risk.dual_coordinates().is_none() => {
+                Some("a hinge or squared hinge of two classes, or the joint hinge of several")
+            }
+            Method::Sgd if risk.examples().is_none() => Some("a risk that is a sum over examples"),
+            Method::Sgd if !problem.regularizer.is_centered() => Some("a regularizer centred at 0"),
+            Method::DualCd | Method::Sgd if sgd_pass::metric(problem).is_none() => {
+                Some("regularization weights that are the same for all outputs of a feature")
             }
             _ => None,
         }
@@ -150,36 +263,84 @@ impl Method {
         options: &MethodOptions,
     ) -> Result<Box<dyn Solver>, MethodError> {
         let (method, risk) = (self.resolve(problem), problem.risk);
-        if let Some(need) = method.missing(problem) {
-            let able = Method::ALL.into_iter().filter(|other| other.missing(problem).is_none());
-            return Err(MethodError::Lacks { method: method.name(), need, instead: list(able) });
+        let lacks = |need| {
+            let able =
+                Method::ALL.into_iter().filter(|other| other.missing(problem, options).is_none());
+            MethodError::Lacks { method: method.name(), need, instead: list(able) }
+        };
+        if let Some(need) = method.missing(problem, options) {
+            return Err(lacks(need));
         }
-        if options.memory.is_some_and(|memory| memory < 3) {
-            return Err(MethodError::Setting("the memory must be at least 3 planes".into()));
+        let remembers_steps = method.walks() || method == Method::Hybrid;
+        let (least, of) = if remembers_steps { (1, "step") } else { (3, "planes") };
+        if options.memory.is_some_and(|memory| memory < least) {
+            return Err(MethodError::Setting(format!("the memory must be at least {least} {of}")));
         }
         let parts = method.parts(risk, options)?;
         let limits = method.limits(risk.dim(), parts, options);
         let nrbm = |strategy| -> Box<dyn Solver> {
             Box::new(Nrbm::new(problem, strategy, options.locality, limits))
         };
+        let (dim, pairs) = (risk.dim(), options.memory.unwrap_or(PAIRS));
+        let bounded = risk.is_convex() && problem.regularizer.lambda() > 0.0;
+        let companion = || Companion::new(dim, parts, limits, bounded);
+        let tolerance = options.direction_tolerance;
         Ok(match method {
-            Method::Bmrm | Method::LmBmrm | Method::Auto => Box::new(Bmrm::new(risk.dim(), limits)),
+            Method::SubBfgs => {
+                let most = options.max_bytes.unwrap_or(MATRIX_BYTES);
+                if (dim as u64).saturating_pow(2).saturating_mul(8) > most {
+                    return Err(MethodError::Setting(format!(
+                        "subbfgs would keep a matrix of {dim} x {dim} numbers; use sublbfgs"
+                    )));
+                }
+                let inverse = Box::new(DenseInverse::new(dim));
+                Box::new(SubBfgs::new(dim, inverse, companion(), true, tolerance))
+            }
+            Method::SubLbfgs => {
+                let inverse = Box::new(LimitedMemory::new(pairs));
+                Box::new(SubBfgs::new(dim, inverse, companion(), true, tolerance))
+            }
+            Method::Hybrid => Box::new(Hybrid::new(dim, pairs, parts, limits)),
+            Method::SubGd => {
+                Box::new(SubBfgs::new(dim, Box::new(Identity), companion(), false, tolerance))
+            }
+            Method::Lbfgs => Box::new(Lbfgs::new(dim, pairs, companion(), risk.is_smooth())),
+            Method::Gd => Box::new(Gd::new(dim, companion())),
+            Method::Subgradient => Box::new(Subgradient::new(dim, companion())),
             Method::Nrbm => nrbm(Strategy::Minimiser),
             Method::NrbmLs => nrbm(Strategy::Greedy),
             Method::NrbmLsFull => nrbm(Strategy::Full),
             Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits)),
             Method::Nbm => Box::new(Nbm::new(problem, limits.planes)),
             Method::Cccp => Box::new(Cccp::new(risk.dim(), options)),
+            Method::Bmrm | Method::LmBmrm | Method::PBmrm | Method::Auto => {
+                Box::new(Bmrm::new(risk.dim(), parts, limits))
+            }
+            Method::ProxBmrm | Method::ProxPBmrm => {
+                Box::new(ProxBmrm::new(risk.dim(), parts, limits, options.seed))
+            }
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
+            Method::Owlqn => Box::new(Owlqn::new(risk.dim(), pairs, Subgradients::Least)),
+            Method::OwlqnStar => Box::new(OwlqnStar::new(risk.dim(), pairs, Subgradients::Least)),
+            Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
+            Method::DualCd => {
+                let solver = DualCd::new(problem, options.seed);
+                Box::new(solver.ok_or_else(|| lacks("examples"))?)
+            }
+            Method::Sgd => {
+                let solver = Sgd::new(problem, limits, options.seed);
+                Box::new(solver.ok_or_else(|| lacks("examples"))?)
+            }
         })
     }
 
     fn parts(self, risk: &dyn Risk, options: &MethodOptions) -> Result<usize, MethodError> {
-        if self != Method::LsPBmrm {
+        use Method::{Hybrid, LsPBmrm, PBmrm, ProxPBmrm};
+        if !matches!(self, PBmrm | ProxPBmrm | LsPBmrm | Hybrid) {
             return match options.parts {
                 None | Some(1) => Ok(1),
                 Some(_) => Err(MethodError::Setting(format!(
-                    "{} has one plane model; for several use ls-p-bmrm",
+                    "{} has one plane model; for several use ls-p-bmrm, p-bmrm or prox-p-bmrm",
                     self.name()
                 ))),
             };
@@ -193,10 +354,11 @@ impl Method {
 
     fn limits(self, dim: usize, parts: usize, options: &MethodOptions) -> Limits {
         let asked = match self {
+            Method::Hybrid => usize::MAX,
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
-            Method::Nrbm | Method::NrbmLs | Method::NrbmLsFull | Method::ProxNrbm | Method::Nbm => {
-                options.memory.unwrap_or(LOCAL_MEMORY)
-            }
+            _ if self.is_local() => options.memory.unwrap_or(LOCAL_MEMORY),
+            _ if self.walks() => PLANES_OF_A_WALK,
+            Method::Sgd => options.memory.unwrap_or(SGD_MEMORY),
             _ => options.memory.unwrap_or(usize::MAX),
         };
         // Each plane takes its normal and, for the proof, the point where it touches (one for all

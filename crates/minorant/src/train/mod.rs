@@ -4,18 +4,20 @@
 
 mod one_vs_rest;
 mod options;
+mod start;
 mod task;
 mod transductive;
 
 pub use options::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,
 };
+pub use start::start_from;
 pub(crate) use task::{Task, weights_of};
 
 use crate::certificate::Certificate;
 use crate::model::{FittedModel, SubProblem};
 use crate::risk::Cancel;
-use crate::solver::{self, Checkpoints, Outcome, Problem, Status};
+use crate::solver::{self, Checkpoints, Outcome, Problem, RunError, Solver, Status, StopRules};
 use crate::trace::Observer;
 use minorant_data::Dataset;
 use minorant_linalg::Design;
@@ -57,7 +59,7 @@ pub struct TrainReport {
 
 /// Trains a model.
 pub fn train(
-    data: &Dataset,
+    data: &Dataset<'_>,
     options: &TrainOptions,
     cancel: &Cancel,
     observer: &mut dyn Observer,
@@ -94,16 +96,46 @@ pub fn train(
             .starting_at(options.start.as_deref());
         let method = options.method.resolve(problem);
         let mut solver = method.build(problem, &options.method_options)?;
-        let outcome =
-            solver::run(&mut *solver, problem, options.rules, cancel, observer, checkpoints)?;
+        let rules = options.rules;
+        let outcome = solve(&mut *solver, problem, options, rules, cancel, observer, checkpoints)?;
         (vec![outcome], method)
     };
     let report = summarise(&outcomes, lambda, data, method.name());
-    let model = FittedModel::new(data, options, &task, &report, problems(outcomes));
+    // The fingerprint reads the data once more, for which somebody in a hurry does not wait.
+    let fingerprint = || crate::fingerprint::of(data, options.example_weights.as_deref());
+    let sha256 = if cancel.is_hurried() { String::new() } else { fingerprint() };
+    let model = FittedModel::new(data, sha256, options, &task, &report, problems(outcomes));
     Ok((model, report))
 }
 
-fn problems(outcomes: Vec<Outcome>) -> Vec<SubProblem> {
+/// Runs a method on one problem, to the tolerances or to rounding.
+fn solve(
+    solver: &mut dyn Solver,
+    problem: Problem<'_>,
+    options: &TrainOptions,
+    rules: StopRules,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
+) -> Result<Outcome, RunError> {
+    if !options.to_rounding {
+        return solver::run(solver, problem, rules, cancel, observer, checkpoints);
+    }
+    // A smooth problem is finished by other means than planes; one with kinks by more of them.
+    let to_rounding = StopRules { tol: 0.0, abs_tol: 0.0, ..rules };
+    let smooth = problem.risk.is_smooth() && problem.l1 == 0.0;
+    let first = if smooth { rules } else { to_rounding };
+    let mut outcome = solver::run(solver, problem, first, cancel, observer, checkpoints)?;
+    let proof_bytes = options.method_options.proof_bytes;
+    solver::finish(problem, &mut outcome, rules, proof_bytes, cancel, observer)?;
+    // Where rounding is the aim, to be stopped by it is to converge.
+    if outcome.status == Status::Stalled && outcome.certificate.certifies(rules.tol) {
+        outcome.status = Status::Converged;
+    }
+    Ok(outcome)
+}
+
+pub(crate) fn problems(outcomes: Vec<Outcome>) -> Vec<SubProblem> {
     let problem = |outcome: Outcome| SubProblem {
         weights: outcome.point.w,
         outputs: outcome.point.outputs,
@@ -114,10 +146,10 @@ fn problems(outcomes: Vec<Outcome>) -> Vec<SubProblem> {
 }
 
 /// Sums over the subproblems; there is one unless classes are trained one against the rest.
-fn summarise(
+pub(crate) fn summarise(
     outcomes: &[Outcome],
     lambda: f64,
-    data: &Dataset,
+    data: &Dataset<'_>,
     solver: &'static str,
 ) -> TrainReport {
     let sum = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>();

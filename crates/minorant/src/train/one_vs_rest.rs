@@ -9,7 +9,7 @@ use crate::certificate::Certificate;
 use crate::proof::Proof;
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Point};
-use crate::solver::{self, Checkpoints, Method, Outcome, Problem, RunError, Status, StopRules};
+use crate::solver::{Checkpoints, Method, Outcome, Problem, RunError, Status, StopRules};
 use crate::trace::{Observer, TraceRecord};
 use minorant_linalg::Design;
 
@@ -37,9 +37,15 @@ pub(super) fn solve(
     let start = loss_at_zero * (0..design.rows()).map(|i| weights.of(i)).sum::<f64>();
     let mut method = options.method;
     let mut interrupted = false;
+    let dim = design.features() * task.outputs_per_problem();
     while state.finished.len() < classes {
         let class = state.finished.len();
         interrupted |= class > 0 && cancel.is_cancelled();
+        if interrupted && cancel.is_hurried() {
+            let w = options.start.as_ref().map(|w| w[class * dim..][..dim].to_vec());
+            state.finished.push(not_begun(w, dim, start));
+            continue;
+        }
         let risk = task.risk(class, design, weights.clone(), options);
         let begin = options.start.as_ref().map(|w| &w[class * risk.dim()..][..risk.dim()]);
         let problem = Problem::new(&*risk, regularizer).with_l1(l1).starting_at(begin);
@@ -61,7 +67,7 @@ pub(super) fn solve(
         let token = if interrupted { Cancel::new() } else { cancel.clone() };
         let mut shifted = Shifted::new(observer, &state.finished, classes, start);
         let mut outcome =
-            solver::run(&mut *solver, problem, rules, &token, &mut shifted, &mut state)?;
+            super::solve(&mut *solver, problem, options, rules, &token, &mut shifted, &mut state)?;
         if interrupted && outcome.status == Status::MaxEvals {
             let cancelled = cancel.is_cancelled();
             outcome.status = if cancelled { Status::Interrupted } else { Status::MaxSeconds };
@@ -70,6 +76,25 @@ pub(super) fn solve(
         state.finished.push(outcome);
     }
     Ok((state.finished, method))
+}
+
+/// The outcome of a class that nobody waits for: its start point, unseen. Its objective is known
+/// only where it starts at 0, and there it is the loss alone.
+fn not_begun(start: Option<Vec<f64>>, dim: usize, loss_at_zero: f64) -> Outcome {
+    let value = if start.is_none() { loss_at_zero } else { f64::NAN };
+    Outcome {
+        bounds: None,
+        local_gap: None,
+        point: Point { w: start.unwrap_or_else(|| vec![0.0; dim]), outputs: Vec::new(), value },
+        certificate: Certificate { objective: value, lower_bound: None },
+        proof: None,
+        status: Status::Interrupted,
+        evaluations: 0,
+        iterations: 0,
+        direction_steps: 0,
+        seconds: 0.0,
+        master_seconds: 0.0,
+    }
 }
 
 /// Makes the records of one class those of the whole sequence. Classes that wait count with the
@@ -201,6 +226,7 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
         },
         local_gap: Some(*local_gap).filter(|gap| !gap.is_nan()),
         proof: Proof::load(name, archive)?,
+        bounds: None,
         status: STATUSES.get(*status as usize).copied().unwrap_or(Status::Stalled),
         evaluations: *evaluations,
         iterations: *iterations,

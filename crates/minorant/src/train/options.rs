@@ -157,6 +157,8 @@ pub struct TrainOptions {
     pub method_options: MethodOptions,
     /// When to stop.
     pub rules: StopRules,
+    /// Whether to go on to rounding whatever the tolerances say.
+    pub to_rounding: bool,
     /// Weights to start from, those of one problem after the other.
     pub start: Option<Vec<f64>>,
 }
@@ -184,6 +186,7 @@ impl TrainOptions {
                 ..MethodOptions::default()
             },
             rules: StopRules::default(),
+            to_rounding: false,
             start: None,
         }
     }
@@ -200,7 +203,7 @@ impl TrainOptions {
     }
 
     /// λ: as given, from C, or 1/Σ sᵢ over the rows that have a label.
-    pub(super) fn lambda(&self, task: &Task) -> Result<f64, TrainError> {
+    pub(crate) fn lambda(&self, task: &Task) -> Result<f64, TrainError> {
         let weight = |i: usize| self.example_weights.as_ref().map_or(1.0, |weights| weights[i]);
         let total: f64 = (0..task.rows()).filter(|&i| task.is_labelled(i)).map(weight).sum();
         match self.lambda {
@@ -214,7 +217,7 @@ impl TrainOptions {
     }
 
     /// Refuses start weights that are not `dim` finite numbers.
-    pub(super) fn check_start(&self, dim: usize) -> Result<(), TrainError> {
+    pub(crate) fn check_start(&self, dim: usize) -> Result<(), TrainError> {
         let Some(start) = &self.start else { return Ok(()) };
         if start.len() == dim && start.iter().all(|w| w.is_finite()) {
             return Ok(());
@@ -226,12 +229,12 @@ impl TrainOptions {
     }
 
     /// The factor of ‖w‖₁.
-    pub(super) fn l1(&self, lambda: f64) -> f64 {
+    pub(crate) fn l1(&self, lambda: f64) -> f64 {
         if self.penalty == Penalty::L1 { lambda } else { 0.0 }
     }
 
     /// λ/2 ‖θ ∘ w‖² with the bias's own θ, where that is the penalty.
-    pub(super) fn regularizer(
+    pub(crate) fn regularizer(
         &self,
         lambda: f64,
         features: usize,

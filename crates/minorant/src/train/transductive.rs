@@ -30,7 +30,7 @@ const DISTANCES: [f64; 3] = [1.0, 2.0, 0.5];
 /// The rows of both kinds, and what each weighs.
 pub(super) struct Rows<'a> {
     pub(super) task: &'a Task,
-    pub(super) data: &'a Dataset,
+    pub(super) data: &'a Dataset<'a>,
     pub(super) weights: ExampleWeights,
 }
 
@@ -148,7 +148,7 @@ fn labelled_only(
     let settings =
         MethodOptions { max_bytes: options.method_options.max_bytes, ..MethodOptions::default() };
     let problem = Problem::new(&*risk, regularizer);
-    let mut solver = Method::Auto.build(problem, &settings)?;
+    let mut solver = Method::pick_bundle(problem).build(problem, &settings)?;
     Ok(solver::run(&mut *solver, problem, rules, cancel, &mut (), checkpoints)?)
 }
 
@@ -157,6 +157,7 @@ fn no_run(w: Vec<f64>) -> Outcome {
     Outcome {
         point: Point { w, outputs: Vec::new(), value: f64::NAN },
         certificate: Certificate { objective: f64::NAN, lower_bound: None },
+        bounds: None,
         proof: None,
         local_gap: None,
         status: Status::MaxEvals,

@@ -9,7 +9,9 @@ use minorant::linalg::{Matrix, Storage};
 use minorant::model::FittedModel;
 use minorant::risk::Cancel;
 use minorant::solver::Method;
-use minorant::train::{Lambda, LossName, ModelName, Multiclass, TrainOptions, TrainReport, train};
+use minorant::train::{
+    Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions, TrainReport, train,
+};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -109,8 +111,43 @@ impl Kind {
 }
 
 /// The methods that can be asked for.
-pub(crate) const METHODS: [Method; 5] =
-    [Method::Bmrm, Method::LmBmrm, Method::LsBmrm, Method::LsPBmrm, Method::Auto];
+pub(crate) const METHODS: [Method; 8] = [
+    Method::Bmrm,
+    Method::LmBmrm,
+    Method::PBmrm,
+    Method::ProxBmrm,
+    Method::ProxPBmrm,
+    Method::LsBmrm,
+    Method::LsPBmrm,
+    Method::Auto,
+];
+
+/// The methods for λ‖w‖₁.
+pub(crate) const L1_METHODS: [Method; 3] = [Method::NewtonCd, Method::Owlqn, Method::OwlqnStar];
+
+/// The same case with the penalty λ‖w‖₁, and logistic where it was something else.
+pub(crate) fn with_l1(mut case: Case) -> Case {
+    case.options.model = ModelName::Logistic;
+    case.options.penalty = Penalty::L1;
+    case.options.bias_weight = None;
+    case
+}
+
+/// The methods that walk from point to point and prove a bound on the way.
+pub(crate) const WALKING: [Method; 3] = [Method::SubBfgs, Method::SubLbfgs, Method::Hybrid];
+
+/// Methods that promise a valid bound but not that they get anywhere.
+pub(crate) const BASELINES: [Method; 4] =
+    [Method::Gd, Method::SubGd, Method::Subgradient, Method::Sgd];
+
+/// All methods for problems of a kind that get to the optimum.
+pub(crate) fn methods_for(kind: Kind) -> Vec<Method> {
+    let smooth = matches!(kind, Kind::SquaredHinge | Kind::Logistic | Kind::Softmax);
+    let climbs =
+        matches!(kind, Kind::Hinge | Kind::SquaredHinge | Kind::Multiclass | Kind::MulticlassLoss);
+    let more = [smooth.then_some(Method::Lbfgs), climbs.then_some(Method::DualCd)];
+    METHODS.into_iter().chain(WALKING).chain(more.into_iter().flatten()).collect()
+}
 
 /// The methods for risks that are not convex.
 pub(crate) const NON_CONVEX_METHODS: [Method; 6] =
@@ -221,7 +258,7 @@ pub(crate) fn label_loss(random: &mut Random, classes: usize) -> Vec<f64> {
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) kind: Kind,
-    pub(crate) data: Dataset,
+    pub(crate) data: Dataset<'static>,
     pub(crate) options: TrainOptions,
 }
 

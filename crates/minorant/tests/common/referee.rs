@@ -7,7 +7,7 @@ use clarabel::solver::{
     SolverStatus, SupportedConeT,
 };
 use minorant::data::LabelRows;
-use minorant::train::{Lambda, LossName, ModelName, Multiclass};
+use minorant::train::{Lambda, LossName, ModelName, Multiclass, Penalty};
 
 /// How the affine functions of an example make its loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +23,12 @@ pub(crate) enum Shape {
 /// An affine function of the weights: constant and coefficients.
 pub(crate) type Affine = (f64, Vec<(usize, f64)>);
 
-/// λ/2 Σ θ² w² + Σ_i weight_i · shape(affine functions of example i).
+/// λ/2 Σ θ² w² (or λ Σ |w|) + Σ_i weight_i · shape(affine functions of example i).
 #[derive(Debug)]
 pub(crate) struct Stated {
     pub(crate) shape: Shape,
     pub(crate) curvatures: Vec<f64>,
+    pub(crate) l1: f64,
     pub(crate) examples: Vec<(f64, Vec<Affine>)>,
 }
 
@@ -58,6 +59,10 @@ pub(crate) fn state(case: &Case) -> Vec<Stated> {
     let mut curvatures = vec![lambda; rows * k];
     if let Some(theta) = options.bias_weight {
         curvatures[d * k..].fill(lambda * theta * theta);
+    }
+    let l1 = if options.penalty == Penalty::L1 { lambda } else { 0.0 };
+    if l1 > 0.0 {
+        curvatures.fill(0.0);
     }
     // constant + Σ factor · f_z
     let affine = |i: usize, constant: f64, of: &[(usize, f64)]| -> Affine {
@@ -94,6 +99,7 @@ pub(crate) fn state(case: &Case) -> Vec<Stated> {
     let make = |lines: &dyn Fn(usize) -> Vec<Affine>| Stated {
         shape,
         curvatures: curvatures.clone(),
+        l1,
         examples: (0..n).map(|i| (weight(i), lines(i))).collect(),
     };
     match &data.labels.rows {
@@ -123,7 +129,7 @@ impl Stated {
     pub(crate) fn objective(&self, w: &[f64]) -> f64 {
         let quadratic: f64 = self.curvatures.iter().zip(w).map(|(c, w)| 0.5 * c * w * w).sum();
         let risk: f64 = self.examples.iter().map(|(s, lines)| s * self.loss(lines, w)).sum();
-        quadratic + risk
+        quadratic + self.l1 * w.iter().map(|w| w.abs()).sum::<f64>() + risk
     }
 
     fn loss(&self, lines: &[Affine], w: &[f64]) -> f64 {
@@ -178,6 +184,17 @@ impl Stated {
         }
         diagonal.resize(program.columns, 0.0);
         linear.resize(program.columns, 0.0);
+        if self.l1 > 0.0 {
+            // |w_j| ≤ t_j, and λ Σ t_j in the objective.
+            let first = program.columns;
+            program.columns += dim;
+            for at in 0..dim {
+                let both = [(0.0, vec![(at, 1.0)]), (0.0, vec![(at, -1.0)])];
+                program.above(first + at, &both);
+            }
+            diagonal.resize(program.columns, 0.0);
+            linear.resize(program.columns, self.l1);
+        }
         let (x, dual) = program.solve(&diagonal, &linear)?;
         // Clarabel's own value is that of slacks which may be too small; this one is reached.
         let primal = self.objective(&x[..dim]);

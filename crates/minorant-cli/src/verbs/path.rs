@@ -1,0 +1,205 @@
+//! `minorant path`: models for a range of λ, with what is proven in between.
+
+use super::train::facts;
+use super::{cancel_on_interrupt, check_writable};
+use crate::args::PathArgs;
+use crate::number;
+use crate::output::{self, maybe, percent, train_json};
+use crate::report::{PathReport, PathRow};
+use anyhow::{Context, ensure};
+use minorant::data::{Dataset, LabelRows};
+use minorant::model::PROOF_BYTES;
+use minorant::path::{Between, Path, PathOptions, PathPoint, path};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &PathArgs) -> anyhow::Result<ExitCode> {
+    let problem = &args.problem;
+    let lambdas = args.lambdas.lambdas()?;
+    let options = problem.options(args.solver)?;
+    check_writable(&[&args.report])?;
+    if let Some(dir) = &args.out_dir {
+        std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
+    }
+    let cancel = cancel_on_interrupt();
+    problem.threads.install(|| -> anyhow::Result<ExitCode> {
+        let (data, load_seconds) = problem.read()?;
+        let validation = read_validation(args, &data)?;
+        let wanted = PathOptions {
+            lambdas: &lambdas,
+            validation: validation.as_ref(),
+            fill: !args.grid_only,
+        };
+        let mut tell = |point: &PathPoint| {
+            if !args.output.quiet {
+                output::tell(&progress(point));
+            }
+        };
+        let found = path(&data, &options, wanted, &cancel, &mut tell)?;
+        if !found.is_whole {
+            output::tell("note: the path ends before its last lambda: its limits were reached");
+        }
+        found.points.iter().for_each(|p| output::hint_if_stalled(&p.report, problem.stopping.tol));
+        save(args, &found)?;
+        if let Some(file) = &args.report {
+            let page = page(args, &found);
+            minorant::write_atomically(file, page.to_html().as_bytes())?;
+        }
+        if args.output.json {
+            output::print(&json(&found, load_seconds).to_string())?;
+        } else {
+            output::print(&text(&found))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    })?
+}
+
+/// The validation data, with the columns and the kind of labels that the training data has.
+fn read_validation(args: &PathArgs, data: &Dataset) -> anyhow::Result<Option<Dataset<'static>>> {
+    if args.validation.is_empty() {
+        return Ok(None);
+    }
+    let mut options = args.problem.data.options();
+    options.label_kind = data.labels.kind();
+    (options.for_prediction, options.model_features) = (true, Some(data.features.cols()));
+    let (validation, dropped) = minorant::data::read_for_model(&args.validation, &options)?;
+    super::predict::note_ignored(dropped);
+    let name = args.validation[0].display();
+    ensure!(validation.labels.rows != LabelRows::None, "{name}: the data has no labels");
+    Ok(Some(validation))
+}
+
+fn progress(point: &PathPoint) -> String {
+    let certificate = point.report.certificate;
+    let gap = certificate.relative_gap().map_or("unknown".into(), |gap| format!("{gap:.1e}"));
+    format!(
+        "lambda {}: objective {}  gap {gap}  evaluations {}",
+        number::setting(point.report.lambda),
+        number::objective(certificate.objective),
+        point.report.evaluations
+    )
+}
+
+fn save(args: &PathArgs, found: &Path) -> anyhow::Result<()> {
+    let Some(dir) = &args.out_dir else { return Ok(()) };
+    let mut without = 0;
+    for point in &found.points {
+        let file = dir.join(format!("lambda-{:e}.safetensors", point.report.lambda));
+        without += usize::from(!point.model.save(&file, PROOF_BYTES)?);
+    }
+    if without > 0 {
+        output::tell(&format!(
+            "note: {without} of the models are saved without a proof: it is over 64 MiB, or an \
+             aggregate plane has lost its origins"
+        ));
+    }
+    Ok(())
+}
+
+fn json(found: &Path, load_seconds: f64) -> Value {
+    let point = |point: &PathPoint| {
+        let mut object = train_json(&point.model, &point.report, load_seconds);
+        object["train_error"] = output::number(point.train_error);
+        object["validation_error"] = maybe(point.validation_error);
+        object
+    };
+    let between = |between: &Between| {
+        json!({
+            "lo": output::number(between.lo),
+            "hi": output::number(between.hi),
+            "relative_gap": maybe(between.relative_gap),
+        })
+    };
+    json!({
+        "points": found.points.iter().map(point).collect::<Vec<_>>(),
+        "between": found.between.iter().map(between).collect::<Vec<_>>(),
+    })
+}
+
+/// The path for people.
+fn text(found: &Path) -> String {
+    let head =
+        ["lambda", "objective", "rel. gap", "until next", "train error", "validation", "evals"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    let scientific = |gap: Option<f64>| gap.map_or("-".into(), |gap| format!("{gap:.1e}"));
+    for (at, point) in found.points.iter().enumerate() {
+        let next = found.between.get(at).and_then(|between| between.relative_gap);
+        rows.push(vec![
+            number::setting(point.report.lambda),
+            number::objective(point.report.certificate.objective),
+            scientific(point.report.certificate.relative_gap()),
+            scientific(next),
+            percent(point.train_error),
+            point.validation_error.map_or("-".into(), percent),
+            point.report.evaluations.to_string(),
+        ]);
+    }
+    let mut lines = vec![output::table(&rows), String::new()];
+    lines.extend(largest_gap(found).map(|gap| between_in_words(found, gap)));
+    lines.extend(best_in_words(found));
+    let evaluations: u64 = found.points.iter().map(|point| point.report.evaluations).sum();
+    let seconds: f64 = found.points.iter().map(|point| point.report.seconds).sum();
+    lines.push(format!("{evaluations} evaluations in {seconds:.2} s"));
+    lines.join("\n")
+}
+
+/// The largest gap in between, if all of them are known.
+fn largest_gap(found: &Path) -> Option<f64> {
+    let gaps = found.between.iter().map(|between| between.relative_gap);
+    gaps.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+}
+
+fn between_in_words(found: &Path, gap: f64) -> String {
+    let lambda = |point: Option<&PathPoint>| {
+        point.map_or(number::NONE.into(), |point| number::setting(point.report.lambda))
+    };
+    format!(
+        "at every lambda from {} to {} the better of the two neighbouring models is at most {} above the best objective, by proof",
+        lambda(found.points.first()),
+        lambda(found.points.last()),
+        // Relative to the best, which lies below the model's own objective.
+        number::percent_above(gap / (1.0 - gap).max(f64::MIN_POSITIVE))
+    )
+}
+
+/// The λ of least validation error; of several the largest.
+fn best_in_words(found: &Path) -> Option<String> {
+    let errors = found.points.iter().filter_map(|p| Some((p.validation_error?, p)));
+    let best = errors.reduce(|best, other| if other.0 < best.0 { other } else { best })?;
+    Some(format!(
+        "least validation error: {} at lambda {}",
+        percent(best.0),
+        number::setting(best.1.report.lambda)
+    ))
+}
+
+fn page(args: &PathArgs, found: &Path) -> PathReport {
+    let problem = &args.problem;
+    let data = problem.data_name();
+    let mut facts = found.points.first().map_or(Vec::new(), |point| facts(&point.report, &data));
+    facts.retain(|(name, _)| name != "λ");
+    if let Some(point) = found.points.first() {
+        facts.push(("Solver".into(), point.report.solver.into()));
+    }
+    let row = |point: &PathPoint| PathRow {
+        lambda: point.report.lambda,
+        objective: point.report.certificate.objective,
+        lower_bound: point.report.certificate.lower_bound,
+        relative_gap: point.report.certificate.relative_gap(),
+        train_error: point.train_error,
+        validation_error: point.validation_error,
+        evaluations: point.report.evaluations,
+        status: point.report.status.as_str(),
+    };
+    let mut sentences = Vec::new();
+    sentences.extend(largest_gap(found).map(|gap| between_in_words(found, gap)));
+    sentences.extend(best_in_words(found));
+    PathReport {
+        title: format!("{} on {data}: a path over λ", problem.model.as_str()),
+        facts,
+        tol: problem.stopping.tol,
+        sentences,
+        rows: found.points.iter().map(row).collect(),
+        between: found.between.clone(),
+    }
+}

@@ -1,0 +1,56 @@
+//! The highest minorants of a linear risk whose slopes are those of tangents, scaled down: the dual
+//! points of problems that bound the normal (λ‖w‖₁ allows none above λ). The tangents' normal
+//! scales with them, so no pass over the data is needed; what rounding does is counted.
+
+use super::chunk::{BlockSums, ChunkPlane};
+use super::{LinearRisk, Loss, Point, ScaledTangents};
+use minorant_linalg::parallel::map_chunks_mut;
+
+impl<L: Loss> LinearRisk<'_, L> {
+    pub(super) fn highest_with_tangents_slopes(
+        &self,
+        point: &Point,
+        factor: f64,
+    ) -> Option<ScaledTangents> {
+        let k = self.loss.outputs();
+        let mut slopes = vec![0.0; self.design.rows() * k];
+        let chunks = map_chunks_mut(&self.chunks, &mut slopes, k, |_, rows, slopes| {
+            let mut plane = ChunkPlane::default();
+            let (mut moved, mut weights) = (0.0, 0.0);
+            let mut scaled = vec![0.0; k];
+            for block in self.blocks(rows.clone()) {
+                let mut sums = BlockSums::default();
+                for i in block.clone() {
+                    let slopes = &mut slopes[(i - rows.start) * k..(i - rows.start + 1) * k];
+                    self.loss.tangent(i, &point.outputs[i * k..(i + 1) * k], slopes);
+                    slopes.iter_mut().for_each(|slope| *slope *= factor);
+                    scaled.copy_from_slice(slopes);
+                    let offset = self.loss.highest_offset(i, slopes)?;
+                    let apart = |(a, b): (&f64, &f64)| (a - b).abs() + f64::EPSILON * a.abs();
+                    let distance: f64 = slopes.iter().zip(&scaled).map(apart).sum();
+                    let weight = self.weights.of(i);
+                    moved += weight * distance * self.lengths[i];
+                    weights += weight;
+                    sums.offset += weight * offset;
+                    sums.offset_size += weight * offset.abs();
+                }
+                plane.add(block.len(), sums);
+            }
+            Some((plane, moved, weights))
+        });
+        let chunks = chunks.into_iter().collect::<Option<Vec<_>>>()?;
+        let (mut moved, mut weights) = (0.0, 0.0);
+        let mut planes = Vec::with_capacity(chunks.len());
+        for (plane, chunk_moved, chunk_weights) in chunks {
+            moved += chunk_moved;
+            weights += chunk_weights;
+            planes.push(plane);
+        }
+        let (offset, offset_error) = super::chunk::total_offset(&planes);
+        // A conjugate is computed from numbers as large as 1, whatever it is itself.
+        let of_conjugates = 4.0 * f64::EPSILON * k as f64 * weights;
+        // The sums above round as well, once a row.
+        let moved = moved * (1.0 + f64::EPSILON * self.design.rows() as f64);
+        Some(ScaledTangents { slopes, offset, offset_error: offset_error + of_conjugates, moved })
+    }
+}

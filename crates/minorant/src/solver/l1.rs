@@ -1,0 +1,77 @@
+//! What the methods for λ‖w‖₁ + R(w) with a smooth risk share: slopes of the objective, which has a
+//! kink wherever a weight is zero, and the lower bound that an evaluated point gives.
+
+use super::{Halt, Run};
+use crate::certificate::l1_bound;
+use crate::proof::Proof;
+use crate::risk::{Plane, Point};
+use minorant_linalg::sum::Sum;
+
+/// The subgradient of least length: the risk's gradient g with the penalty's slope that brings
+/// each entry nearest to zero (Andrew and Gao, Eq. 4).
+pub(super) fn pseudo_gradient(w: &[f64], g: &[f64], lambda: f64) -> Vec<f64> {
+    w.iter().zip(g).map(|(&w, &g)| pseudo_slope(w, g, lambda)).collect()
+}
+
+/// One entry of the pseudo-gradient.
+#[inline]
+pub(super) fn pseudo_slope(w: f64, g: f64, lambda: f64) -> f64 {
+    if w != 0.0 {
+        g + lambda.copysign(w)
+    } else if g.abs() > lambda {
+        g - lambda.copysign(g)
+    } else {
+        0.0
+    }
+}
+
+/// The slope of J at `w` towards `to`: sup over the subdifferential of gᵀ(to − w).
+pub(super) fn slope_towards(w: &[f64], to: &[f64], g: &[f64], lambda: f64) -> f64 {
+    let mut sum = Sum::new();
+    for ((&w, &to), &g) in w.iter().zip(to).zip(g) {
+        let d = to - w;
+        if d != 0.0 {
+            // At a zero weight the kink's steeper side.
+            let of_penalty = if w != 0.0 { lambda.copysign(w) } else { lambda.copysign(d) };
+            sum.add((g + of_penalty) * d);
+        }
+    }
+    sum.value()
+}
+
+/// The largest magnitude among the entries.
+pub(super) fn largest(v: &[f64]) -> f64 {
+    v.iter().fold(0.0, |top, x| x.abs().max(top))
+}
+
+/// Attempts at a factor that keeps the normal below λ whatever rounding does.
+const ATTEMPTS: usize = 3;
+
+/// Offers the bound of the scaled dual point at `point`, whose plane (of all rows) is `plane`: the
+/// tangents' slopes scaled down by c = min(1, λ/‖normal‖_∞), each example's minorant as high as its
+/// loss allows. No pass over the data.
+pub(super) fn offer_bound(run: &mut Run<'_>, point: &Point, plane: &Plane) {
+    let Some(duals) = run.problem.risk.duals() else { return };
+    let lambda = run.problem.l1;
+    let steepest = largest(&plane.normal) + plane.normal_error;
+    // A second allowance, for what scaling rounds.
+    let safe = steepest + plane.normal_error;
+    let mut factor = if safe <= lambda { 1.0 } else { lambda / safe };
+    for _ in 0..ATTEMPTS {
+        let Some(tangents) = duals.scaled_tangents(point, factor) else { return };
+        let scaled = factor * steepest * (1.0 + 2.0 * f64::EPSILON) + tangents.moved;
+        if let Some(bound) = l1_bound(tangents.offset, tangents.offset_error, scaled, lambda) {
+            run.offer_bound(bound, || Some(Proof::Slopes(tangents.slopes)));
+            return;
+        }
+        factor *= (lambda / scaled) * (1.0 - 4.0 * f64::EPSILON);
+    }
+}
+
+/// The point at `w` with the risk's plane there, whose bound is offered: one evaluation.
+pub(super) fn visit(run: &mut Run<'_>, w: Vec<f64>) -> Result<(Point, Plane), Halt> {
+    let (point, mut planes) = run.evaluate_with_planes(w, 1)?;
+    let plane = planes.pop().unwrap_or_default();
+    offer_bound(run, &point, &plane);
+    Ok((point, plane))
+}

@@ -1,0 +1,130 @@
+//! Coordinate descent on a quadratic model plus λ‖z‖₁: each step minimises exactly over one weight.
+//! Sweeps over all weights alternate with sweeps over those that are in use or moved, which cost
+//! less and do most of the work.
+
+use crate::solver::{Halt, Run, l1};
+
+/// A quadratic function of the weights of a working set.
+pub(super) trait Quadratic {
+    /// The slope in one weight where the weights are now.
+    fn slope(&self, at: usize) -> f64;
+
+    /// The second derivative in one weight.
+    fn curvature(&self, at: usize) -> f64;
+
+    /// Moves one weight.
+    fn step(&mut self, at: usize, by: f64);
+
+    /// Entries of the data that one look at the slope of a weight reads.
+    fn entries(&self, at: usize) -> u64;
+}
+
+/// Counts what coordinate steps read of the data: as many entries as it has are an evaluation.
+#[derive(Debug)]
+pub(super) struct Meter<'m, 'r> {
+    run: &'m mut Run<'r>,
+    data: u64,
+    read: u64,
+}
+
+impl<'m, 'r> Meter<'m, 'r> {
+    /// `read` entries of the data's are not yet counted.
+    pub(super) fn new(run: &'m mut Run<'r>, data: usize, read: u64) -> Self {
+        Meter { run, data: data.max(1) as u64, read }
+    }
+
+    /// Counts more entries; stops the run where its limits are reached.
+    pub(super) fn read(&mut self, entries: u64) -> Result<(), Halt> {
+        self.read += entries;
+        while self.read >= self.data {
+            self.run.charge()?;
+            self.read -= self.data;
+        }
+        self.run.check_limits()
+    }
+
+    /// The entries that are not yet counted.
+    pub(super) fn rest(&self) -> u64 {
+        self.read
+    }
+}
+
+/// Sweeps over the weights in use between two sweeps over all of them.
+const SWEEPS_IN_USE: usize = 50;
+/// Sweeps over all weights.
+const SWEEPS: usize = 50;
+/// Curvatures below this share of the largest count as that much: a flat direction must not turn
+/// rounding errors into a step.
+const FLAT: f64 = 1e-12;
+
+/// Minimises `model + λ‖z‖₁` from `z` on, until no slope (of least length) exceeds `accuracy` or
+/// sweeps run out.
+pub(super) fn minimise(
+    model: &mut impl Quadratic,
+    z: &mut [f64],
+    lambda: f64,
+    accuracy: f64,
+    meter: &mut Meter<'_, '_>,
+) -> Result<(), Halt> {
+    let largest = (0..z.len()).map(|at| model.curvature(at)).fold(0.0, f64::max);
+    let floor = FLAT * largest;
+    let mut in_use = Vec::with_capacity(z.len());
+    for _ in 0..SWEEPS {
+        in_use.clear();
+        let (mut steepest, mut entries) = (0.0f64, 0);
+        for at in 0..z.len() {
+            let (slope, moved) = relax(model, z, at, lambda, floor);
+            steepest = steepest.max(slope);
+            entries += model.entries(at);
+            if moved || z[at] != 0.0 {
+                in_use.push(at);
+            }
+        }
+        meter.read(entries)?;
+        if steepest <= accuracy {
+            break;
+        }
+        let entries = in_use.iter().map(|&at| model.entries(at)).sum();
+        for _ in 0..SWEEPS_IN_USE {
+            let mut steepest = 0.0f64;
+            for &at in &in_use {
+                steepest = steepest.max(relax(model, z, at, lambda, floor).0);
+            }
+            meter.read(entries)?;
+            if steepest <= 0.5 * accuracy {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The exact minimum over one weight; the size of the slope that it found, and whether it moved.
+#[inline]
+fn relax(
+    model: &mut impl Quadratic,
+    z: &mut [f64],
+    at: usize,
+    lambda: f64,
+    floor: f64,
+) -> (f64, bool) {
+    let slope = model.slope(at);
+    let steepness = l1::pseudo_slope(z[at], slope, lambda).abs();
+    if steepness == 0.0 {
+        return (0.0, false);
+    }
+    let curvature = model.curvature(at).max(floor);
+    if curvature <= 0.0 {
+        return (steepness, false);
+    }
+    // The soft threshold: λ brings the weight back to exactly zero where it can.
+    let free = curvature * z[at] - slope;
+    let to = if free.abs() <= lambda { 0.0 } else { (free - lambda.copysign(free)) / curvature };
+    let by = to - z[at];
+    if by == 0.0 || !to.is_finite() {
+        return (steepness, false);
+    }
+    model.step(at, by);
+    z[at] = to;
+    (steepness, true)
+}

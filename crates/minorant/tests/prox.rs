@@ -1,0 +1,193 @@
+//! The prox methods and P-BMRM: the same optimum as the others on every model, the prox master
+//! against a regularizer that says the same, steps that keep their distance, every evaluation
+//! counted, and start points respected.
+
+mod common;
+
+use common::{Case, Kind, Random, cases, difference, fit, larger_case, random_case};
+use minorant::bundle::{Bundle, Limits};
+use minorant::linalg::{Design, Storage};
+use minorant::regularizer::L2;
+use minorant::risk::hinge::Hinge;
+use minorant::risk::{Cancel, ExampleWeights, LinearRisk, Risk};
+use minorant::solver::{Method, Status};
+use minorant::trace::TraceRecord;
+use minorant::train::train;
+
+const OURS: [Method; 3] = [Method::PBmrm, Method::ProxBmrm, Method::ProxPBmrm];
+
+#[test]
+fn the_optimum_is_that_of_the_other_methods() {
+    for kind in Kind::ALL {
+        for seed in 0..cases(12, 300) {
+            let mut random = Random::new(seed * 77 + kind as u64);
+            let mut case = random_case(kind, &mut random);
+            case.options.rules.tol = 1e-7;
+            case.options.method = Method::LsPBmrm;
+            let (_, expected) = fit(&case);
+            for method in OURS {
+                case.options.method = method;
+                let (_, found) = fit(&case);
+                let told = format!("{kind:?} seed {seed} {}", found.solver);
+                assert_eq!(found.status, Status::Converged, "{told}");
+                let (found, expected) = (found.certificate, expected.certificate);
+                let gap = difference(found.objective, expected.objective);
+                assert!(gap < 1e-6, "{told}: {} and {}", found.objective, expected.objective);
+                assert!(found.lower_bound.expect("a bound") <= expected.objective, "{told}");
+            }
+        }
+    }
+}
+
+/// α ‖u − u_t‖² and λ/2 ‖u‖² together are a regularizer of strength λ + 2α with another centre.
+#[test]
+fn the_prox_master_is_that_of_a_shifted_regularizer() {
+    for seed in 0..cases(30, 500) {
+        let mut random = Random::new(seed);
+        let (n, d, parts) = (30, 5, random.between(1, 4));
+        let rows = common::rows(&mut random, n, d, common::Values::Normal);
+        let matrix = common::dense(&rows, d, Storage::F64);
+        let signs = (0..n).map(|_| random.pick(&[1.0, -1.0])).collect();
+        let risk =
+            LinearRisk::new(Design::new(&matrix, None), Hinge::new(signs), ExampleWeights::mean(n));
+        let theta: Vec<f64> = (0..d).map(|_| random.scale(0.5, 2.0)).collect();
+        let (lambda, alpha) = (random.scale(1e-3, 1.0), random.scale(1e-3, 10.0));
+        let make = |lambda: f64, center: Vec<f64>| {
+            L2::new(lambda).and_then(|l2| l2.with_weights(theta.clone()))?.with_center(center)
+        };
+        let plain = make(lambda, random.normals(d)).expect("a regularizer");
+        // Enough room for all planes, and so little of it that aggregates come in.
+        let room = random.pick(&[usize::MAX, 4]);
+        let limits = Limits { planes: room, idle: 20, remembered: usize::MAX };
+        let mut bundle = Bundle::new(d, parts, limits);
+        let at = random.normals(d);
+        bundle.set_center(&at, &plain);
+        let visit = |bundle: &mut Bundle, w: Vec<f64>| {
+            let (point, planes) = risk.at_with_planes(w, parts, &Cancel::new()).expect("planes");
+            bundle.add(&point.w, planes, &plain);
+            point
+        };
+        for _ in 0..8 {
+            visit(&mut bundle, random.normals(d));
+            bundle.minimise(&plain, 0.0);
+        }
+        let mut center = at;
+        for round in 0..3 {
+            let told = format!("seed {seed} round {round}");
+            let near = bundle.solve_near(lambda, alpha, 0.0);
+            let distance = near.distance;
+            let minimum = bundle.near_minimum(&plain, alpha);
+            let share = 2.0 * alpha / (lambda + 2.0 * alpha);
+            let u: Vec<f64> = plain.to_metric(&center).iter().map(|u| share * u).collect();
+            let shifted = make(lambda + 2.0 * alpha, plain.from_metric(u)).expect("a regularizer");
+            let value = |w: &[f64], risk: f64| shifted.value(w) + risk;
+            // Both are feasible points of one strongly convex problem.
+            let apart = plain.to_metric(&minimum.w);
+            let from = plain.to_metric(&center);
+            let length: f64 = apart.iter().zip(&from).map(|(a, b)| (a - b).powi(2)).sum();
+            assert!((length.sqrt() - distance).abs() < 1e-8 * (1.0 + distance), "{told}");
+            let model = plain.value(&minimum.w) + minimum.risk;
+            assert!((near.objective - model).abs() < 1e-9 * (1.0 + model.abs()), "{told}");
+            let real = risk.at(minimum.w.clone(), &Cancel::new()).expect("a point");
+            assert!(minimum.risk <= real.value + 1e-12, "{told}: a model above the risk");
+            // No point nearby is better in the model: its planes are those of the risk below it.
+            for _ in 0..20 {
+                let other: Vec<f64> = minimum.w.iter().map(|w| w + 0.1 * random.normal()).collect();
+                let there = risk.at(other, &Cancel::new()).expect("a point");
+                let here = value(&minimum.w, minimum.risk);
+                assert!(value(&there.w, there.value) >= here - 1e-9 * here.abs(), "{told}");
+            }
+            let bound = minimum.bounds.at(lambda);
+            assert!(bound <= plain.value(&real.w) + real.value, "{told}: a bound too high");
+            // The centre moves, and a plane comes in.
+            center = minimum.w.clone();
+            bundle.move_center(minimum.center);
+            visit(&mut bundle, random.normals(d));
+        }
+    }
+}
+
+fn traced(case: &Case) -> (Vec<TraceRecord>, u64) {
+    let mut trace = Vec::new();
+    let trained = train(&case.data, &case.options, &Cancel::new(), &mut trace, &mut ());
+    (trace, trained.expect("a model").1.evaluations)
+}
+
+#[test]
+fn every_iteration_is_one_evaluation_and_descent_comes_first() {
+    for kind in [Kind::Hinge, Kind::Multiclass, Kind::Logistic] {
+        for method in [Method::ProxBmrm, Method::ProxPBmrm] {
+            let mut case = larger_case(kind, 300, 7, 11);
+            case.options.method = method;
+            let (trace, evaluations) = traced(&case);
+            assert!(trace.iter().enumerate().all(|(i, r)| r.evaluations == i as u64 + 1));
+            assert_eq!(evaluations, trace.len() as u64);
+            let passes = trace.iter().filter(|record| record.step == "sgd").count();
+            assert_eq!(passes, 20, "{kind:?}: ten passes and ten evaluations");
+            let (first, start) = (trace[0].objective, trace[20].best_objective);
+            assert!(start < first, "{kind:?}: the descent went nowhere");
+        }
+    }
+}
+
+#[test]
+fn insufficient_steps_stay_near() {
+    let mut case = larger_case(Kind::Hinge, 400, 9, 5);
+    case.options.rules.tol = 1e-2;
+    case.options.lambda = Some(minorant::train::Lambda::Lambda(1e-2));
+    let (model, _) = fit(&case);
+    let start = model.problems[0].weights.clone();
+    let length = start.iter().map(|w| w * w).sum::<f64>().sqrt();
+    case.options.start = Some(start);
+    case.options.lambda = Some(minorant::train::Lambda::Lambda(1e-3));
+    case.options.method = Method::ProxBmrm;
+    case.options.rules.tol = 1e-4;
+    let (trace, _) = traced(&case);
+    assert!(trace.iter().all(|record| record.step != "sgd"));
+    let near: Vec<f64> = trace
+        .iter()
+        .filter(|record| record.step == "near")
+        .map(|record| record.step_length.expect("a length"))
+        .collect();
+    assert!(near.len() > 3, "{} near steps", near.len());
+    // The radius doubles at most once an iteration, and begins at a hundredth of the start.
+    let mut radius = 0.01 * length * (1.0 + 1e-9);
+    for step in near {
+        assert!(step <= radius, "{step} beyond {radius}");
+        radius *= 2.0;
+    }
+}
+
+#[test]
+fn a_start_at_the_optimum_is_the_answer() {
+    for kind in Kind::ALL {
+        let mut case = larger_case(kind, 120, 6, 3);
+        case.options.rules.tol = 1e-6;
+        let (model, expected) = fit(&case);
+        case.options.start =
+            Some(model.problems.iter().flat_map(|problem| problem.weights.clone()).collect());
+        for method in [Method::ProxBmrm, Method::ProxPBmrm] {
+            case.options.method = method;
+            let (_, found) = fit(&case);
+            assert_eq!(found.status, Status::Converged, "{kind:?}");
+            let (found, expected) = (found.certificate.objective, expected.certificate.objective);
+            assert!(found <= expected * (1.0 + 1e-12), "{kind:?}: {found} after {expected}");
+        }
+    }
+}
+
+/// Rows so long that stochastic descent leaves the range of numbers: the run must not.
+#[test]
+fn a_wild_descent_does_no_harm() {
+    let mut random = Random::new(4);
+    let mut rows = common::rows(&mut random, 40, 4, common::Values::Normal);
+    rows.iter_mut().flatten().for_each(|x| *x *= 1e60);
+    let mut case = larger_case(Kind::SquaredHinge, 40, 4, 3);
+    case.data.features = common::dense(&rows, 4, Storage::F64);
+    case.options.bias = None;
+    case.options.lambda = Some(minorant::train::Lambda::Lambda(1e110));
+    case.options.method = Method::ProxBmrm;
+    case.options.rules.max_evaluations = Some(200);
+    let (_, report) = fit(&case);
+    assert!(report.certificate.objective.is_finite());
+}

@@ -1,0 +1,228 @@
+"""Minimising a user's own function."""
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from . import _core
+from ._parameters import positive
+from ._results import Trace, html_table, number
+
+_MESSAGES = {
+    "converged": "The method's own stop rule held.",
+    "max-evals": "The evaluations ran out.",
+    "max-seconds": "The time ran out.",
+    "interrupted": "The callback stopped the run.",
+    "stalled": "Rounding allows no more progress.",
+}
+
+
+class MinimizeResult(OptimizeResult):
+    """What :func:`minimize` found; a dictionary whose entries are attributes too.
+
+    Attributes
+    ----------
+    x : ndarray
+        The best point.
+    fun : float
+        The whole objective there.
+    lower_bound : float or None
+        A number that the objective cannot go below; None unless ``convex=True``.
+    gap : float or None
+        ``fun`` less ``lower_bound``.
+    nfev, nit : int
+        Evaluations and iterations.
+    status : str
+        'converged', 'max-evals', 'max-seconds', 'interrupted', 'stalled' or 'failed'.
+    success : bool
+        Whether the status is 'converged'.
+    message : str
+        The status in words.
+    trace : Trace
+        One row for each iteration.
+    """
+
+    def _repr_html_(self):
+        return html_table(
+            {
+                "status": self.status,
+                "fun": number(self.fun),
+                "lower bound": number(self.lower_bound),
+                "gap": number(self.gap),
+                "evaluations": str(self.nfev),
+                "iterations": str(self.nit),
+                "message": self.message,
+            }
+        )
+
+
+class EvaluationError(ValueError):
+    """The function gave no finite value and subgradient of the right shape.
+
+    Attributes
+    ----------
+    result : MinimizeResult or None
+        The best point before that, if there is one.
+    """
+
+    result = None
+
+
+def minimize(
+    fun,
+    x0,
+    lam,
+    *,
+    method="auto",
+    center=None,
+    weights=None,
+    tol=1e-3,
+    max_evals=None,
+    max_seconds=None,
+    callback=None,
+    convex=False,
+    memory=None,
+):
+    """Minimises λ/2 ‖θ ∘ (w − center)‖² + fun(w).
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(w)`` returns the value and a subgradient of the risk at the array ``w``. It is called
+        on the calling thread; its exceptions come through unchanged.
+    x0 : array-like of shape (n,)
+        Where to start.
+    lam : float
+        λ.
+    method : str, default='auto'
+        The method, one of :func:`minorant.methods`.
+    center : array-like of shape (n,), default=None
+        The regularizer's centre; zeros if not given.
+    weights : array-like of shape (n,), default=None
+        The regularizer's weights θ; ones if not given.
+    tol : float, default=1e-3
+        Relative gap that is good enough.
+    max_evals : int, default=None
+        Most evaluations of ``fun``.
+    max_seconds : float, default=None
+        Most seconds.
+    callback : callable, default=None
+        Called after each iteration with a result that holds ``x`` and ``fun`` (the best so far)
+        and the entries of the trace. The run stops if it returns something true or raises
+        ``StopIteration``.
+    convex : bool, default=False
+        Whether ``fun`` is convex. Only then is the bound one, and reported.
+    memory : int, default=None
+        Most planes that are kept, at least 3.
+
+    Returns
+    -------
+    result : MinimizeResult
+        ``x``, ``fun`` (the whole objective), ``lower_bound``, ``gap``, ``nfev``, ``nit``,
+        ``status``, ``message`` and ``trace``.
+
+    Raises
+    ------
+    EvaluationError
+        If ``fun`` returns something of another shape, or a number that is not finite. Its
+        ``result`` is the best point before that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import minorant
+    >>> def risk(w):
+    ...     return np.abs(w - 1).sum(), np.sign(w - 1)
+    >>> result = minorant.minimize(risk, np.zeros(2), lam=0.5, convex=True, tol=1e-9)
+    >>> result.x.round(6)
+    array([1., 1.])
+    >>> round(result.fun, 6), result.status
+    (0.5, 'converged')
+    """
+    x0 = _vector("x0", x0)
+    if x0.size == 0:
+        raise ValueError("x0 must have at least one number")
+    if not isinstance(lam, Real) or not 0 <= lam < math.inf:
+        raise ValueError(f"lam must be a number of 0 or more, got {lam!r}")
+    if not isinstance(tol, Real) or not 0 <= tol < math.inf:
+        raise ValueError(f"tol must be a number of 0 or more, got {tol!r}")
+    options = {
+        "lam": float(lam),
+        "method": method,
+        "center": None if center is None else _vector("center", center),
+        "weights": None if weights is None else _vector("weights", weights),
+        "tol": float(tol),
+        "max_evals": positive("max_evals", max_evals, Integral),
+        "max_seconds": positive("max_seconds", max_seconds),
+        "convex": bool(convex),
+        "memory": positive("memory", memory, Integral),
+    }
+
+    def evaluate(w):
+        return _checked(fun(w), x0.size)
+
+    found, raised = _core.minimize(evaluate, x0, options, _watcher(callback))
+    result = None if found is None else _result(found)
+    if isinstance(raised, EvaluationError):
+        raised.result = result
+    if raised is not None:
+        raise raised
+    if result is None or result.status == "failed":
+        error = EvaluationError("there is no point to return" if found is None else result.message)
+        error.result = result
+        raise error
+    return result
+
+
+def _watcher(callback):
+    if callback is None:
+        return None
+
+    def watch(record, x):
+        try:
+            return bool(callback(MinimizeResult(x=x, fun=record["best_objective"], **record)))
+        except StopIteration:
+            return True
+
+    return watch
+
+
+def _checked(answer, size):
+    """Value and subgradient as the library takes them."""
+    try:
+        value, gradient = answer
+    except (TypeError, ValueError):
+        kind = type(answer).__name__
+        raise EvaluationError(f"fun must return a value and a subgradient, not {kind}") from None
+    try:
+        value = float(value)
+        gradient = np.ascontiguousarray(gradient, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise EvaluationError(f"fun must return numbers: {error}") from None
+    if gradient.shape != (size,):
+        raise EvaluationError(
+            f"fun must return a subgradient of shape ({size},), not {gradient.shape}"
+        )
+    if not math.isfinite(value):
+        raise EvaluationError(f"the value that fun returned is {value}")
+    if not np.isfinite(gradient).all():
+        at = int(np.flatnonzero(~np.isfinite(gradient))[0])
+        raise EvaluationError(f"entry {at} of the subgradient that fun returned is {gradient[at]}")
+    return value, gradient
+
+
+def _result(found):
+    trouble = found.pop("trouble")
+    found["success"] = found["status"] == "converged"
+    found["message"] = trouble or _MESSAGES.get(found["status"], found["status"])
+    found["trace"] = Trace(found["trace"])
+    return MinimizeResult(found)
+
+
+def _vector(name, values):
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(f"{name} must be a vector of finite numbers")
+    return values
