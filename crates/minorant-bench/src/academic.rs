@@ -4,8 +4,8 @@
 
 use crate::page::{Section, Table};
 use anyhow::Result;
-use minorant::regularizer::L2;
-use minorant::risk::{Cancel, Plane, Point, Risk, RiskError};
+use minorant::problems::ProblemName;
+use minorant::risk::Cancel;
 use minorant::solver::{Method, MethodOptions, Problem, Status, StopRules, run};
 
 /// A cell of a table: exact minimum, and the paper's "objective / evaluations" by NRBM, NRBMLS and
@@ -74,18 +74,18 @@ pub(crate) fn section(only: &str, quick: bool) -> Result<Section> {
          by the cap of 500 evaluations. The paper's numbers stand beside ours. The exact minima \
          tell how good stationary points are; a local gap does not.",
     );
-    for (title, is_crescent, cells) in [
-        ("Table 2: chained Mifflin 2", false, &MIFFLIN),
-        ("Table 3: chained Crescent 2", true, &CRESCENT),
+    for (title, name, cells) in [
+        ("Table 2: chained Mifflin 2", ProblemName::ChainedMifflin2, &MIFFLIN),
+        ("Table 3: chained Crescent 2", ProblemName::ChainedCrescent2, &CRESCENT),
     ] {
         if title.contains(only) {
-            section.tables.push(table(title, is_crescent, cells, quick)?);
+            section.tables.push(table(title, name, cells, quick)?);
         }
     }
     Ok(section)
 }
 
-fn table(title: &str, is_crescent: bool, cells: &[Cell], quick: bool) -> Result<Table> {
+fn table(title: &str, name: ProblemName, cells: &[Cell], quick: bool) -> Result<Table> {
     let mut head = vec!["D, λ", "exact minimum", "paper NRBM", "paper NRBMLS", "paper NBM"];
     head.extend(METHODS.map(Method::name));
     let mut table = Table::new(title, "The last row has the evaluations of all cells.", &head);
@@ -95,9 +95,8 @@ fn table(title: &str, is_crescent: bool, cells: &[Cell], quick: bool) -> Result<
         let mut row = vec![format!("{}, {}", cell.dim, cell.lambda), cell.exact.to_string()];
         row.extend(cell.paper.map(String::from));
         for (method, total) in METHODS.into_iter().zip(&mut totals) {
-            let risk = Chained { dim: cell.dim, is_crescent };
-            let regularizer = L2::new(cell.lambda)?.with_center(risk.start())?;
-            let problem = Problem::new(&risk, &regularizer);
+            let test = name.build(Some(cell.dim), cell.lambda, false)?;
+            let problem = Problem::new(&*test.risk, &test.regularizer);
             let options = MethodOptions { memory: Some(200), ..MethodOptions::default() };
             let rules = StopRules { max_evaluations: Some(MOST), ..StopRules::default() };
             let mut solver = method.build(problem, &options)?;
@@ -114,61 +113,4 @@ fn table(title: &str, is_crescent: bool, cells: &[Cell], quick: bool) -> Result<
     last.extend(totals.map(|total| total.to_string()));
     table.rows.push(last);
     Ok(table)
-}
-
-/// Σ over neighbours (x, y) of −x + 2r + 1.75|r| with r = x² + y² − 1 (Mifflin), or of the larger
-/// of s + y − 1 and −s + y + 1 with s = x² + (y − 1)² (Crescent).
-struct Chained {
-    dim: usize,
-    is_crescent: bool,
-}
-
-impl Chained {
-    fn start(&self) -> Vec<f64> {
-        let coordinate = |i: usize| match (self.is_crescent, i % 2) {
-            (false, _) => -1.0,
-            (true, 0) => -1.5,
-            (true, _) => 2.0,
-        };
-        (0..self.dim).map(coordinate).collect()
-    }
-
-    /// A term and its slopes.
-    fn term(&self, x: f64, y: f64) -> (f64, f64, f64) {
-        if self.is_crescent {
-            let s = x * x + (y - 1.0) * (y - 1.0);
-            let sign = if s + y - 1.0 >= -s + y + 1.0 { 1.0 } else { -1.0 };
-            (sign * (s - 1.0) + y, sign * 2.0 * x, sign * 2.0 * (y - 1.0) + 1.0)
-        } else {
-            let r = x * x + y * y - 1.0;
-            let factor = if r >= 0.0 { 3.75 } else { 0.25 };
-            (factor * r - x, 2.0 * factor * x - 1.0, 2.0 * factor * y)
-        }
-    }
-}
-
-impl Risk for Chained {
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn is_convex(&self) -> bool {
-        false
-    }
-
-    fn at(&self, w: Vec<f64>, _cancel: &Cancel) -> Result<Point, RiskError> {
-        let value = w.windows(2).map(|pair| self.term(pair[0], pair[1]).0).sum();
-        Ok(Point { w, outputs: Vec::new(), value })
-    }
-
-    fn planes(&self, point: &Point, _: usize, _: &Cancel) -> Result<Vec<Plane>, RiskError> {
-        let mut normal = vec![0.0; self.dim];
-        for (i, pair) in point.w.windows(2).enumerate() {
-            let (_, in_x, in_y) = self.term(pair[0], pair[1]);
-            normal[i] += in_x;
-            normal[i + 1] += in_y;
-        }
-        let inner: f64 = normal.iter().zip(&point.w).map(|(a, w)| a * w).sum();
-        Ok(vec![Plane { normal, offset: point.value - inner, ..Plane::default() }])
-    }
 }

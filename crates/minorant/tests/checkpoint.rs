@@ -159,6 +159,14 @@ fn risks_that_are_not_convex() {
 }
 
 #[test]
+fn convex_risks_by_methods_for_others() {
+    for method in [Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm] {
+        check(Kind::Hinge, method);
+        check(Kind::Multiclass, method);
+    }
+}
+
+#[test]
 fn stopped_again_and_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("checkpoint");

@@ -350,3 +350,21 @@ fn random_problems() {
         }
     }
 }
+
+/// On a convex risk the same methods have no localities and prove a global bound.
+#[test]
+fn convex_risks_get_a_bound() {
+    for kind in [Kind::Hinge, Kind::SquaredHinge, Kind::Logistic, Kind::Multiclass] {
+        let mut case = larger_case(kind, 120, 6, 9);
+        case.options.lambda = Some(Lambda::Lambda(0.02));
+        for method in [Method::Nrbm, Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm] {
+            case.options.method = method;
+            let (model, report) = fit(&case);
+            let told = format!("{kind:?} {method:?}");
+            assert_eq!(report.status, Status::Converged, "{told}");
+            assert!(report.certificate.certifies(1e-3) && report.local_gap.is_none(), "{told}");
+            let audit = minorant::audit::audit(&model, &case.data, None);
+            assert!(audit.holds, "{told}: {}", audit.why);
+        }
+    }
+}

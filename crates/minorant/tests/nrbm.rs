@@ -192,3 +192,48 @@ fn mifflin_minimum(dim: usize, lambda: f64) -> f64 {
     let inside = (dim - 2) as f64 * coordinate(1.0, -1.0);
     inside + coordinate(0.5, -1.0) + coordinate(0.5, 0.0) - 0.25 * (dim - 1) as f64
 }
+
+/// A risk that is infinite or not a number far from the start: a step there was too long.
+struct Walled(Chained, f64);
+
+impl Risk for Walled {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+    fn is_convex(&self) -> bool {
+        false
+    }
+    fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
+        if w.iter().any(|w| w.abs() > 3.0) {
+            return Err(RiskError::NotFinite(format!("its value is {}", self.1)));
+        }
+        self.0.at(w, cancel)
+    }
+    fn planes(
+        &self,
+        point: &Point,
+        parts: usize,
+        cancel: &Cancel,
+    ) -> Result<Vec<Plane>, RiskError> {
+        self.0.planes(point, parts, cancel)
+    }
+}
+
+#[test]
+fn steps_into_nowhere_are_too_long() {
+    for wall in [f64::NAN, f64::INFINITY] {
+        for method in
+            [Method::Nrbm, Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm, Method::Nbm]
+        {
+            let risk = Walled(Chained { dim: 20, crescent: true }, wall);
+            let regularizer = L2::new(0.1).unwrap().with_center(risk.0.start()).unwrap();
+            let problem = Problem::new(&risk, &regularizer);
+            let mut solver = method.build(problem, &MethodOptions::default()).unwrap();
+            let rules = StopRules { max_evaluations: Some(500), ..StopRules::default() };
+            let start = problem.objective(&risk.at(risk.0.start(), &Cancel::new()).unwrap());
+            let outcome = run(&mut *solver, problem, rules, &Cancel::new(), &mut (), &mut ());
+            let objective = outcome.unwrap().certificate.objective;
+            assert!(objective < 0.5 * start, "{method:?}: {objective} of {start}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ use crate::model::{FittedModel, Scores};
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Point, Risk};
 use crate::solver::{self, Method, Outcome, Problem, Solver, Status, StopRules};
-use crate::train::{self, Penalty, Task, TrainError, TrainOptions, TrainReport};
+use crate::train::{self, ModelName, Penalty, Task, TrainError, TrainOptions, TrainReport};
 use between::{Pair, largest_gap};
 use minorant_data::Dataset;
 use minorant_linalg::Design;
@@ -107,6 +107,12 @@ pub fn path(
     lambdas.sort_by(|a, b| b.total_cmp(a));
     lambdas.dedup();
     let task = Task::new(&data.labels, options)?;
+    if !matches!(options.model, ModelName::Svm | ModelName::Logistic) {
+        return Err(TrainError::Setting(format!(
+            "a path needs a convex model, which {} is not: train it for each lambda",
+            options.model.as_str()
+        )));
+    }
     let weights = train::weights_of(&data.labels, &task, options)?;
     let mut walk = Walk::new(data, options, &task, &weights, path.validation, cancel)?;
     let mut found = Path { points: Vec::new(), between: Vec::new(), is_whole: true };

@@ -52,7 +52,7 @@ impl Solver for Cccp {
         let before = run.problem.objective(best);
         let convex = difference.convexified(best);
         let problem = Problem::new(&*convex, run.problem.regularizer).starting_at(Some(&best.w));
-        let Ok(mut solver) = Method::Auto.build_owned(problem, &self.inner) else {
+        let Ok(mut solver) = Method::pick_bundle(problem).build_owned(problem, &self.inner) else {
             return Err(Halt::Stop(Status::Stalled));
         };
         let rules = run.rules_for_inner_run(INNER, LEAST)?;

@@ -64,6 +64,8 @@ struct Minimum {
 const FAILURES: u64 = 2;
 /// After a failed search the next one begins with a step longer by this factor.
 const LONGER: f64 = 10.0;
+/// No step is shorter than this, where 1 leads to the minimiser.
+const SHORTEST: f64 = 1e-6;
 /// How far an exact search looks, where 1 leads to the minimiser.
 const HORIZON: f64 = 2.0;
 /// How exactly the master is solved, as a share of the gap.
@@ -279,6 +281,12 @@ impl Solver for Nrbm {
         let failed = points.iter().all(|point: &RayPoint| point.objective >= objective);
         if failed || self.strategy == Strategy::Full {
             ray.visit(run, 1.0, &mut points)?;
+        }
+        // Where the risk is not finite the step was too long.
+        let mut step = 0.5;
+        while points.is_empty() && step > SHORTEST {
+            ray.visit(run, step, &mut points)?;
+            step *= 0.5;
         }
         let lowest = points.iter().min_by(|a, b| a.objective.total_cmp(&b.objective));
         let (objective, length) = lowest.map_or((f64::INFINITY, 0.0), |p| (p.objective, p.step));

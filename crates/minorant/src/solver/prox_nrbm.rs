@@ -104,7 +104,7 @@ impl ProxNrbm {
         let ratio = (best - objective) / promised;
         if ratio > GOOD {
             self.mu *= LOWER;
-        } else if ratio < -1.0 || objective.is_nan() {
+        } else if ratio < -1.0 {
             let asked = if curvature.is_finite() { curvature - self.lambda } else { self.lambda };
             let cap = *self.cap.get_or_insert(asked.max(self.lambda));
             let raised = if self.mu > 0.0 { asked.min(RAISE * self.mu) } else { asked };
@@ -143,7 +143,7 @@ impl Solver for ProxNrbm {
         };
         let before = bundle.objective();
         let Some((point, plane)) = evaluate_if_finite(run, w)? else {
-            self.adapt(before, f64::NAN, minimum.gap, f64::NAN);
+            // The step was too long; what curvature there is, nobody knows.
             self.mu = self.mu.max(self.lambda) * RAISE;
             return Ok(Step { kind: "null", objective: f64::INFINITY, length: None });
         };

@@ -28,13 +28,14 @@ pub fn start_from(
             format!("one with {}", bias(given)),
         );
     }
-    if model.classes != data.labels.classes {
+    let classes = task.class_labels(&data.labels);
+    if model.classes != classes {
         let list = |labels: &[minorant_data::Label]| {
             let shown: Vec<String> = labels.iter().take(5).map(ToString::to_string).collect();
             let more = if labels.len() > 5 { ", ..." } else { "" };
             format!("{} classes ({}{more})", labels.len(), shown.join(", "))
         };
-        return refuse(list(&data.labels.classes), list(&model.classes));
+        return refuse(list(&classes), list(&model.classes));
     }
     let shape = |problems: usize, outputs: usize| match (problems, outputs) {
         (1, 1) => "one output".to_string(),

@@ -148,7 +148,7 @@ fn labelled_only(
     let settings =
         MethodOptions { max_bytes: options.method_options.max_bytes, ..MethodOptions::default() };
     let problem = Problem::new(&*risk, regularizer);
-    let mut solver = Method::Auto.build(problem, &settings)?;
+    let mut solver = Method::pick_bundle(problem).build(problem, &settings)?;
     Ok(solver::run(&mut *solver, problem, rules, cancel, &mut (), checkpoints)?)
 }
 
