@@ -116,7 +116,7 @@ fn the_same_path_with_any_number_of_threads() {
 #[test]
 fn tune_reports_errors_and_trains_the_best() {
     let bench = Bench::new();
-    let args = "tune svm train.svm --lambdas 1:1e-4:5 --folds 4 --out m --json --quiet";
+    let args = "tune svm train.svm --lambdas 1:1e-4:5 --cv 4 --out m --json --quiet";
     let json = bench.call(args).json();
     assert_eq!(keys(&json), ["best_lambda", "fold_evaluations", "model", "points"]);
     let points = json["points"].as_array().unwrap();
@@ -157,8 +157,8 @@ fn wrong_ranges_are_refused() {
         ("path logistic train.svm --lambdas 1:0.1:2 --penalty l1", "penalty l2"),
         ("path svm train.svm --lambdas 1:0.1:2 --validation none.svm", "none.svm"),
         ("path svm train.svm --lambdas 1:0.1:2 --report no/r.html", "the folder no does not exist"),
-        ("tune svm train.svm --lambdas 1:0.1:3 --folds 1 --quiet", "2 to 400 folds"),
-        ("tune svm train.svm --lambdas 1:0.1:3 --folds 500 --quiet", "found 500"),
+        ("tune svm train.svm --lambdas 1:0.1:3 --cv 1 --quiet", "2 to 400 folds"),
+        ("tune svm train.svm --lambdas 1:0.1:3 --cv 500 --quiet", "found 500"),
     ] {
         let run = bench.call(args);
         assert!(run.refused().contains(part), "{args}: {}", run.stderr);

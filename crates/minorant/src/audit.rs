@@ -38,8 +38,9 @@ pub struct Audit {
 
 /// How far a recomputed number may lie from the claimed one, relative to the objective.
 const AGREEMENT: f64 = 1e-9;
-/// A recomputed bound counts only if its own rounding errors are below this share of the
-/// objective; a proof with larger ones could hide a false bound in them.
+/// A recomputed bound counts only if its own rounding errors are below this share of the objective,
+/// or of the bound where that lies far below; a proof with larger ones could hide a false bound in
+/// them.
 const RESOLUTION: f64 = 1e-7;
 /// How far the weights of a part may add up to something else than 1.
 const SIMPLEX: f64 = 1e-12;
@@ -100,7 +101,7 @@ fn check(
         let (found_bound, rounding) = examples.bound(proof)?;
         bound.add(found_bound);
         audit.lower_bound = Some(bound.value());
-        if !within(rounding, RESOLUTION * found.abs()) {
+        if !within(rounding, RESOLUTION * found.abs().max(found_bound.abs())) {
             return Err(
                 "the proof's numbers are too large to be checked in double precision".into()
             );

@@ -71,7 +71,7 @@ pub(crate) struct PathArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   minorant tune svm a9a.gz --lambdas 1e-2:1e-6:9 --out a9a.safetensors
-  minorant tune logistic train.csv --lambdas 1:1e-4:9 --folds 10 --seed 1 --json
+  minorant tune logistic train.csv --lambdas 1:1e-4:9 --cv 10 --seed 1 --json
 
 The rows are dealt to the folds at random (--seed), each class evenly. --max-evals and
 --max-seconds hold for each fold's path and for the final model.")]
@@ -82,7 +82,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "A:B:K", value_parser = parse_grid, conflicts_with_all = ["lambda", "c"], help_heading = "Problem")]
     pub(crate) lambdas: Grid,
     /// Parts of the data, each left out once
-    #[arg(long, value_name = "K", default_value_t = 5)]
+    #[arg(long = "cv", id = "cv", value_name = "K", default_value_t = 5)]
     pub(crate) folds: usize,
     /// Solver: auto or a bundle method (bmrm, p-bmrm, prox-bmrm, ls-bmrm, ls-p-bmrm ...)
     #[arg(long, value_name = "S", default_value = "auto", value_parser = parse_method)]
