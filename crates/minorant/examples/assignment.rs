@@ -2,6 +2,8 @@
 //! and a few numbers for every pair; an output gives every worker a job, and the loss counts
 //! workers with a wrong one. The type below is all that a structured SVM needs to know of it.
 
+#![allow(clippy::print_stdout)]
+
 use minorant::generate::Lcg;
 use minorant::regularizer::L2;
 use minorant::risk::{Cancel, ExampleWeights};
