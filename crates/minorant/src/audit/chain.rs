@@ -60,8 +60,11 @@ fn check(model: &ChainModel, data: &Sequences, audit: &mut Audit) -> Result<f64,
     if !within(rounding, RESOLUTION * found.abs()) {
         return Err("the proof's numbers are too large to be checked in double precision".into());
     }
+    // Rounding allowances make claims lower; but a claim far below its proof belongs to another
+    // problem.
     let above = AGREEMENT * found.abs() + rounding;
-    if !within((claimed - bound).abs(), above + AGREEMENT * bound.abs()) {
+    let below = above + RESOLUTION * (found.abs() + bound.abs());
+    if !within(claimed - bound, above) || !within(bound - claimed, below) {
         return Err(format!(
             "the proof gives a lower bound of {bound}, not {claimed} as the model says"
         ));

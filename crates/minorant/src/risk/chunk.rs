@@ -45,6 +45,12 @@ impl ChunkPlane {
         self.normal_size += block.normal_size;
     }
 
+    /// Tells how many terms the longest sum of an entry of the normal has, where that is not the
+    /// number of rows.
+    pub(crate) fn set_additions(&mut self, most: usize) {
+        self.rows = most;
+    }
+
     /// Tells of summands that were themselves rounded: those of the normal by `roundings` relative
     /// to their size (`more` of them, each of a size of 1, are not among the blocks'), those of
     /// the offset by an error in all.

@@ -24,7 +24,7 @@ use minorant_linalg::sum::Sum;
 /// Between passes the dual is maximised until this share of the gap is left to gain.
 const INNER_SHARE: f64 = 0.1;
 /// But with no more sweeps than this.
-const MOST_SWEEPS: usize = 400;
+const MOST_SWEEPS: usize = 100;
 /// Sweeps after the first pass, when there is no gap yet.
 const FIRST_SWEEPS: usize = 10;
 /// An output that has had no weight for this many passes is forgotten.
@@ -275,7 +275,7 @@ impl<'p> Bcfw<'p> {
         let count = blocks.len();
         for examples in blocks {
             let mut normal = vec![0.0; dim];
-            let mut additions = 0;
+            let mut additions = vec![0u32; dim];
             for example in examples {
                 let block = &mut self.dual[example];
                 // The truth's share adds nothing; the others' must not exceed 1 together.
@@ -294,7 +294,7 @@ impl<'p> Bcfw<'p> {
                     self.sets.difference(example, output, 0, &mut |at, x| {
                         normal[at] += share * x;
                         size += x.abs();
-                        additions += 1;
+                        additions[at] += 1;
                     });
                     let loss = self.sets.loss(example, output);
                     offset.add_product(share, loss);
@@ -302,7 +302,7 @@ impl<'p> Bcfw<'p> {
                     offset_size += share * loss;
                 }
             }
-            most = most.max(additions);
+            most = most.max(additions.into_iter().max().unwrap_or(0) as usize);
             plane.normal.iter_mut().zip(&normal).for_each(|(to, x)| *to += x);
         }
         let roundings = f64::from(u32::try_from(most + count).unwrap_or(u32::MAX)) + 4.0;

@@ -92,16 +92,17 @@ impl<M: StructuredModel> Risk for MarginRisk<M> {
         let work = |chunk: std::ops::Range<usize>, shared: &[f64], own: &mut [f64]| {
             let mut plane = ChunkPlane::default();
             let mut normal = vec![0.0; self.model.dim()];
+            let mut additions = vec![0u32; self.model.dim()];
             for i in chunk.clone() {
                 let scores = scores(shared, &own[self.layout.span(chunk.start, i)]);
                 let weight = self.weights.of(i);
                 let (value, worst) = self.value_of(i, scores);
                 let anchor = self.anchor(i, scores);
-                let (mut count, mut size) = (0, 0.0);
+                let mut size = 0.0;
                 self.model.for_each_difference(i, &worst, &anchor, |at, x| {
                     normal[at] += weight * x;
                     size += x.abs();
-                    count += 1;
+                    additions[at] += 1;
                 });
                 let loss = self.model.loss(i, &worst);
                 let sums = BlockSums {
@@ -110,9 +111,10 @@ impl<M: StructuredModel> Risk for MarginRisk<M> {
                     offset_size: weight * loss,
                     normal_size: weight * size,
                 };
-                plane.add(count.max(1), sums);
+                plane.add(1, sums);
             }
             plane.normal = normal;
+            plane.set_additions(additions.into_iter().max().unwrap_or(0) as usize);
             plane
         };
         let (outputs, chunks, each) = self.layout.pass(&self.model, &w, parts, cancel, work)?;
