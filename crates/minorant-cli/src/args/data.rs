@@ -33,7 +33,7 @@ pub(crate) struct DataArgs {
     /// ARFF: the XML file that names the labels
     #[arg(long, value_name = "FILE", help_heading = "Reading data")]
     label_xml: Option<PathBuf>,
-    /// CoNLL: how columns become attributes, one a line, with %x[row,column] for cells
+    /// CoNLL: how columns become attributes, one a line, with `%x[row,column]` for cells
     #[arg(long, value_name = "FILE", help_heading = "Reading sequences")]
     template: Option<PathBuf>,
     /// Leave out attributes that occur less often
