@@ -41,7 +41,7 @@ impl Method {
             Some(_) => Method::LsBmrm,
             // An oracle is what costs here: outputs already seen are used up before the next call.
             None if risk.working_sets().is_some() && problem.regularizer.is_plain() => Method::Bcfw,
-            None if risk.is_smooth() => Method::NrbmLs,
+            None if risk.is_smooth() => Method::Lbfgs,
             None => Method::Bmrm,
         }
     }

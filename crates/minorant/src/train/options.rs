@@ -3,7 +3,7 @@
 
 use super::task::Task;
 use crate::regularizer::{L2, RegularizerError};
-use crate::solver::{Method, MethodError, MethodOptions, RunError, StopRules};
+use crate::solver::{Method, MethodError, MethodOptions, Problem, RunError, StopRules};
 use minorant_data::{Label, LabelKind};
 
 /// The models by the names that users type.
@@ -213,6 +213,15 @@ impl TrainOptions {
             Some(Lambda::C(c)) => {
                 Err(TrainError::Setting(format!("C must be a positive number, not {c}")))
             }
+        }
+    }
+
+    /// The method that is to solve a problem. Planes get to rounding where coordinate steps creep.
+    pub(super) fn method_for(&self, problem: Problem<'_>) -> Method {
+        if self.method == Method::Auto && self.to_rounding {
+            Method::pick_bundle(problem)
+        } else {
+            self.method.resolve(problem)
         }
     }
 
