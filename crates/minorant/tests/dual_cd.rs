@@ -24,7 +24,7 @@ const KINDS: [Kind; 5] =
 fn the_optimum_is_that_of_other_methods() {
     for kind in KINDS {
         let mut refereed = 0;
-        for seed in 0..cases(40, 1000) {
+        for seed in 0..cases(30, 1000) {
             let mut random = Random::new(seed * 31 + kind as u64);
             let mut case = random_case(kind, &mut random);
             if case.options.model == ModelName::Logistic {

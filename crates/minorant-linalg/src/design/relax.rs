@@ -14,6 +14,11 @@ pub trait RowStep {
     /// From the row's outputs to the coefficients with which it is added to the weights of each
     /// output; `false` if it is not to be added.
     fn step(&mut self, row: usize, outputs: &[f64], coefficients: &mut [f64]) -> bool;
+
+    /// The numbers that [`RowStep::step`] will read at a row that comes soon.
+    fn needs(&self, _row: usize) -> &[f64] {
+        &[]
+    }
 }
 
 /// Factors of the entries of a row when it is added to the weights.
@@ -85,6 +90,7 @@ impl Design<'_> {
                 for (at, &i) in order.iter().enumerate() {
                     if let Some(&soon) = order.get(at + AHEAD) {
                         rows.row(soon as usize).prefetch();
+                        prefetch(step.needs(soon as usize));
                     }
                     let row = rows.row(i as usize);
                     // SAFETY: `Matrix` checked every column against the number of columns, and
@@ -301,6 +307,7 @@ impl<R: Rows, A: RowStep> WithSimd for Many<'_, R, A> {
         for (at, &i) in order.iter().enumerate() {
             if let Some(&soon) = order.get(at + AHEAD) {
                 rows.row(soon as usize).prefetch();
+                prefetch(step.needs(soon as usize));
             }
             let row = rows.row(i as usize);
             for first in (0..width).step_by(TILE) {

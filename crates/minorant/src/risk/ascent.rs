@@ -28,6 +28,12 @@ struct Climber<'c, L> {
 
 impl<L: Loss> RowStep for Climber<'_, L> {
     #[inline(always)]
+    fn needs(&self, row: usize) -> &[f64] {
+        let k = self.loss.outputs();
+        &self.slopes[row * k..(row + 1) * k]
+    }
+
+    #[inline(always)]
     fn step(&mut self, row: usize, outputs: &[f64], coefficients: &mut [f64]) -> bool {
         let k = outputs.len();
         let slopes = &mut self.slopes[row * k..(row + 1) * k];

@@ -14,37 +14,56 @@ struct View {
     holders: f64,
 }
 
-/// Several running values side by side, so that none waits for another.
+/// Classes that are looked at together, each with running values of its own, so that none waits for
+/// another and no branch stands where nobody could foresee it.
 const LANES: usize = 4;
 
-/// Looks at all classes without a branch that nobody could foresee. The label's share is its slope
-/// plus 1.
+/// Four classes: margins, outputs and slopes. Classes that are not there have no score at all.
+struct Group {
+    scores: [f64; LANES],
+    slopes: [f64; LANES],
+}
+
+#[inline(always)]
+fn group(at: usize, margins: &[f64], f: &[f64], c: &[f64]) -> Group {
+    let mut group = Group { scores: [f64::NEG_INFINITY; LANES], slopes: [0.0; LANES] };
+    if let (Some(margins), Some(f), Some(c)) = (
+        margins[at..].first_chunk::<LANES>(),
+        f[at..].first_chunk::<LANES>(),
+        c[at..].first_chunk::<LANES>(),
+    ) {
+        for lane in 0..LANES {
+            group.scores[lane] = margins[lane] + f[lane];
+        }
+        group.slopes = *c;
+    } else {
+        for (lane, z) in (at..c.len()).enumerate().take(LANES) {
+            group.scores[lane] = margins[z] + f[z];
+            group.slopes[lane] = c[z];
+        }
+    }
+    group
+}
+
+/// Looks at all classes. The label's share is its slope plus 1.
 #[inline(always)]
 fn look(label: usize, margins: &[f64], f: &[f64], c: &[f64]) -> View {
     let mut top = [f64::NEG_INFINITY; LANES];
     let mut lowest = [f64::INFINITY; LANES];
     let mut holders = [0.0; LANES];
-    let own = margins[label] + f[label];
-    if c[label] > -1.0 {
-        (lowest[0], holders[0]) = (own, 1.0);
-    }
-    let mut note = |lane: usize, margin: f64, f: f64, c: f64| {
-        let score = margin + f;
-        let held = if c > 0.0 { score } else { f64::INFINITY };
-        top[lane] = if score > top[lane] { score } else { top[lane] };
-        lowest[lane] = if held < lowest[lane] { held } else { lowest[lane] };
-        holders[lane] += if c > 0.0 { 1.0 } else { 0.0 };
-    };
-    let (margins, margins_rest) = margins.as_chunks::<LANES>();
-    let (f, f_rest) = f.as_chunks::<LANES>();
-    let (c, c_rest) = c.as_chunks::<LANES>();
-    for ((margins, f), c) in margins.iter().zip(f).zip(c) {
+    for at in (0..c.len()).step_by(LANES) {
+        let Group { scores, slopes } = group(at, margins, f, c);
         for lane in 0..LANES {
-            note(lane, margins[lane], f[lane], c[lane]);
+            let has = slopes[lane] > 0.0;
+            let held = if has { scores[lane] } else { f64::INFINITY };
+            top[lane] = if scores[lane] > top[lane] { scores[lane] } else { top[lane] };
+            lowest[lane] = if held < lowest[lane] { held } else { lowest[lane] };
+            holders[lane] += if has { 1.0 } else { 0.0 };
         }
     }
-    for (lane, ((margin, f), c)) in margins_rest.iter().zip(f_rest).zip(c_rest).enumerate() {
-        note(lane, *margin, *f, *c);
+    if c[label] > -1.0 {
+        lowest[0] = lowest[0].min(margins[label] + f[label]);
+        holders[0] += 1.0;
     }
     View {
         top: top.into_iter().fold(f64::NEG_INFINITY, f64::max),
@@ -77,6 +96,21 @@ pub(super) fn pull(label: usize, margins: &[f64], f: &[f64], c: &[f64]) -> f64 {
     look(label, margins, f, c).pull(margins, f)
 }
 
+/// Of the first `count` rivals, moves those whose goals lie above a level to the front; their sum
+/// and number.
+#[inline(always)]
+fn above(level: f64, rivals: &mut [Rival], count: usize) -> (f64, usize) {
+    let (mut sum, mut left) = (0.0, 0);
+    for at in 0..count {
+        if rivals[at].goal > level {
+            sum += rivals[at].goal;
+            rivals.swap(left, at);
+            left += 1;
+        }
+    }
+    (sum, left)
+}
+
 /// Moves the slopes `c` of an example with this label to the best place for outputs `f`, and adds
 /// the way to `change`.
 #[inline(always)]
@@ -94,35 +128,43 @@ pub(super) fn climb(
     if pull <= 0.0 {
         return Climb { rise: 0.0, pull, way: 0.0 };
     }
-    // The goals u + (score − top) / curvature; those that lie 1 below another get no share, and
-    // the goal of the highest score is not below 0.
+    // The goals u + (score − top) / curvature. Shares are what stands out above a level, which is
+    // not lower than 1 below the highest goal; that is not below 0, nor below the goal of a class
+    // with an average share. Without a share and a score near the top there is none to get.
     let reach = (1.0 / curvature).min(1e100);
-    let mut sum = 0.0;
+    let floor = (1.0 / view.holders - pull * reach).max(0.0) - 1.0;
+    let near = floor * curvature;
     rivals.clear();
-    let classes = margins.iter().zip(f).zip(&*c).enumerate();
-    for (class, ((margin, f), c)) in classes {
-        let (share, behind) = (if class == label { c + 1.0 } else { *c }, margin + f - view.top);
-        let goal = share + behind * reach;
-        if goal > -1.0 || share > 0.0 {
-            rivals.push(Rival { class, share, behind, goal });
-            sum += goal;
+    for at in (0..c.len()).step_by(LANES) {
+        let Group { scores, slopes } = group(at, margins, f, c);
+        let mut any = (at..at + LANES).contains(&label);
+        for lane in 0..LANES {
+            any |= slopes[lane] > 0.0;
+            any |= scores[lane] - view.top >= near;
+        }
+        if !any {
+            continue;
+        }
+        for (lane, class) in (at..c.len()).enumerate().take(LANES) {
+            let share = if class == label { slopes[lane] + 1.0 } else { slopes[lane] };
+            let behind = scores[lane] - view.top;
+            if behind >= near || share > 0.0 {
+                rivals.push(Rival { class, share, behind, goal: share + behind * reach });
+            }
         }
     }
-    // Michelot's projection: shares are what stands out above a level, which only rises, and what
-    // once lies below it stays there.
-    let (mut level, mut count) = (f64::NEG_INFINITY, rivals.len() as f64);
-    loop {
-        let next = (sum - 1.0) / count;
-        if next <= level {
-            break;
+    // Michelot's projection: the level rises until nothing falls below it any more, and what once
+    // lies below it stays there.
+    let all = rivals.len();
+    let (mut sum, mut count) = above(floor, rivals, all);
+    let level = loop {
+        let level = (sum - 1.0) / count as f64;
+        let before = count;
+        (sum, count) = above(level, rivals, count);
+        if count == before || count == 0 {
+            break level;
         }
-        level = next;
-        (sum, count) = (0.0, 0.0);
-        for rival in rivals.iter() {
-            sum += if rival.goal > level { rival.goal } else { 0.0 };
-            count += if rival.goal > level { 1.0 } else { 0.0 };
-        }
-    }
+    };
     let (mut rise, mut way, mut others) = (0.0, 0.0, 0.0);
     for rival in rivals.iter() {
         let share = (rival.goal - level).max(0.0);

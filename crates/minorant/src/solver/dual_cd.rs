@@ -21,10 +21,10 @@ use crate::risk::{DualCoordinates, DualState, Point, RowMetric};
 
 /// Examples that a bound holds by more than this part of the steepest slope met in the last sweep
 /// are left out until the next check.
-const HELD: f64 = 0.05;
+const HELD: f64 = 0.005;
 /// Work between checks where the gap is not foreseen to close, in visits of all examples: so much
 /// at least, and such a part of all work so far.
-const LEAST_WORK: f64 = 3.0;
+const LEAST_WORK: f64 = 4.0;
 const PART_OF_WORK: f64 = 0.5;
 /// Work before a check that is foreseen to close the gap.
 const WORK_BEFORE_CLOSING: f64 = 0.3;
@@ -34,8 +34,12 @@ const DONE: f64 = 1e-3;
 const NOTHING: f64 = 1e-6;
 /// How much larger the gap is than the rise that the dual has before it, until a check has told.
 const FIRST_RATIO: f64 = 2.0;
-/// A line search is made when the gap is at most this many times the one asked for.
-const NEAR: f64 = 2.0;
+/// A check that just misses the gap asked for costs more than a few sweeps: the part of it that
+/// the gap must be foreseen to have closed to.
+const MARGIN: f64 = 0.8;
+/// A line search is made when the gap exceeds the one asked for by at most this part of it, divided
+/// by the outputs of an example, as a search costs the more of them there are.
+const NEAR: f64 = 1.0;
 /// See `ls_bmrm.rs`: longer steps would magnify rounding errors.
 const LONGEST_STEP: f64 = 1e3;
 
@@ -145,7 +149,7 @@ impl DualCd {
         let enough = LEAST_WORK.max(PART_OF_WORK * self.visits as f64 / everything);
         // The objective before the first check is far off; it will be near the dual value.
         let shrinks = (self.dual / self.best_objective(run)).clamp(0.01, 1.0);
-        let closes = self.rate > 0.0 && self.ratio * self.rest() <= run.target() * shrinks;
+        let closes = self.rate > 0.0 && self.ratio * self.rest() <= MARGIN * run.target() * shrinks;
         let exhausted = rise <= (DONE * self.first_rise).max(NOTHING * run.target());
         self.check_is_due = closes && work >= WORK_BEFORE_CLOSING || exhausted || work >= enough;
     }
@@ -189,7 +193,9 @@ impl DualCd {
         objective: f64,
     ) -> Result<Option<f64>, Halt> {
         let above_bound = run.gap() + objective - self.best_objective(run);
-        let near = above_bound > run.target() && above_bound <= NEAR * run.target();
+        let outputs = (self.state.slopes.len() / self.metric.curvatures().len().max(1)) as f64;
+        let reach = run.target() * (1.0 + NEAR / outputs);
+        let near = above_bound > run.target() && above_bound <= reach;
         if let (Some(best), Some(lines), true) =
             (&self.best, run.problem.risk.lines(), near && self.checked)
         {
