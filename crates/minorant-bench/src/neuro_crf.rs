@@ -64,9 +64,7 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
     if !"Table 8".contains(only) {
         return Ok(section);
     }
-    let head = [
-        "λ", "evals", "nrbm-ls", "paper", "sgd", "paper", "nbm", "paper", "lbfgs", "paper",
-    ];
+    let head = ["λ", "evals", "nrbm-ls", "paper", "sgd", "paper", "nbm", "paper", "lbfgs", "paper"];
     let mut table = Table::new("Table 8", "Objective / error on the test letters.", &head);
     for row in ROWS.iter().filter(|row| !quick || row.lambda == MAIN) {
         let mut cells = vec![row.lambda.to_string(), row.evaluations.to_string()];
@@ -79,8 +77,7 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
                 ..NeuroOptions::default()
             };
             options.rules.max_evaluations = Some(row.evaluations);
-            let (model, report) =
-                train_neuro(&train, &options, &Cancel::new(), &mut (), &mut ())?;
+            let (model, report) = train_neuro(&train, &options, &Cancel::new(), &mut (), &mut ())?;
             let error = model.evaluate(&test).token_error;
             let cell = format!("{:.4} / {error:.4}", report.certificate.objective);
             eprintln!("Table 8: λ {}, {}: {cell}", row.lambda, method.name());

@@ -106,8 +106,14 @@ impl NeuroOptions {
 
     /// Refuses settings out of range, and sequences that nothing can be learned from.
     pub fn check(&self, data: &Sequences) -> Result<(), TrainError> {
-        self.network(data)?;
-        L2::new(self.lambda(self.units(data))?)?;
+        let network = self.network(data)?;
+        let regularizer = L2::new(self.lambda(self.units(data))?)?;
+        // A method that cannot be had is refused before the weights to begin with are made.
+        let task =
+            Task { network: &network, data, units: 1, regularizer: &regularizer, options: self };
+        let risk = task.risk::<f32>();
+        let problem = Problem::new(&risk, &regularizer);
+        self.method.build(problem, &self.method_options)?;
         Ok(())
     }
 
