@@ -41,7 +41,7 @@ pub use gd::Gd;
 pub use hybrid::Hybrid;
 pub use lbfgs::Lbfgs;
 pub use ls_bmrm::LsBmrm;
-pub use name::{Method, MethodError, MethodOptions};
+pub use name::{ConvexProblems, Method, MethodError, MethodOptions};
 pub use nbm::Nbm;
 pub use newton_cd::NewtonCd;
 pub use nrbm::{Nrbm, Strategy};
