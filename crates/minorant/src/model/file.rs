@@ -1,6 +1,9 @@
 //! Models and proofs as files.
 
-use super::{AnyModel, ChainModel, FittedModel, Penalty, SubProblem, TaskName, TrainedLoss};
+use super::{
+    AnyModel, ChainModel, FittedModel, NEURO_CRF, NeuroModel, Penalty, SubProblem, TaskName,
+    TrainedLoss,
+};
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::proof::Proof;
@@ -93,6 +96,9 @@ impl AnyModel {
         let header: NameHeader = container.header(path)?;
         if ChainName::from_name(&header.model).is_some() {
             return ChainModel::from_container(container, path).map(AnyModel::Chain);
+        }
+        if header.model == NEURO_CRF {
+            return NeuroModel::from_container(container, path).map(AnyModel::Neuro);
         }
         FittedModel::from_container(path, container).map(AnyModel::Linear)
     }
