@@ -10,7 +10,7 @@ use std::process::Command;
 /// The version that the book is built with.
 const MDBOOK: &str = "0.5.4";
 /// Pages outside the book.
-const OUTSIDE: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const OUTSIDE: [&str; 3] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
 /// Folders whose files pages name between backticks.
 const FOLDERS: [&str; 5] = ["crates/", "python/", "examples/", "docs/", "xtask/"];
 

@@ -70,6 +70,7 @@ fn commands_run_as_they_stand() {
 
 #[test]
 fn blocks_are_told_apart() {
-    let page = "```sh\none\n```\ntext\n```sh,no_run\ntwo\n```\n```text\nthree\n```\n```sh\nfour\n```\n";
+    let page =
+        "```sh\none\n```\ntext\n```sh,no_run\ntwo\n```\n```text\nthree\n```\n```sh\nfour\n```\n";
     assert_eq!(script(page), "one\nfour\n");
 }
