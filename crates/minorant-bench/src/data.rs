@@ -72,6 +72,9 @@ impl Store {
             "a9a" => self.binary("adult/a9a.gz"),
             "w8a" => self.binary("w8a/w8a.gz"),
             "leukemia" => self.binary("leukemia/leu.gz"),
+            "pcmac" | "basehock" | "relathe" => {
+                self.binary(&format!("news20_pairs/{name}.libsvm.gz"))
+            }
             "covtype" => self.covtype(),
             "satimage" => self.classes("satimage/sat.trn.gz")?.scaled(),
             "letter" => self.classes("letter/letter.scale.gz"),
