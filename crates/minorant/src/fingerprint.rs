@@ -2,7 +2,7 @@
 //! files that hold the same data have the same fingerprint.
 
 use crate::container::hex;
-use minorant_data::{Dataset, LabelRows, Sequences};
+use minorant_data::{Dataset, LabelRows, Recordings, Sequences};
 use minorant_linalg::Matrix;
 use sha2::{Digest, Sha256};
 
@@ -39,6 +39,21 @@ pub(crate) fn of_sequences(data: &Sequences) -> String {
         hash.update([0]);
     }
     data.labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
+    hex(&hash.finalize())
+}
+
+/// The fingerprint of recordings with their labels.
+pub(crate) fn of_recordings(data: &Recordings) -> String {
+    let mut hash = Sha256::new();
+    add_rows(&mut hash, &data.frames);
+    data.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
+    for class in &data.labels.classes {
+        hash.update(class.to_string());
+        hash.update([0]);
+    }
+    if let LabelRows::Single(labels) = &data.labels.rows {
+        labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
+    }
     hex(&hash.finalize())
 }
 

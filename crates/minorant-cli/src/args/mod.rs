@@ -2,6 +2,7 @@
 //! the library's options happens in `train.rs` and `data.rs`; nothing is computed here.
 
 mod data;
+mod hmm;
 mod minimize;
 mod path;
 mod stopping;
@@ -71,6 +72,7 @@ pub(crate) enum Verb {
   minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
   minorant train chain-crf train.txt --format conll --pairs observed --out chunks.safetensors
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
+  minorant train hmm digits.npz --states 4 --mixtures 2 --lambda 0.01 --validation-fraction 0.2
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {

@@ -1,10 +1,12 @@
 //! The problem to train on as typed, and the library's options for it.
 
+use super::hmm::HmmArgs;
 use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label, Sequences};
+use minorant::model::HMM;
 use minorant::solver::{Method, MethodOptions};
 use minorant::train::{
     ChainName, ChainOptions, Lambda, LossName, ModelName, Multiclass, Penalty, Per, TrainOptions,
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// chain-svm or chain-crf
+    /// chain-svm, chain-crf, or hmm (recordings)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
@@ -80,6 +82,8 @@ pub(crate) struct ProblemArgs {
     /// Chains: weights for labels at the beginning and at the end
     #[arg(long, help_heading = "Chains")]
     boundary: bool,
+    #[command(flatten)]
+    pub(super) hmm: HmmArgs,
     /// Example weights, one a line
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     weights: Option<PathBuf>,
@@ -110,6 +114,7 @@ pub(crate) struct ProblemArgs {
 pub(crate) enum ModelArg {
     Linear(ModelName),
     Chain(ChainName),
+    Hmm,
 }
 
 impl ModelArg {
@@ -117,6 +122,7 @@ impl ModelArg {
         match self {
             ModelArg::Linear(name) => name.as_str(),
             ModelArg::Chain(name) => name.as_str(),
+            ModelArg::Hmm => HMM,
         }
     }
 }
@@ -167,10 +173,12 @@ pub(super) fn parse_method(name: &str) -> Result<Method, String> {
 
 fn parse_model(name: &str) -> Result<ModelArg, String> {
     let linear = ModelName::ALL.map(ModelName::as_str);
-    let names = [&linear[..], &ChainName::ALL.map(ChainName::as_str)].concat().join(", ");
+    let chains = ChainName::ALL.map(ChainName::as_str);
+    let names = [&linear[..], &chains, &[HMM]].concat().join(", ");
     let linear = ModelName::from_name(name).map(ModelArg::Linear);
     linear
         .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
+        .or_else(|| (name == HMM).then_some(ModelArg::Hmm))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
 }
 
@@ -208,18 +216,8 @@ impl ProblemArgs {
         name: ChainName,
         method: Method,
     ) -> anyhow::Result<ChainOptions> {
+        self.refuse_all_but(ModelArg::Chain(name))?;
         let rules = self.stopping.rules()?;
-        let foreign = self.loss.is_some()
-            || self.bias_weight.is_some()
-            || self.weights.is_some()
-            || !self.class_weight.is_empty()
-            || self.data.labels.is_some()
-            || matches!(self.multiclass, MulticlassArg::Ovr);
-        ensure!(
-            !foreign,
-            "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
-            name.as_str()
-        );
         let mut options = ChainOptions::new(name);
         options.observed_pairs = matches!(self.pairs, Some(PairsArg::Observed));
         options.boundary = self.boundary;
@@ -230,11 +228,44 @@ impl ProblemArgs {
         };
         options.penalty = self.penalty();
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.lambda = self.lambda();
         options.method = method;
         options.method_options = self.method_options(options.method_options);
         options.rules = rules;
         Ok(options)
+    }
+
+    /// Refuses options that do not go with a model of sequences.
+    pub(super) fn refuse_all_but(&self, model: ModelArg) -> anyhow::Result<()> {
+        let foreign = self.loss.is_some()
+            || self.bias_weight.is_some()
+            || self.weights.is_some()
+            || !self.class_weight.is_empty()
+            || self.data.labels.is_some()
+            || matches!(self.multiclass, MulticlassArg::Ovr);
+        ensure!(
+            !foreign,
+            "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
+            model.as_str()
+        );
+        if model != ModelArg::Hmm {
+            return self.hmm.refuse();
+        }
+        let of_chains = self.per.is_some()
+            || self.pairs.is_some()
+            || self.boundary
+            || self.bias.is_some()
+            || self.label_loss.is_some()
+            || matches!(self.penalty, PenaltyArg::L1);
+        ensure!(
+            !of_chains,
+            "--per, --pairs, --boundary, --bias, --label-loss and --penalty do not go with hmm"
+        );
+        Ok(())
+    }
+
+    pub(super) fn lambda(&self) -> Option<Lambda> {
+        self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C))
     }
 
     fn penalty(&self) -> Penalty {
@@ -244,7 +275,7 @@ impl ProblemArgs {
         }
     }
 
-    fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
+    pub(super) fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
         MethodOptions {
             memory: self.memory,
             parts: self.parts,
@@ -262,7 +293,7 @@ impl ProblemArgs {
     pub(crate) fn linear_model(&self, what: &str) -> anyhow::Result<ModelName> {
         match self.model {
             ModelArg::Linear(name) => Ok(name),
-            ModelArg::Chain(name) => bail!("{what} takes linear models, not {}", name.as_str()),
+            other => bail!("{what} takes linear models, not {}", other.as_str()),
         }
     }
 
@@ -273,6 +304,7 @@ impl ProblemArgs {
             self.per.is_none() && self.pairs.is_none() && !self.boundary,
             "--per, --pairs and --boundary go with chain-svm and chain-crf"
         );
+        self.hmm.refuse()?;
         if let Some(weight) = self.bias_weight {
             ensure!(
                 weight > 0.0 && weight.is_finite(),
@@ -294,7 +326,7 @@ impl ProblemArgs {
         };
         self.set_non_convex(&mut options)?;
         options.label_kind = self.data.labels.map(|labels| labels.kind());
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.lambda = self.lambda();
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
         options.bias = self.bias;
         options.bias_weight = self.bias_weight;

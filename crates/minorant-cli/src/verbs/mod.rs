@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
+mod hmm;
 pub(crate) mod inspect;
 pub(crate) mod minimize;
 pub(crate) mod path;

@@ -1,6 +1,8 @@
 //! Models and proofs as files.
 
-use super::{AnyModel, ChainModel, FittedModel, Penalty, SubProblem, TaskName, TrainedLoss};
+use super::{
+    AnyModel, ChainModel, FittedModel, HMM, HmmModel, Penalty, SubProblem, TaskName, TrainedLoss,
+};
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::proof::Proof;
@@ -15,7 +17,7 @@ pub(super) const PROOF_KIND: &str = "proof";
 /// A label in JSON: a number or a text.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum JsonLabel {
+pub(super) enum JsonLabel {
     Number(f64),
     Text(String),
 }
@@ -93,6 +95,9 @@ impl AnyModel {
         let header: NameHeader = container.header(path)?;
         if ChainName::from_name(&header.model).is_some() {
             return ChainModel::from_container(container, path).map(AnyModel::Chain);
+        }
+        if header.model == HMM {
+            return HmmModel::from_container(container, path).map(AnyModel::Hmm);
         }
         FittedModel::from_container(path, container).map(AnyModel::Linear)
     }

@@ -56,33 +56,13 @@ impl FittedModel {
         let known = labels.remap(&self.classes);
         let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
         let rows = scores.rows();
-        let mut counts = vec![ClassCounts::default(); self.classes.len()];
-        let unknown = (0..rows).filter(|&i| truth(i).any(|z| z.is_none())).count();
         match self.classify(scores) {
             Predictions::Single(predicted) => {
-                let mut wrong = 0;
-                for (i, &guess) in predicted.iter().enumerate() {
-                    let actual = truth(i).next().flatten();
-                    counts[guess as usize].predicted += 1;
-                    if let Some(z) = actual {
-                        counts[z as usize].actual += 1;
-                    }
-                    if actual == Some(guess) {
-                        counts[guess as usize].hits += 1;
-                    } else {
-                        wrong += 1;
-                    }
-                }
-                Evaluation {
-                    examples: rows,
-                    error: share(wrong as f64, rows),
-                    subset_error: None,
-                    ranking_loss: None,
-                    classes: counts,
-                    unknown,
-                }
+                compare(&predicted, |i| truth(i).next().flatten(), self.classes.len())
             }
             Predictions::Sets(predicted) => {
+                let mut counts = vec![ClassCounts::default(); self.classes.len()];
+                let unknown = (0..rows).filter(|&i| truth(i).any(|z| z.is_none())).count();
                 let (mut wrong, mut wrong_sets, mut misranked) = (0usize, 0usize, 0.0);
                 for (i, guess) in predicted.iter().enumerate() {
                     let mut has = vec![false; self.classes.len()];
@@ -115,6 +95,37 @@ impl FittedModel {
                 }
             }
         }
+    }
+}
+
+/// Compares one class a row with the true one, as the model numbers it; `classes` are its own.
+pub(super) fn compare(
+    predicted: &[u32],
+    truth: impl Fn(usize) -> Option<u32>,
+    classes: usize,
+) -> Evaluation {
+    let mut counts = vec![ClassCounts::default(); classes];
+    let (mut wrong, mut unknown) = (0usize, 0);
+    for (i, &guess) in predicted.iter().enumerate() {
+        let actual = truth(i);
+        counts[guess as usize].predicted += 1;
+        match actual {
+            Some(z) => counts[z as usize].actual += 1,
+            None => unknown += 1,
+        }
+        if actual == Some(guess) {
+            counts[guess as usize].hits += 1;
+        } else {
+            wrong += 1;
+        }
+    }
+    Evaluation {
+        examples: predicted.len(),
+        error: share(wrong as f64, predicted.len()),
+        subset_error: None,
+        ranking_loss: None,
+        classes: counts,
+        unknown,
     }
 }
 

@@ -3,11 +3,14 @@
 
 mod chain;
 pub mod file;
+mod hmm;
 pub mod metrics;
 mod predict;
 mod tokens;
 
 pub use chain::ChainModel;
+pub(crate) use hmm::predict_frames;
+pub use hmm::{HMM, HmmModel};
 pub use predict::{Predictions, Scores};
 pub use tokens::TokenEvaluation;
 
@@ -24,6 +27,8 @@ pub enum AnyModel {
     Linear(FittedModel),
     /// A chain.
     Chain(ChainModel),
+    /// A hidden Markov model.
+    Hmm(HmmModel),
 }
 
 /// Proofs up to this size are saved with the model.

@@ -3,13 +3,16 @@
 //! command, Python) call [`train`]; no mathematics is done here.
 
 mod chain;
+mod hmm;
 mod one_vs_rest;
 mod options;
 mod start;
 mod task;
 mod transductive;
+mod validation;
 
 pub use chain::{ChainName, ChainOptions, Per, train_chain};
+pub use hmm::{HmmOptions, train_hmm};
 pub use options::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,
 };
