@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// Where the data sets lie.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
-    root: PathBuf,
+    pub(crate) root: PathBuf,
 }
 
 /// What is to be learned.

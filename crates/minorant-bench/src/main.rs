@@ -7,6 +7,7 @@ mod clock;
 mod counts;
 mod data;
 mod evaluation;
+mod hmm;
 mod l1;
 mod page;
 mod pca;
@@ -17,6 +18,7 @@ mod python;
 mod quasi_newton;
 mod race;
 mod solve;
+mod speech;
 mod transduction;
 
 use anyhow::Result;
@@ -64,6 +66,8 @@ enum What {
     Race,
     /// Tables 2, 3 and 6 of the NRBM paper.
     Nrbm,
+    /// Table 7 of the NRBM paper: large-margin hidden Markov models.
+    Hmm,
     /// All of these.
     All,
 }
@@ -80,7 +84,7 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 8] = [
+    let benchmarks: [(What, &str, Benchmark); 9] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
@@ -88,6 +92,7 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
         (What::Nrbm, "Table 6 of the NRBM paper", transduction::section),
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),
+        (What::Hmm, hmm::TITLE, hmm::section),
         (What::Race, "The race to a gap of 1e-3", race::section),
     ];
     let mut sections = Vec::new();
@@ -126,7 +131,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 8);
+            assert_eq!(text.matches("Skipped: ").count(), 9);
         }
     }
 }

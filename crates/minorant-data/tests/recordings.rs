@@ -63,9 +63,18 @@ fn bad_files_are_refused_in_a_sentence() {
     let two = Some(&[1i64, 2][..]);
     let nan = [1.0, f64::NAN, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
     let cases = [
-        (archive(&FRAMES, &[0, 5, 4], two, None), "offsets from 0 to 4 that never descend, found 5"),
-        (archive(&FRAMES, &[0, 3, 2, 4], two, None), "offsets from 0 to 4 that never descend, found 2"),
-        (archive(&FRAMES, &[1, 3, 4], two, None), "offsets from 0 to 4 that never descend, found 1"),
+        (
+            archive(&FRAMES, &[0, 5, 4], two, None),
+            "offsets from 0 to 4 that never descend, found 5",
+        ),
+        (
+            archive(&FRAMES, &[0, 3, 2, 4], two, None),
+            "offsets from 0 to 4 that never descend, found 2",
+        ),
+        (
+            archive(&FRAMES, &[1, 3, 4], two, None),
+            "offsets from 0 to 4 that never descend, found 1",
+        ),
         (archive(&FRAMES, &[0, 1, 3], two, None), "expected offsets that end at 4, found 3"),
         (archive(&FRAMES, &[], two, None), "expected offsets that end at 4, found none"),
         (archive(&FRAMES, &[0, 3, 4], None, two), "expected an array named labels, found none"),
