@@ -4,7 +4,6 @@
 //! sees stand in `python/minorant`.
 
 mod features;
-mod hmm;
 mod labels;
 mod minimize;
 mod model;
@@ -18,8 +17,6 @@ use pyo3::prelude::*;
 /// The module `minorant._core`.
 #[pymodule]
 mod _core {
-    #[pymodule_export]
-    use super::hmm::{Hmm, train_hmm};
     #[pymodule_export]
     use super::methods;
     #[pymodule_export]

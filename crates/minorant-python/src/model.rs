@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[pyclass(module = "minorant._core", frozen)]
 pub(crate) struct Model(pub(crate) FittedModel);
 
-pub(crate) fn file_error(error: &FileError) -> PyErr {
+fn file_error(error: &FileError) -> PyErr {
     match error {
         FileError::Io(..) => PyOSError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),

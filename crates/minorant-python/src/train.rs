@@ -46,7 +46,7 @@ pub(crate) fn refuse<T>(error: impl ToString) -> PyResult<T> {
     Err(PyValueError::new_err(error.to_string()))
 }
 
-pub(crate) fn choose<T: Copy>(what: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+fn choose<T: Copy>(what: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
     let found = choices.iter().find(|(choice, _)| *choice == name);
     found.map_or_else(|| refuse(format!("there is no {what} '{name}'")), |choice| Ok(choice.1))
 }
@@ -120,7 +120,7 @@ pub(crate) fn train<'py>(
     }
 }
 
-pub(crate) fn summary<'py>(py: Python<'py>, report: &TrainReport) -> PyResult<Bound<'py, PyDict>> {
+fn summary<'py>(py: Python<'py>, report: &TrainReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("method", report.solver)?;
     dict.set_item("lam", report.lambda)?;

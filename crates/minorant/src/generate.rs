@@ -1,6 +1,10 @@
 //! Data sets that Minorant makes itself, for demonstrations and tests: seeded, the same on every
 //! machine.
 
+mod phones;
+
+pub use phones::{Phones, phones};
+
 use crate::structured::segment::Plate;
 use crate::structured::tree::{PartsImage, TreeShape};
 use minorant_data::{Dataset, Label, LabelRows, Labels};

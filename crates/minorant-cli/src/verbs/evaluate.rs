@@ -27,6 +27,12 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
                 evaluation.unknown
             ));
         }
+        if evaluation.unlabelled > 0 {
+            output::tell(&format!(
+                "note: {} rows have the label 0, which means unlabelled, and are left out",
+                evaluation.unlabelled
+            ));
+        }
         output::print(&shown(&model.classes, &evaluation, args.json))?;
         Ok(ExitCode::SUCCESS)
     })?

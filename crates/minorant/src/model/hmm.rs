@@ -129,7 +129,8 @@ impl HmmModel {
     pub fn evaluate_classes(&self, data: &Recordings) -> Evaluation {
         let known = data.labels.remap(&self.classes);
         let truth = |i: usize| known[data.labels.row(i)[0] as usize];
-        compare(&self.predict(data), truth, self.classes.len())
+        let pairs = self.predict(data).into_iter().enumerate().map(|(i, said)| (said, truth(i)));
+        compare(pairs, self.classes.len())
     }
 
     /// Compares predicted labels with the true ones of the same frames.

@@ -1,7 +1,8 @@
 //! How good predictions are on labelled data.
 
 use super::{FittedModel, Predictions, Scores};
-use minorant_data::Labels;
+use crate::train::ModelName;
+use minorant_data::{Label, Labels};
 
 /// Counts for one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl ClassCounts {
 /// The quality of predictions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// Rows.
+    /// Rows that were compared.
     pub examples: usize,
     /// The share of wrong rows; of wrong memberships for multilabel models (Hamming loss).
     pub error: f64,
@@ -47,6 +48,8 @@ pub struct Evaluation {
     pub classes: Vec<ClassCounts>,
     /// Rows with a label that the model does not know; they count as wrong.
     pub unknown: usize,
+    /// Rows without a label, in the way of transductive data; they are left out.
+    pub unlabelled: usize,
 }
 
 impl FittedModel {
@@ -56,9 +59,17 @@ impl FittedModel {
         let known = labels.remap(&self.classes);
         let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
         let rows = scores.rows();
+        // For a transductive model the label 0 says that there is none.
+        let has_label = |row: usize| {
+            let is_zero = |z: &u32| labels.classes[*z as usize] == Label::Number(0.0);
+            self.model != ModelName::Tsvm || !labels.row(row).iter().any(is_zero)
+        };
+        let unlabelled = (0..rows).filter(|&i| !has_label(i)).count();
         match self.classify(scores) {
             Predictions::Single(predicted) => {
-                compare(&predicted, |i| truth(i).next().flatten(), self.classes.len())
+                let rows = predicted.iter().enumerate().filter(|(i, _)| has_label(*i));
+                let pairs = rows.map(|(i, &guess)| (guess, truth(i).next().flatten()));
+                Evaluation { unlabelled, ..compare(pairs, self.classes.len()) }
             }
             Predictions::Sets(predicted) => {
                 let mut counts = vec![ClassCounts::default(); self.classes.len()];
@@ -92,22 +103,23 @@ impl FittedModel {
                     ranking_loss: Some(share(misranked, rows)),
                     classes: counts,
                     unknown,
+                    unlabelled,
                 }
             }
         }
     }
 }
 
-/// Compares one class a row with the true one, as the model numbers it; `classes` are its own.
+/// Compares one class a row with the true one, both as the model numbers them (none for one that
+/// it does not know); `classes` are its own.
 pub(super) fn compare(
-    predicted: &[u32],
-    truth: impl Fn(usize) -> Option<u32>,
+    rows: impl Iterator<Item = (u32, Option<u32>)>,
     classes: usize,
 ) -> Evaluation {
     let mut counts = vec![ClassCounts::default(); classes];
-    let (mut wrong, mut unknown) = (0usize, 0);
-    for (i, &guess) in predicted.iter().enumerate() {
-        let actual = truth(i);
+    let (mut examples, mut wrong, mut unknown) = (0, 0usize, 0);
+    for (guess, actual) in rows {
+        examples += 1;
         counts[guess as usize].predicted += 1;
         match actual {
             Some(z) => counts[z as usize].actual += 1,
@@ -120,12 +132,13 @@ pub(super) fn compare(
         }
     }
     Evaluation {
-        examples: predicted.len(),
-        error: share(wrong as f64, predicted.len()),
+        examples,
+        error: share(wrong as f64, examples),
         subset_error: None,
         ranking_loss: None,
         classes: counts,
         unknown,
+        unlabelled: 0,
     }
 }
 

@@ -78,8 +78,7 @@ pub(super) fn compare(
         let mut counts = ClassCounts::default();
         for span in spans() {
             let name = |names: &[String], z: u16| names[z as usize].clone();
-            let said: Vec<String> =
-                predicted[span.clone()].iter().map(|&z| name(&own, z)).collect();
+            let said: Vec<String> = predicted[span.clone()].iter().map(|&z| name(own, z)).collect();
             let actual: Vec<String> = labels[span].iter().map(|&z| name(names, z)).collect();
             let (said, actual) = (chunks(&said), chunks(&actual));
             counts.predicted += said.len();

@@ -8,7 +8,7 @@ use crate::hmm::{Frames, Group, HmmRisk, HmmShape, Scaling, Task, Topology, Trut
 use crate::hmm::{Tables, maximum_likelihood};
 use crate::model::HmmModel;
 use crate::regularizer::L2;
-use crate::risk::{Cancel, ExampleWeights, Risk};
+use crate::risk::{Cancel, ExampleWeights};
 use crate::solver::{self, Checkpoints, Method, MethodOptions, Outcome, Problem, StopRules};
 use crate::trace::Observer;
 use minorant_data::{LabelRows, Recordings};
@@ -112,7 +112,9 @@ impl HmmOptions {
             let given = self.group_weights.iter().rev().find(|(of, _)| *of == group);
             given.map_or(1.0, |(_, theta)| *theta)
         };
-        if let Some((group, theta)) = self.group_weights.iter().find(|(_, t)| !(*t > 0.0)) {
+        if let Some((group, theta)) =
+            self.group_weights.iter().find(|(_, t)| t.is_nan() || *t <= 0.0)
+        {
             return Err(TrainError::Setting(format!(
                 "the weight of {} must be a positive number, not {theta}",
                 group.as_str()
@@ -192,13 +194,11 @@ impl Part {
         HmmRisk::new(shape, self.frames(), self.truth(shape.task), weights)
     }
 
-    /// Error and risk at these weights.
-    fn judge(&self, shape: HmmShape, w: &[f64]) -> [f64; 2] {
+    /// The error at these weights.
+    fn error(&self, shape: HmmShape, w: &[f64]) -> f64 {
         let predicted = crate::model::predict_frames(&Tables::new(&shape, w), self.frames());
         let wrong = predicted.iter().zip(&self.labels).filter(|(said, label)| said != label);
-        let error = wrong.count() as f64 / self.labels.len() as f64;
-        let risk = self.risk(shape).at(w.to_vec(), &Cancel::new());
-        [error, risk.map_or(f64::INFINITY, |point| point.value)]
+        wrong.count() as f64 / self.labels.len() as f64
     }
 }
 
@@ -230,7 +230,7 @@ pub fn train_hmm(
     let mut solver = method.build(problem, &options.method_options)?;
     let (rules, chosen) = (options.rules, RefCell::new(None));
     let outcome = if apart.starts.len() > 1 {
-        let judge = |w: &[f64]| apart.judge(shape, w);
+        let judge = |w: &[f64]| apart.error(shape, w);
         let mut validation = Validation::new(judge, observer, &chosen);
         let mut with_choice = WithChoice { checkpoints, chosen: &chosen };
         solver::run(&mut *solver, problem, rules, cancel, &mut validation, &mut with_choice)?
@@ -263,7 +263,7 @@ pub fn train_hmm(
         scaling,
         group_weights: options.group_weights.clone(),
         validation_fraction: options.validation_fraction,
-        validation_error: chosen.as_ref().map(|chosen| chosen.judgement[0]),
+        validation_error: chosen.as_ref().map(|chosen| chosen.error),
         chosen_at: chosen.map(|chosen| chosen.evaluations),
         lambda: report.lambda,
         solver: method.name().into(),

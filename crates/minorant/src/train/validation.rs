@@ -29,8 +29,8 @@ pub(super) fn held_out(labels: &[u32], classes: usize, fraction: f64) -> Vec<boo
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
     pub(super) w: Vec<f64>,
-    /// Error and risk on what is held out; the first counts, the second where that is the same.
-    pub(super) judgement: [f64; 2],
+    /// Their error on what is held out.
+    pub(super) error: f64,
     /// The objective at the weights.
     pub(super) objective: f64,
     /// The evaluation by which they were found.
@@ -46,7 +46,7 @@ pub(super) struct Validation<'a, J> {
     chosen: &'a RefCell<Option<Chosen>>,
 }
 
-impl<'a, J: Fn(&[f64]) -> [f64; 2]> Validation<'a, J> {
+impl<'a, J: Fn(&[f64]) -> f64> Validation<'a, J> {
     /// A judge between a run and its observer.
     pub(super) fn new(
         judge: J,
@@ -57,7 +57,7 @@ impl<'a, J: Fn(&[f64]) -> [f64; 2]> Validation<'a, J> {
     }
 }
 
-impl<J: Fn(&[f64]) -> [f64; 2]> Observer for Validation<'_, J> {
+impl<J: Fn(&[f64]) -> f64> Observer for Validation<'_, J> {
     fn best(&mut self, w: &[f64]) {
         self.is_new = self.last != w;
         if self.is_new {
@@ -68,12 +68,13 @@ impl<J: Fn(&[f64]) -> [f64; 2]> Observer for Validation<'_, J> {
 
     fn iteration(&mut self, record: &TraceRecord) {
         if std::mem::take(&mut self.is_new) {
-            let judgement = (self.judge)(&self.last);
+            let error = (self.judge)(&self.last);
             let mut chosen = self.chosen.borrow_mut();
-            if chosen.as_ref().is_none_or(|chosen| judgement < chosen.judgement) {
+            // Of weights that err alike, those with the lower objective are chosen.
+            if chosen.as_ref().is_none_or(|chosen| error <= chosen.error) {
                 *chosen = Some(Chosen {
                     w: self.last.clone(),
-                    judgement,
+                    error,
                     objective: record.best_objective,
                     evaluations: record.evaluations,
                 });
@@ -96,10 +97,10 @@ impl Checkpoints for WithChoice<'_> {
     fn resume(&mut self) -> Option<Archive> {
         let mut archive = self.checkpoints.resume()?;
         let (numbers, w) = (archive.take_reals(NUMBERS), archive.take_reals(WEIGHTS));
-        if let (Ok([error, risk, objective, evaluations]), Ok(w)) = (numbers.as_deref(), w) {
+        if let (Ok([error, objective, evaluations]), Ok(w)) = (numbers.as_deref(), w) {
             *self.chosen.borrow_mut() = Some(Chosen {
                 w,
-                judgement: [*error, *risk],
+                error: *error,
                 objective: *objective,
                 evaluations: *evaluations as u64,
             });
@@ -117,8 +118,7 @@ impl Checkpoints for WithChoice<'_> {
 
     fn store(&mut self, mut archive: Archive) {
         if let Some(chosen) = &*self.chosen.borrow() {
-            let [error, risk] = chosen.judgement;
-            let numbers = vec![error, risk, chosen.objective, chosen.evaluations as f64];
+            let numbers = vec![chosen.error, chosen.objective, chosen.evaluations as f64];
             archive.put_reals(NUMBERS, numbers);
             archive.put_reals(WEIGHTS, chosen.w.clone());
         }
