@@ -33,6 +33,7 @@ pub mod checkpoint;
 mod container;
 mod fingerprint;
 pub mod generate;
+pub mod images;
 pub mod line;
 pub mod master;
 pub mod model;

@@ -6,6 +6,8 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
+pub(crate) mod generate;
+mod image;
 pub(crate) mod inspect;
 pub(crate) mod minimize;
 pub(crate) mod path;

@@ -1,10 +1,12 @@
 //! Models and proofs as files.
 
-use super::{AnyModel, ChainModel, FittedModel, Penalty, SubProblem, TaskName, TrainedLoss};
+use super::{
+    AnyModel, ChainModel, FittedModel, ImageModel, Penalty, SubProblem, TaskName, TrainedLoss,
+};
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::proof::Proof;
-use crate::train::{ChainName, ModelName};
+use crate::train::{ChainName, ImageModelName, ModelName};
 use minorant_data::Label;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -93,6 +95,9 @@ impl AnyModel {
         let header: NameHeader = container.header(path)?;
         if ChainName::from_name(&header.model).is_some() {
             return ChainModel::from_container(container, path).map(AnyModel::Chain);
+        }
+        if ImageModelName::from_name(&header.model).is_some() {
+            return ImageModel::from_container(container, path).map(AnyModel::Image);
         }
         FittedModel::from_container(path, container).map(AnyModel::Linear)
     }

@@ -3,11 +3,14 @@
 
 mod chain;
 pub mod file;
+mod image;
 pub mod metrics;
 mod predict;
+mod proof_arrays;
 mod tokens;
 
 pub use chain::ChainModel;
+pub use image::{ImageEvaluation, ImageModel, ImageShape};
 pub use predict::{Predictions, Scores};
 pub use tokens::TokenEvaluation;
 
@@ -24,6 +27,8 @@ pub enum AnyModel {
     Linear(FittedModel),
     /// A chain.
     Chain(ChainModel),
+    /// A model of images.
+    Image(ImageModel),
 }
 
 /// Proofs up to this size are saved with the model.
