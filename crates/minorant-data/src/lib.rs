@@ -4,6 +4,7 @@
 //! to what it has read. Sequences have a room of their own. Models and the command line live
 //! elsewhere.
 
+mod arrays;
 mod collect;
 mod compress;
 mod dataset;
@@ -20,6 +21,7 @@ mod source;
 mod text;
 mod values;
 
+pub use arrays::{Array, Arrays, NamedArray, npz_bytes};
 pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
 pub use detect::Format;
 pub use error::{Place, ReadError};

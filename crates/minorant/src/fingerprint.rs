@@ -2,6 +2,7 @@
 //! files that hold the same data have the same fingerprint.
 
 use crate::container::hex;
+use crate::images::Images;
 use minorant_data::{Dataset, LabelRows, Recordings, Sequences};
 use minorant_linalg::Matrix;
 use sha2::{Digest, Sha256};
@@ -53,6 +54,18 @@ pub(crate) fn of_recordings(data: &Recordings) -> String {
     }
     if let LabelRows::Single(labels) = &data.labels.rows {
         labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
+    }
+    hex(&hash.finalize())
+}
+
+/// The fingerprint of labelled images: that of the arrays which they are written as.
+pub(crate) fn of_images(data: &Images) -> String {
+    let mut hash = Sha256::new();
+    for named in data.arrays() {
+        hash.update(named.name);
+        hash.update([0]);
+        named.array.shape.iter().for_each(|&axis| hash.update((axis as u64).to_le_bytes()));
+        named.array.values.iter().for_each(|value| hash.update(value.to_le_bytes()));
     }
     hex(&hash.finalize())
 }

@@ -8,8 +8,10 @@ use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label, Sequences};
 use minorant::model::HMM;
 use minorant::solver::{Method, MethodOptions};
+use minorant::structured::segment::SegmentLoss;
 use minorant::train::{
-    ChainName, ChainOptions, Lambda, LossName, ModelName, Multiclass, Penalty, Per, TrainOptions,
+    ChainName, ChainOptions, ImageModelName, ImageOptions, Lambda, LossName, ModelName, Multiclass,
+    Penalty, Per, TrainOptions,
 };
 use std::path::{Path, PathBuf};
 
@@ -17,7 +19,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// chain-svm, chain-crf, or hmm (recordings)
+    /// chain-svm or chain-crf (sequences), segment-svm (number plates), tree-svm (parts of objects),
+    /// hmm (recordings)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
@@ -34,7 +37,8 @@ pub(crate) struct ProblemArgs {
     /// The same as LIBLINEAR's C = 1/(λ · sum of the example weights)
     #[arg(long, value_name = "C", allow_negative_numbers = true, help_heading = "Problem")]
     c: Option<f64>,
-    /// The svm's loss (default: hinge)
+    /// svm: hinge (the default) or squared-hinge; segment-svm: ak (a column is right where its
+    /// segment is, with character and start; the default) or label (where its character is)
     #[arg(long, value_name = "LOSS", help_heading = "Problem")]
     loss: Option<LossArg>,
     /// How weights are penalised
@@ -115,6 +119,7 @@ pub(crate) enum ModelArg {
     Linear(ModelName),
     Chain(ChainName),
     Hmm,
+    Image(ImageModelName),
 }
 
 impl ModelArg {
@@ -123,6 +128,7 @@ impl ModelArg {
             ModelArg::Linear(name) => name.as_str(),
             ModelArg::Chain(name) => name.as_str(),
             ModelArg::Hmm => HMM,
+            ModelArg::Image(name) => name.as_str(),
         }
     }
 }
@@ -143,6 +149,8 @@ enum PairsArg {
 enum LossArg {
     Hinge,
     SquaredHinge,
+    Ak,
+    Label,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -174,10 +182,12 @@ pub(super) fn parse_method(name: &str) -> Result<Method, String> {
 fn parse_model(name: &str) -> Result<ModelArg, String> {
     let linear = ModelName::ALL.map(ModelName::as_str);
     let chains = ChainName::ALL.map(ChainName::as_str);
-    let names = [&linear[..], &chains, &[HMM]].concat().join(", ");
+    let images = ImageModelName::ALL.map(ImageModelName::as_str);
+    let names = [&linear[..], &chains, &images, &[HMM]].concat().join(", ");
     let linear = ModelName::from_name(name).map(ModelArg::Linear);
     linear
         .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
+        .or_else(|| ImageModelName::from_name(name).map(ModelArg::Image))
         .or_else(|| (name == HMM).then_some(ModelArg::Hmm))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
 }
@@ -268,6 +278,49 @@ impl ProblemArgs {
         self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C))
     }
 
+    /// The library's options for a model of images, but for the method.
+    pub(crate) fn image_options(
+        &self,
+        name: ImageModelName,
+        method: Method,
+    ) -> anyhow::Result<ImageOptions> {
+        let rules = self.stopping.rules()?;
+        self.data.refuse_sequences()?;
+        self.hmm.refuse()?;
+        let foreign = self.bias.is_some()
+            || self.bias_weight.is_some()
+            || self.weights.is_some()
+            || self.label_loss.is_some()
+            || !self.class_weight.is_empty()
+            || self.data.labels.is_some()
+            || self.per.is_some()
+            || self.pairs.is_some()
+            || self.boundary
+            || self.ramp.is_some()
+            || self.gamma.is_some()
+            || self.unlabeled.is_some()
+            || self.balance_mean.is_some()
+            || self.starts.is_some()
+            || matches!(self.penalty, PenaltyArg::L1)
+            || matches!(self.multiclass, MulticlassArg::Ovr);
+        ensure!(!foreign, "{} takes none of the options for other models", name.as_str());
+        let mut options = ImageOptions::default();
+        options.loss = match (name, self.loss) {
+            (_, None) => options.loss,
+            (ImageModelName::SegmentSvm, Some(LossArg::Ak)) => SegmentLoss::Position,
+            (ImageModelName::SegmentSvm, Some(LossArg::Label)) => SegmentLoss::Label,
+            (ImageModelName::SegmentSvm, _) => bail!("segment-svm has the loss ak or label"),
+            (ImageModelName::TreeSvm, _) => {
+                bail!("--loss does not go with tree-svm, whose loss is the mean deviation")
+            }
+        };
+        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.method = method;
+        options.method_options = self.method_options(options.method_options);
+        options.rules = rules;
+        Ok(options)
+    }
+
     fn penalty(&self) -> Penalty {
         match self.penalty {
             PenaltyArg::L2 => Penalty::L2,
@@ -316,6 +369,7 @@ impl ProblemArgs {
             Some(_) if name != ModelName::Svm => {
                 bail!("--loss goes with svm; {} has a loss of its own", name.as_str())
             }
+            Some(LossArg::Ak | LossArg::Label) => bail!("svm has the loss hinge or squared-hinge"),
             None | Some(LossArg::Hinge) => LossName::Hinge,
             Some(LossArg::SquaredHinge) => LossName::SquaredHinge,
         };

@@ -13,6 +13,7 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::audit(model, args),
         AnyModel::Hmm(_) => return super::hmm::audit(args),
+        AnyModel::Image(model) => return super::image::audit(model, args),
     };
     if let Some(path) = &args.proof {
         model.load_proof(path)?;

@@ -1,12 +1,13 @@
 //! Models and proofs as files.
 
 use super::{
-    AnyModel, ChainModel, FittedModel, HMM, HmmModel, Penalty, SubProblem, TaskName, TrainedLoss,
+    AnyModel, ChainModel, FittedModel, HMM, HmmModel, ImageModel, Penalty, SubProblem, TaskName,
+    TrainedLoss,
 };
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::proof::Proof;
-use crate::train::{ChainName, ModelName};
+use crate::train::{ChainName, ImageModelName, ModelName};
 use minorant_data::Label;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -98,6 +99,9 @@ impl AnyModel {
         }
         if header.model == HMM {
             return HmmModel::from_container(container, path).map(AnyModel::Hmm);
+        }
+        if ImageModelName::from_name(&header.model).is_some() {
+            return ImageModel::from_container(container, path).map(AnyModel::Image);
         }
         FittedModel::from_container(path, container).map(AnyModel::Linear)
     }

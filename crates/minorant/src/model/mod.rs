@@ -4,13 +4,16 @@
 mod chain;
 pub mod file;
 mod hmm;
+mod image;
 pub mod metrics;
 mod predict;
+mod proof_arrays;
 mod tokens;
 
 pub use chain::ChainModel;
 pub(crate) use hmm::predict_frames;
 pub use hmm::{HMM, HmmModel};
+pub use image::{ImageEvaluation, ImageModel, ImageShape};
 pub use predict::{Predictions, Scores};
 pub use tokens::TokenEvaluation;
 
@@ -29,6 +32,8 @@ pub enum AnyModel {
     Chain(ChainModel),
     /// A hidden Markov model.
     Hmm(HmmModel),
+    /// A model of images.
+    Image(ImageModel),
 }
 
 /// Proofs up to this size are saved with the model.
