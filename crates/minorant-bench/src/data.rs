@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// Where the data sets lie.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
-    root: PathBuf,
+    pub(crate) root: PathBuf,
 }
 
 /// What is to be learned.
@@ -59,6 +59,11 @@ impl Store {
         let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
         let root = std::env::var_os("MINORANT_DATA").map_or_else(beside, PathBuf::from);
         root.is_dir().then_some(Store { root })
+    }
+
+    /// A file of a data set.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.root.join(name)
     }
 
     fn read(&self, files: &[&str]) -> Result<Dataset<'static>> {

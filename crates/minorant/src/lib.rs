@@ -33,6 +33,8 @@ pub mod checkpoint;
 mod container;
 mod fingerprint;
 pub mod generate;
+pub mod hmm;
+pub mod images;
 pub mod line;
 pub mod master;
 pub mod model;

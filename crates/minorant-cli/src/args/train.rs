@@ -1,13 +1,17 @@
 //! The problem to train on as typed, and the library's options for it.
 
+use super::hmm::HmmArgs;
 use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label, Sequences};
+use minorant::model::HMM;
 use minorant::solver::{ConvexProblems, Method, MethodOptions};
+use minorant::structured::segment::SegmentLoss;
 use minorant::train::{
-    ChainName, ChainOptions, Lambda, LossName, ModelName, Multiclass, Penalty, Per, TrainOptions,
+    ChainName, ChainOptions, ImageModelName, ImageOptions, Lambda, LossName, ModelName, Multiclass,
+    Penalty, Per, TrainOptions,
 };
 use std::path::{Path, PathBuf};
 
@@ -15,7 +19,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// chain-svm or chain-crf
+    /// chain-svm or chain-crf (sequences), segment-svm (number plates), tree-svm (parts of objects),
+    /// hmm (recordings)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
@@ -32,7 +37,8 @@ pub(crate) struct ProblemArgs {
     /// The same as LIBLINEAR's C = 1/(λ · sum of the example weights)
     #[arg(long, value_name = "C", allow_negative_numbers = true, help_heading = "Problem")]
     c: Option<f64>,
-    /// The svm's loss (default: hinge)
+    /// svm: hinge (the default) or squared-hinge; segment-svm: ak (a column is right where its
+    /// segment is, with character and start; the default) or label (where its character is)
     #[arg(long, value_name = "LOSS", help_heading = "Problem")]
     loss: Option<LossArg>,
     /// How weights are penalised
@@ -83,6 +89,8 @@ pub(crate) struct ProblemArgs {
     /// Chains: weights for labels at the beginning and at the end
     #[arg(long, help_heading = "Chains")]
     boundary: bool,
+    #[command(flatten)]
+    pub(super) hmm: HmmArgs,
     /// Example weights, one a line
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     weights: Option<PathBuf>,
@@ -113,6 +121,8 @@ pub(crate) struct ProblemArgs {
 pub(crate) enum ModelArg {
     Linear(ModelName),
     Chain(ChainName),
+    Hmm,
+    Image(ImageModelName),
 }
 
 impl ModelArg {
@@ -120,6 +130,8 @@ impl ModelArg {
         match self {
             ModelArg::Linear(name) => name.as_str(),
             ModelArg::Chain(name) => name.as_str(),
+            ModelArg::Hmm => HMM,
+            ModelArg::Image(name) => name.as_str(),
         }
     }
 }
@@ -140,6 +152,8 @@ enum PairsArg {
 enum LossArg {
     Hinge,
     SquaredHinge,
+    Ak,
+    Label,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -178,10 +192,14 @@ pub(super) fn parse_method(name: &str) -> Result<Method, String> {
 
 fn parse_model(name: &str) -> Result<ModelArg, String> {
     let linear = ModelName::ALL.map(ModelName::as_str);
-    let names = [&linear[..], &ChainName::ALL.map(ChainName::as_str)].concat().join(", ");
+    let chains = ChainName::ALL.map(ChainName::as_str);
+    let images = ImageModelName::ALL.map(ImageModelName::as_str);
+    let names = [&linear[..], &chains, &images, &[HMM]].concat().join(", ");
     let linear = ModelName::from_name(name).map(ModelArg::Linear);
     linear
         .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
+        .or_else(|| ImageModelName::from_name(name).map(ModelArg::Image))
+        .or_else(|| (name == HMM).then_some(ModelArg::Hmm))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
 }
 
@@ -219,18 +237,8 @@ impl ProblemArgs {
         name: ChainName,
         method: Method,
     ) -> anyhow::Result<ChainOptions> {
+        self.refuse_all_but(ModelArg::Chain(name))?;
         let rules = self.stopping.rules()?;
-        let foreign = self.loss.is_some()
-            || self.bias_weight.is_some()
-            || self.weights.is_some()
-            || !self.class_weight.is_empty()
-            || self.data.labels.is_some()
-            || matches!(self.multiclass, MulticlassArg::Ovr);
-        ensure!(
-            !foreign,
-            "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
-            name.as_str()
-        );
         let mut options = ChainOptions::new(name);
         options.observed_pairs = matches!(self.pairs, Some(PairsArg::Observed));
         options.boundary = self.boundary;
@@ -241,6 +249,82 @@ impl ProblemArgs {
         };
         options.penalty = self.penalty();
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
+        options.lambda = self.lambda();
+        options.method = method;
+        options.method_options = self.method_options(options.method_options);
+        options.rules = rules;
+        Ok(options)
+    }
+
+    /// Refuses options that do not go with a model of sequences.
+    pub(super) fn refuse_all_but(&self, model: ModelArg) -> anyhow::Result<()> {
+        let foreign = self.loss.is_some()
+            || self.bias_weight.is_some()
+            || self.weights.is_some()
+            || !self.class_weight.is_empty()
+            || self.data.labels.is_some()
+            || matches!(self.multiclass, MulticlassArg::Ovr);
+        ensure!(
+            !foreign,
+            "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
+            model.as_str()
+        );
+        if model != ModelArg::Hmm {
+            return self.hmm.refuse();
+        }
+        let of_chains = self.per.is_some()
+            || self.pairs.is_some()
+            || self.boundary
+            || self.bias.is_some()
+            || self.label_loss.is_some()
+            || matches!(self.penalty, PenaltyArg::L1);
+        ensure!(
+            !of_chains,
+            "--per, --pairs, --boundary, --bias, --label-loss and --penalty do not go with hmm"
+        );
+        Ok(())
+    }
+
+    pub(super) fn lambda(&self) -> Option<Lambda> {
+        self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C))
+    }
+
+    /// The library's options for a model of images, but for the method.
+    pub(crate) fn image_options(
+        &self,
+        name: ImageModelName,
+        method: Method,
+    ) -> anyhow::Result<ImageOptions> {
+        let rules = self.stopping.rules()?;
+        self.data.refuse_sequences()?;
+        self.hmm.refuse()?;
+        let foreign = self.bias.is_some()
+            || self.bias_weight.is_some()
+            || self.weights.is_some()
+            || self.label_loss.is_some()
+            || !self.class_weight.is_empty()
+            || self.data.labels.is_some()
+            || self.per.is_some()
+            || self.pairs.is_some()
+            || self.boundary
+            || self.ramp.is_some()
+            || self.gamma.is_some()
+            || self.unlabeled.is_some()
+            || self.balance_mean.is_some()
+            || self.starts.is_some()
+            || matches!(self.penalty, PenaltyArg::L1)
+            || matches!(self.multiclass, MulticlassArg::Ovr);
+        ensure!(!foreign, "{} takes none of the options for other models", name.as_str());
+        let mut options = ImageOptions::default();
+        options.loss = match (name, self.loss) {
+            (_, None) => options.loss,
+            (ImageModelName::SegmentSvm, Some(LossArg::Ak)) => SegmentLoss::Position,
+            (ImageModelName::SegmentSvm, Some(LossArg::Label)) => SegmentLoss::Label,
+            (ImageModelName::SegmentSvm, _) => bail!("segment-svm has the loss ak or label"),
+            (ImageModelName::TreeSvm, _) => {
+                bail!("--loss does not go with tree-svm, whose loss is the mean deviation")
+            }
+        };
         options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
         options.method = method;
         options.method_options = self.method_options(options.method_options);
@@ -255,7 +339,7 @@ impl ProblemArgs {
         }
     }
 
-    fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
+    pub(super) fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
         MethodOptions {
             memory: self.memory,
             parts: self.parts,
@@ -277,7 +361,7 @@ impl ProblemArgs {
     pub(crate) fn linear_model(&self, what: &str) -> anyhow::Result<ModelName> {
         match self.model {
             ModelArg::Linear(name) => Ok(name),
-            ModelArg::Chain(name) => bail!("{what} takes linear models, not {}", name.as_str()),
+            other => bail!("{what} takes linear models, not {}", other.as_str()),
         }
     }
 
@@ -288,6 +372,7 @@ impl ProblemArgs {
             self.per.is_none() && self.pairs.is_none() && !self.boundary,
             "--per, --pairs and --boundary go with chain-svm and chain-crf"
         );
+        self.hmm.refuse()?;
         if let Some(weight) = self.bias_weight {
             ensure!(
                 weight > 0.0 && weight.is_finite(),
@@ -299,6 +384,7 @@ impl ProblemArgs {
             Some(_) if name != ModelName::Svm => {
                 bail!("--loss goes with svm; {} has a loss of its own", name.as_str())
             }
+            Some(LossArg::Ak | LossArg::Label) => bail!("svm has the loss hinge or squared-hinge"),
             None | Some(LossArg::Hinge) => LossName::Hinge,
             Some(LossArg::SquaredHinge) => LossName::SquaredHinge,
         };
@@ -309,7 +395,7 @@ impl ProblemArgs {
         };
         self.set_non_convex(&mut options)?;
         options.label_kind = self.data.labels.map(|labels| labels.kind());
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.lambda = self.lambda();
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
         options.bias = self.bias;
         options.bias_weight = self.bias_weight;

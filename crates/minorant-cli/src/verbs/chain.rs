@@ -154,13 +154,18 @@ pub(super) fn evaluate(model: &ChainModel, args: &EvaluateArgs) -> anyhow::Resul
                 evaluation.unknown
             ));
         }
-        output::print(&if args.json { as_json(model, &evaluation) } else { as_text(model, &evaluation) })?;
+        output::print(&shown(&model.classes, &evaluation, args.json))?;
         Ok(ExitCode::SUCCESS)
     })?
 }
 
-fn as_json(model: &ChainModel, evaluation: &TokenEvaluation) -> String {
-    let classes = model.classes.iter().zip(&evaluation.classes).map(|(label, counts)| {
+/// The quality of predictions of these labels.
+pub(super) fn shown(classes: &[String], evaluation: &TokenEvaluation, json: bool) -> String {
+    if json { as_json(classes, evaluation) } else { as_text(classes, evaluation) }
+}
+
+fn as_json(classes: &[String], evaluation: &TokenEvaluation) -> String {
+    let classes = classes.iter().zip(&evaluation.classes).map(|(label, counts)| {
         json!({
             "label": label,
             "tokens": counts.actual,
@@ -183,7 +188,7 @@ fn as_json(model: &ChainModel, evaluation: &TokenEvaluation) -> String {
     .to_string()
 }
 
-fn as_text(model: &ChainModel, evaluation: &TokenEvaluation) -> String {
+fn as_text(classes: &[String], evaluation: &TokenEvaluation) -> String {
     let cell = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.4}"));
     let mut lines = vec![
         format!("token error {} on {} tokens", percent(evaluation.token_error), evaluation.tokens),
@@ -203,7 +208,7 @@ fn as_text(model: &ChainModel, evaluation: &TokenEvaluation) -> String {
     }
     let mut rows =
         vec![["label", "tokens", "precision", "recall", "F1"].map(String::from).to_vec()];
-    for (label, counts) in model.classes.iter().zip(&evaluation.classes) {
+    for (label, counts) in classes.iter().zip(&evaluation.classes) {
         rows.push(vec![
             label.clone(),
             counts.actual.to_string(),

@@ -3,11 +3,17 @@
 
 mod chain;
 pub mod file;
+mod hmm;
+mod image;
 pub mod metrics;
 mod predict;
+mod proof_arrays;
 mod tokens;
 
 pub use chain::ChainModel;
+pub(crate) use hmm::predict_frames;
+pub use hmm::{HMM, HmmModel};
+pub use image::{ImageEvaluation, ImageModel, ImageShape};
 pub use predict::{Predictions, Scores};
 pub use tokens::TokenEvaluation;
 
@@ -24,6 +30,10 @@ pub enum AnyModel {
     Linear(FittedModel),
     /// A chain.
     Chain(ChainModel),
+    /// A hidden Markov model.
+    Hmm(HmmModel),
+    /// A model of images.
+    Image(ImageModel),
 }
 
 /// Proofs up to this size are saved with the model.
