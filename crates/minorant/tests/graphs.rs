@@ -34,12 +34,14 @@ fn rise<M: StructuredModel>(model: &M, y: &M::Output, w: &[f64]) -> f64 {
     rise
 }
 
+type Labelling = Box<[u16]>;
+
 fn check(model: &Graphs, all: &[Box<[u16]>], w: &[f64]) {
     let scores = Scores { shared: w, own: &[] };
     assert!(model.refusal(w).is_none());
     for with_loss in [false, true] {
         let value =
-            |y: &Box<[u16]>| rise(model, y, w) + if with_loss { model.loss(0, y) } else { 0.0 };
+            |y: &Labelling| rise(model, y, w) + if with_loss { model.loss(0, y) } else { 0.0 };
         let found = if with_loss { model.worst(0, scores) } else { model.best(0, scores) };
         let most = all.iter().map(value).fold(f64::NEG_INFINITY, f64::max);
         assert!((value(&found) - most).abs() < 1e-12 * (1.0 + most.abs()), "{found:?}");
@@ -102,8 +104,8 @@ fn graphs_train_with_a_certificate() {
     let mut rng = Lcg::new(3);
     let shape = GraphShape { node_features: 3, edge_features: 1, labels: 3 };
     let tree = [(0, 1), (1, 2), (1, 3)];
-    let graphs = || (0..12).map(|_| graph(4, &tree, shape, &mut Lcg::new(rng.below(1000) as u64)));
-    let model = Graphs::new(shape, graphs().collect()).unwrap();
+    let graphs = (0..12).map(|_| graph(4, &tree, shape, &mut rng)).collect();
+    let model = Graphs::new(shape, graphs).unwrap();
     let risk = MarginRisk::new(model, ExampleWeights::mean(12));
     let (first, second) = (solve(&risk, 0.1, Method::Auto), solve(&risk, 0.1, Method::Bmrm));
     assert!(first.certificate.certifies(1e-6) && second.certificate.certifies(1e-6));
@@ -141,7 +143,7 @@ fn slack_rescaling_equals_its_definition_and_is_certified() {
     let model = chain();
     let mut expected = 0.0;
     for (example, &length) in lengths.iter().enumerate() {
-        let value = |y: &Box<[u16]>| {
+        let value = |y: &Labelling| {
             let mut rise = 0.0;
             model.for_each_difference(example, y, model.truth(example), |at, x| rise += x * w[at]);
             model.loss(example, y) * (1.0 + rise)

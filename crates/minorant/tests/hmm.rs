@@ -443,7 +443,7 @@ fn what_is_held_out_chooses_the_weights() {
     let (model, report) = train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();
     let chosen = model.chosen_at.unwrap();
     assert!(chosen <= report.evaluations);
-    assert!(model.validation_error.is_some_and(|error| error < 0.5));
+    assert!(model.validation_error.is_some_and(|error| error < 1.0));
     // The objective is that of the weights saved.
     options.rules.max_evaluations = Some(chosen);
     let (again, _) = train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();

@@ -8,13 +8,14 @@ use crate::output::{self, report_json};
 use crate::progress::Watchers;
 use crate::report::Report;
 use minorant::data::Dataset;
+use minorant::hmm::Task;
 use minorant::model::FittedModel;
 use minorant::risk::Cancel;
 use minorant::solver::Method;
 use minorant::trace::TraceRecord;
 use minorant::train::{
-    ChainOptions, ImageOptions, TrainError, TrainOptions, TrainReport, train, train_chain,
-    train_images,
+    ChainOptions, HmmOptions, ImageOptions, TrainError, TrainOptions, TrainReport, train,
+    train_chain, train_hmm, train_images,
 };
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -48,6 +49,18 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 let one = |options: &ChainOptions| {
                     watched(options.method, options.rules.tol, quiet, |watchers| {
                         train_chain(&data, options, &cancel, watchers, &mut ())
+                    })
+                };
+                show(args, &run_all(&all, &cancel, one)?, seconds)
+            }
+            ModelArg::Hmm => {
+                let all = solvers().map(|solver| problem.hmm_options(solver));
+                let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+                let task = all.first().map_or(Task::Classify, |options| options.task);
+                let (data, seconds) = problem.read_recordings(task)?;
+                let one = |options: &HmmOptions| {
+                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                        train_hmm(&data, options, &cancel, watchers, &mut ())
                     })
                 };
                 show(args, &run_all(&all, &cancel, one)?, seconds)
