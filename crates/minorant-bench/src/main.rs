@@ -10,6 +10,7 @@ mod evaluation;
 mod hand_over;
 mod hmm;
 mod l1;
+mod neuro_crf;
 mod page;
 mod pca;
 mod peers;
@@ -74,6 +75,8 @@ enum What {
     Hmm,
     /// Chains, number plates and faces; Tables 4 and 5 of the NRBM paper; CRFsuite beside us.
     Structured,
+    /// Table 8 of the NRBM paper: a network under a chain.
+    NeuroCrf,
     /// All of these.
     All,
 }
@@ -90,7 +93,7 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 11] = [
+    let benchmarks: [(What, &str, Benchmark); 12] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
@@ -101,6 +104,7 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),
         (What::Hmm, hmm::TITLE, hmm::section),
+        (What::NeuroCrf, "Table 8 of the NRBM paper", neuro_crf::section),
         (What::Race, "The race to a gap of 1e-3", race::section),
     ];
     let mut sections = Vec::new();

@@ -6,7 +6,7 @@ use crate::archive::Archive;
 use crate::container::{Array, Container, FileError};
 use crate::images::Images;
 use crate::solver::Checkpoints;
-use crate::train::{ChainOptions, HmmOptions, ImageOptions, TrainOptions};
+use crate::train::{ChainOptions, HmmOptions, ImageOptions, NeuroOptions, TrainOptions};
 use minorant_data::{Dataset, Recordings, Sequences};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -93,6 +93,17 @@ impl FileCheckpoints {
         options: &ImageOptions,
     ) -> Result<Self, FileError> {
         let data_sha256 = crate::fingerprint::of_images(data);
+        Self::open(write, resume, Header { data_sha256, settings: options.settings() })
+    }
+
+    /// The same for a network under a chain.
+    pub fn for_neuro(
+        write: Option<&Path>,
+        resume: Option<&Path>,
+        data: &Sequences,
+        options: &NeuroOptions,
+    ) -> Result<Self, FileError> {
+        let data_sha256 = crate::fingerprint::of_sequences(data);
         Self::open(write, resume, Header { data_sha256, settings: options.settings() })
     }
 

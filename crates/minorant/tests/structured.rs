@@ -387,6 +387,8 @@ fn trees_reach_the_reference_optima() {
     }
 }
 
+type Places = Box<[u32]>;
+
 #[test]
 fn trees_equal_brute_force_and_both_messages_agree() {
     let mut rng = Pcg64Mcg::seed_from_u64(8);
@@ -401,7 +403,7 @@ fn trees_equal_brute_force_and_both_messages_agree() {
         let model = Tree::new(shape.clone(), vec![image]).unwrap();
         let w = weights(model.dim(), 2.0, &mut rng);
         let (mut most, mut worst) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        let score = |y: &Box<[u32]>| {
+        let score = |y: &Places| {
             let mut score = 0.0;
             model.for_each_difference(0, y, model.truth(0), |at, x| score += x * w[at]);
             score

@@ -5,6 +5,7 @@ mod data;
 mod generate;
 mod hmm;
 mod minimize;
+mod neuro;
 mod path;
 mod stopping;
 mod train;
@@ -78,6 +79,7 @@ pub(crate) enum Verb {
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
   minorant train hmm digits.npz --states 4 --mixtures 2 --lambda 0.01 --validation-fraction 0.2
   minorant train segment-svm plates.npz --loss ak --lambda 0.1
+  minorant train neuro-crf letter.data.gz --folds 0-7 --hidden 300,300 --lambda 2e-4 --max-evals 150
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {

@@ -1,12 +1,13 @@
 //! The problem to train on as typed, and the library's options for it.
 
 use super::hmm::HmmArgs;
+use super::neuro::NeuroArgs;
 use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label, Sequences};
-use minorant::model::HMM;
+use minorant::model::{HMM, NEURO_CRF};
 use minorant::solver::{ConvexProblems, Method, MethodOptions};
 use minorant::structured::segment::SegmentLoss;
 use minorant::train::{
@@ -19,8 +20,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// chain-svm or chain-crf (sequences), segment-svm (number plates), tree-svm (parts of objects),
-    /// hmm (recordings)
+    /// chain-svm, chain-crf or neuro-crf (sequences), segment-svm (number plates), tree-svm (parts of
+    /// objects), hmm (recordings)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
@@ -88,9 +89,11 @@ pub(crate) struct ProblemArgs {
     pairs: Option<PairsArg>,
     /// Chains: weights for labels at the beginning and at the end
     #[arg(long, help_heading = "Chains")]
-    boundary: bool,
+    pub(super) boundary: bool,
     #[command(flatten)]
     pub(super) hmm: HmmArgs,
+    #[command(flatten)]
+    pub(super) neuro: NeuroArgs,
     /// Example weights, one a line
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     weights: Option<PathBuf>,
@@ -123,6 +126,7 @@ pub(crate) enum ModelArg {
     Chain(ChainName),
     Hmm,
     Image(ImageModelName),
+    Neuro,
 }
 
 impl ModelArg {
@@ -132,6 +136,7 @@ impl ModelArg {
             ModelArg::Chain(name) => name.as_str(),
             ModelArg::Hmm => HMM,
             ModelArg::Image(name) => name.as_str(),
+            ModelArg::Neuro => NEURO_CRF,
         }
     }
 }
@@ -194,12 +199,13 @@ fn parse_model(name: &str) -> Result<ModelArg, String> {
     let linear = ModelName::ALL.map(ModelName::as_str);
     let chains = ChainName::ALL.map(ChainName::as_str);
     let images = ImageModelName::ALL.map(ImageModelName::as_str);
-    let names = [&linear[..], &chains, &images, &[HMM]].concat().join(", ");
+    let names = [&linear[..], &chains, &[NEURO_CRF], &images, &[HMM]].concat().join(", ");
     let linear = ModelName::from_name(name).map(ModelArg::Linear);
     linear
         .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
         .or_else(|| ImageModelName::from_name(name).map(ModelArg::Image))
         .or_else(|| (name == HMM).then_some(ModelArg::Hmm))
+        .or_else(|| (name == NEURO_CRF).then_some(ModelArg::Neuro))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
 }
 
@@ -243,10 +249,7 @@ impl ProblemArgs {
         options.observed_pairs = matches!(self.pairs, Some(PairsArg::Observed));
         options.boundary = self.boundary;
         options.bias = self.bias;
-        options.per = match self.per {
-            None | Some(PerArg::Sequence) => Per::Sequence,
-            Some(PerArg::Token) => Per::Token,
-        };
+        options.per = self.per();
         options.penalty = self.penalty();
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
         options.lambda = self.lambda();
@@ -270,18 +273,26 @@ impl ProblemArgs {
             model.as_str()
         );
         if model != ModelArg::Hmm {
-            return self.hmm.refuse();
+            self.hmm.refuse()?;
         }
-        let of_chains = self.per.is_some()
-            || self.pairs.is_some()
-            || self.boundary
+        if model != ModelArg::Neuro {
+            self.neuro.refuse()?;
+        }
+        let of_chains = self.pairs.is_some()
             || self.bias.is_some()
             || self.label_loss.is_some()
             || matches!(self.penalty, PenaltyArg::L1);
-        ensure!(
-            !of_chains,
-            "--per, --pairs, --boundary, --bias, --label-loss and --penalty do not go with hmm"
-        );
+        match model {
+            ModelArg::Hmm => ensure!(
+                !of_chains && self.per.is_none() && !self.boundary,
+                "--per, --pairs, --boundary, --bias, --label-loss and --penalty do not go with hmm"
+            ),
+            ModelArg::Neuro => ensure!(
+                !of_chains,
+                "--pairs, --bias, --label-loss and --penalty do not go with neuro-crf: its layers have biases, and all pairs have weights"
+            ),
+            _ => {}
+        }
         Ok(())
     }
 
@@ -298,6 +309,7 @@ impl ProblemArgs {
         let rules = self.stopping.rules()?;
         self.data.refuse_sequences()?;
         self.hmm.refuse()?;
+        self.neuro.refuse()?;
         let foreign = self.bias.is_some()
             || self.bias_weight.is_some()
             || self.weights.is_some()
@@ -330,6 +342,13 @@ impl ProblemArgs {
         options.method_options = self.method_options(options.method_options);
         options.rules = rules;
         Ok(options)
+    }
+
+    pub(super) fn per(&self) -> Per {
+        match self.per {
+            None | Some(PerArg::Sequence) => Per::Sequence,
+            Some(PerArg::Token) => Per::Token,
+        }
     }
 
     fn penalty(&self) -> Penalty {
@@ -373,6 +392,7 @@ impl ProblemArgs {
             "--per, --pairs and --boundary go with chain-svm and chain-crf"
         );
         self.hmm.refuse()?;
+        self.neuro.refuse()?;
         if let Some(weight) = self.bias_weight {
             ensure!(
                 weight > 0.0 && weight.is_finite(),

@@ -8,7 +8,7 @@ use crate::progress::Watchers;
 use crate::report::Report;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::data::Sequences;
-use minorant::model::{ChainModel, PROOF_BYTES, TokenEvaluation};
+use minorant::model::{ChainModel, PROOF_BYTES, SequenceModel, TokenEvaluation};
 use minorant::train::{ChainName, train_chain};
 use serde_json::json;
 use std::fmt::Write;
@@ -92,12 +92,13 @@ fn note_unknown(data: &Sequences) {
     }
 }
 
-pub(super) fn predict(model: &ChainModel, args: &PredictArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn predict(model: &dyn SequenceModel, args: &PredictArgs) -> anyhow::Result<ExitCode> {
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let data = args.data.read_sequences_for(model, args.columns)?;
         note_unknown(&data);
         let labels = model.predict(&data);
-        let k = model.classes.len();
+        let classes = model.classes();
+        let k = classes.len();
         let numbers = if args.marginals {
             Some(model.marginals(&data))
         } else {
@@ -106,7 +107,7 @@ pub(super) fn predict(model: &ChainModel, args: &PredictArgs) -> anyhow::Result<
         let sequences = || data.starts.windows(2).map(|span| span[0]..span[1]);
         if args.json {
             let names = |tokens: std::ops::Range<usize>| {
-                labels[tokens].iter().map(|&z| &model.classes[z as usize]).collect::<Vec<_>>()
+                labels[tokens].iter().map(|&z| &classes[z as usize]).collect::<Vec<_>>()
             };
             let mut object = json!({ "labels": sequences().map(names).collect::<Vec<_>>() });
             if let Some(numbers) = &numbers {
@@ -128,7 +129,7 @@ pub(super) fn predict(model: &ChainModel, args: &PredictArgs) -> anyhow::Result<
                 if args.columns {
                     write!(text, "{}\t", data.lines[token])?;
                 }
-                text.push_str(&model.classes[labels[token] as usize]);
+                text.push_str(&classes[labels[token] as usize]);
                 if let Some(numbers) = &numbers {
                     numbers[token * k..(token + 1) * k]
                         .iter()
@@ -142,7 +143,7 @@ pub(super) fn predict(model: &ChainModel, args: &PredictArgs) -> anyhow::Result<
     })?
 }
 
-pub(super) fn evaluate(model: &ChainModel, args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn evaluate(model: &dyn SequenceModel, args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let data = args.data.read_sequences_for(model, false)?;
         anyhow::ensure!(!data.labels.is_empty(), "the data has no labels to compare with");
@@ -154,7 +155,7 @@ pub(super) fn evaluate(model: &ChainModel, args: &EvaluateArgs) -> anyhow::Resul
                 evaluation.unknown
             ));
         }
-        output::print(&shown(&model.classes, &evaluation, args.json))?;
+        output::print(&shown(model.classes(), &evaluation, args.json))?;
         Ok(ExitCode::SUCCESS)
     })?
 }

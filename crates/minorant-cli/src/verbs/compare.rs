@@ -14,8 +14,8 @@ use minorant::risk::Cancel;
 use minorant::solver::Method;
 use minorant::trace::TraceRecord;
 use minorant::train::{
-    ChainOptions, HmmOptions, ImageOptions, TrainError, TrainOptions, TrainReport, train,
-    train_chain, train_hmm, train_images,
+    ChainOptions, HmmOptions, ImageOptions, NeuroOptions, TrainError, TrainOptions, TrainReport,
+    train, train_chain, train_hmm, train_images, train_neuro,
 };
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -29,22 +29,19 @@ pub(super) struct Compared<M> {
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let solvers = || args.solvers.iter().copied();
     check_writable(&[&args.report])?;
     let cancel = cancel_on_interrupt();
     let quiet = args.output.quiet;
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         match problem.model {
             ModelArg::Linear(name) => {
-                let all = solvers().map(|solver| problem.options(name, solver));
-                let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+                let all = each(args, |solver| problem.options(name, solver))?;
                 let (data, seconds) = problem.read()?;
                 let one = |options: &TrainOptions| compare_one(&data, options, &cancel, quiet);
                 show(args, &run_all(&all, &cancel, one)?, seconds)
             }
             ModelArg::Chain(name) => {
-                let all = solvers().map(|solver| problem.chain_options(name, solver));
-                let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+                let all = each(args, |solver| problem.chain_options(name, solver))?;
                 let (data, seconds) = problem.read_sequences()?;
                 let one = |options: &ChainOptions| {
                     watched(options.method, options.rules.tol, quiet, |watchers| {
@@ -53,9 +50,18 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 };
                 show(args, &run_all(&all, &cancel, one)?, seconds)
             }
+            ModelArg::Neuro => {
+                let all = each(args, |solver| problem.neuro_options(solver))?;
+                let (data, seconds) = problem.read_sequences()?;
+                let one = |options: &NeuroOptions| {
+                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                        train_neuro(&data, options, &cancel, watchers, &mut ())
+                    })
+                };
+                show(args, &run_all(&all, &cancel, one)?, seconds)
+            }
             ModelArg::Hmm => {
-                let all = solvers().map(|solver| problem.hmm_options(solver));
-                let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+                let all = each(args, |solver| problem.hmm_options(solver))?;
                 let task = all.first().map_or(Task::Classify, |options| options.task);
                 let (data, seconds) = problem.read_recordings(task)?;
                 let one = |options: &HmmOptions| {
@@ -66,8 +72,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 show(args, &run_all(&all, &cancel, one)?, seconds)
             }
             ModelArg::Image(name) => {
-                let all = solvers().map(|solver| problem.image_options(name, solver));
-                let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+                let all = each(args, |solver| problem.image_options(name, solver))?;
                 let (data, seconds) = super::image::read_for_training(name, problem)?;
                 let one = |options: &ImageOptions| {
                     watched(options.method, options.rules.tol, quiet, |watchers| {
@@ -78,6 +83,14 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
             }
         }
     })?
+}
+
+/// The options for each solver.
+fn each<O>(
+    args: &CompareArgs,
+    options: impl Fn(Method) -> anyhow::Result<O>,
+) -> anyhow::Result<Vec<O>> {
+    args.solvers.iter().map(|&solver| options(solver)).collect()
 }
 
 fn run_all<O, M>(

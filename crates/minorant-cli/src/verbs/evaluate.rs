@@ -15,6 +15,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         AnyModel::Chain(model) => return super::chain::evaluate(&model, args),
         AnyModel::Hmm(model) => return super::hmm::evaluate(&model, args),
         AnyModel::Image(model) => return super::image::evaluate(&model, args),
+        AnyModel::Neuro(model) => return super::chain::evaluate(&model, args),
     };
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, dropped) = args.data.read_for(&model)?;

@@ -17,6 +17,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
             AnyModel::Chain(model) => super::chain::inspect(&model, args.json),
             AnyModel::Hmm(model) => super::hmm::inspect(&model, args.json),
             AnyModel::Image(model) => super::image::inspect(&model, args.json),
+            AnyModel::Neuro(model) => super::neuro::inspect(&model, args.json),
         },
         files => {
             let options = ReadOptions { for_prediction: true, ..args.data.options() };

@@ -11,6 +11,7 @@ mod hmm;
 mod image;
 pub(crate) mod inspect;
 pub(crate) mod minimize;
+mod neuro;
 pub(crate) mod path;
 pub(crate) mod predict;
 pub(crate) mod train;

@@ -13,6 +13,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         AnyModel::Chain(model) => return super::chain::predict(&model, args),
         AnyModel::Hmm(model) => return super::hmm::predict(&model, args),
         AnyModel::Image(model) => return super::image::predict(&model, args),
+        AnyModel::Neuro(model) => return super::chain::predict(&model, args),
     };
     anyhow::ensure!(
         !args.columns && !args.marginals,

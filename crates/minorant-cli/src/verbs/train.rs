@@ -20,6 +20,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         ModelArg::Chain(name) => return super::chain::train(name, args),
         ModelArg::Hmm => return super::hmm::train(args),
         ModelArg::Image(name) => return super::image::train(name, args),
+        ModelArg::Neuro => return super::neuro::train(args),
     };
     let mut options = problem.options(name, args.solver)?;
     if args.proof.is_some() {

@@ -1,8 +1,8 @@
 //! Models and proofs as files.
 
 use super::{
-    AnyModel, ChainModel, FittedModel, HMM, HmmModel, ImageModel, Penalty, SubProblem, TaskName,
-    TrainedLoss,
+    AnyModel, ChainModel, FittedModel, HMM, HmmModel, ImageModel, NEURO_CRF, NeuroModel, Penalty,
+    SubProblem, TaskName, TrainedLoss,
 };
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
@@ -102,6 +102,9 @@ impl AnyModel {
         }
         if ImageModelName::from_name(&header.model).is_some() {
             return ImageModel::from_container(container, path).map(AnyModel::Image);
+        }
+        if header.model == NEURO_CRF {
+            return NeuroModel::from_container(container, path).map(AnyModel::Neuro);
         }
         FittedModel::from_container(path, container).map(AnyModel::Linear)
     }

@@ -6,15 +6,19 @@ pub mod file;
 mod hmm;
 mod image;
 pub mod metrics;
+mod neuro;
 mod predict;
 mod proof_arrays;
+mod sequence;
 mod tokens;
 
 pub use chain::ChainModel;
 pub(crate) use hmm::predict_frames;
 pub use hmm::{HMM, HmmModel};
 pub use image::{ImageEvaluation, ImageModel, ImageShape};
+pub use neuro::{NEURO_CRF, NeuroModel};
 pub use predict::{Predictions, Scores};
+pub use sequence::SequenceModel;
 pub use tokens::TokenEvaluation;
 
 use crate::certificate::Certificate;
@@ -34,6 +38,8 @@ pub enum AnyModel {
     Hmm(HmmModel),
     /// A model of images.
     Image(ImageModel),
+    /// A network under a chain.
+    Neuro(NeuroModel),
 }
 
 /// Proofs up to this size are saved with the model.

@@ -6,6 +6,7 @@ mod chain;
 mod from_svm;
 mod hmm;
 mod image;
+mod neuro;
 mod one_vs_rest;
 mod options;
 mod start;
@@ -15,6 +16,7 @@ mod validation;
 pub use chain::{ChainName, ChainOptions, Per, train_chain};
 pub use hmm::{HmmOptions, train_hmm};
 pub use image::{ImageModelName, ImageOptions, train_images};
+pub use neuro::{NeuroOptions, Pretrain, train_neuro};
 pub use options::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,
 };
