@@ -27,6 +27,8 @@
 
 pub mod archive;
 pub mod audit;
+#[cfg(doctest)]
+pub mod book;
 pub mod bundle;
 pub mod certificate;
 pub mod checkpoint;
