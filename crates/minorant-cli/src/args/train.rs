@@ -103,7 +103,7 @@ pub(crate) struct ProblemArgs {
     #[command(flatten)]
     pub(crate) stopping: StoppingArgs,
     /// Planes to keep for each part, the aggregate included (lm-bmrm: 200); steps that sublbfgs and
-    /// lbfgs remember (15)
+    /// lbfgs remember (15; 50 where a step costs a call of an oracle)
     #[arg(long, value_name = "M", help_heading = "Method")]
     memory: Option<usize>,
     /// Plane models of ls-p-bmrm, p-bmrm and prox-p-bmrm (16 below 10000 weights, else 1)
