@@ -35,6 +35,8 @@ pub mod checkpoint;
 mod container;
 mod fingerprint;
 pub mod generate;
+pub mod hmm;
+pub mod images;
 pub mod line;
 pub mod master;
 pub mod model;
