@@ -8,6 +8,7 @@ mod counts;
 mod data;
 mod evaluation;
 mod l1;
+mod package;
 mod page;
 mod pca;
 mod peers;
@@ -62,6 +63,8 @@ enum What {
     L1,
     /// To one gap: LIBLINEAR, `auto`, and each of our methods.
     Race,
+    /// The Python package beside scikit-learn, both at their defaults.
+    Package,
     /// Tables 2, 3 and 6 of the NRBM paper.
     Nrbm,
     /// All of these.
@@ -80,7 +83,7 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 8] = [
+    let benchmarks: [(What, &str, Benchmark); 9] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
@@ -89,6 +92,7 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),
         (What::Race, "The race to a gap of 1e-3", race::section),
+        (What::Package, package::TITLE, package::section),
     ];
     let mut sections = Vec::new();
     // Academic problems need no data.
@@ -126,7 +130,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 8);
+            assert_eq!(text.matches("Skipped: ").count(), 9);
         }
     }
 }

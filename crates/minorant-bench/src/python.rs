@@ -24,9 +24,7 @@ pub(crate) struct Peers {
 impl Peers {
     /// Makes the environment if it is not there yet, and starts the process in it.
     pub(crate) fn start() -> Result<Peers> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
-        std::fs::create_dir_all(&folder)?;
-        let folder = folder.canonicalize()?;
+        let folder = folder()?;
         let python = folder.join("env/bin/python");
         let ready = folder.join("ready");
         if !ready.exists() {
@@ -35,8 +33,22 @@ impl Peers {
             command(Command::new(&python).args(["-m", "pip", "install", "-q"]).args(PACKAGES))?;
             std::fs::write(&ready, "")?;
         }
+        Peers::start_in(&python, include_str!("peers.py"))
+    }
+
+    /// Starts the process of the package beside scikit-learn, in the environment that the
+    /// package's tests have made.
+    pub(crate) fn start_package() -> Result<Peers> {
+        let python =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/env/bin/python");
+        ensure!(python.exists(), "`cargo xtask python` makes its environment");
+        Peers::start_in(&python, include_str!("package.py"))
+    }
+
+    fn start_in(python: &Path, script: &str) -> Result<Peers> {
+        let data = folder()?.join("data.npz");
         let mut child = Command::new(python)
-            .args(["-c", include_str!("peers.py")])
+            .args(["-c", script])
             .env("OMP_NUM_THREADS", "1")
             .env("OPENBLAS_NUM_THREADS", "1")
             .stdin(Stdio::piped())
@@ -44,10 +56,11 @@ impl Peers {
             .spawn()?;
         let requests = child.stdin.take().context("no pipe to Python")?;
         let answers = BufReader::new(child.stdout.take().context("no pipe from Python")?);
-        Ok(Peers { child, requests, answers, data: folder.join("data.npz") })
+        Ok(Peers { child, requests, answers, data })
     }
 
-    fn ask(&mut self, request: &Value) -> Result<Value> {
+    /// Sends a request and waits for the answer.
+    pub(crate) fn ask(&mut self, request: &Value) -> Result<Value> {
         writeln!(self.requests, "{request}")?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
@@ -95,6 +108,13 @@ impl Drop for Peers {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Where the peers' environment and data are.
+fn folder() -> Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder.canonicalize()?)
 }
 
 fn command(command: &mut Command) -> Result<()> {

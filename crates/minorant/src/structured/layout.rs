@@ -71,6 +71,7 @@ impl Layout {
         let (shared, mut rest) = outputs.split_at_mut(self.shared);
         model.write_shared(w, shared);
         let prepared = model.prepare(shared);
+        model.look_ahead(&prepared, 0..self.examples());
         let (chunks, each) = self.chunks(parts);
         let mut stretches = Vec::with_capacity(chunks.len());
         for chunk in chunks {

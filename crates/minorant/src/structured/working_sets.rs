@@ -61,6 +61,7 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
         let mut shared = vec![0.0; model.shared_scores()];
         model.write_shared(w, &mut shared);
         let shared = model.prepare(&shared);
+        model.look_ahead(&shared, examples.clone());
         let ask = |example: usize| {
             cancel.check()?;
             let mut own = vec![0.0; model.own_scores(example)];
