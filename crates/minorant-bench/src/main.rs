@@ -7,6 +7,7 @@ mod clock;
 mod counts;
 mod data;
 mod evaluation;
+mod hand_over;
 mod l1;
 mod package;
 mod page;
@@ -57,6 +58,8 @@ enum What {
     Prox,
     /// The experiments of Yu et al. on subgradient BFGS.
     QuasiNewton,
+    /// The hybrid beside the two methods that it joins.
+    Hybrid,
     /// LIBLINEAR and scikit-learn beside us.
     Peers,
     /// L1-regularised logistic regression, LIBLINEAR beside us.
@@ -88,6 +91,7 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
         (What::QuasiNewton, "Subgradient BFGS and its rivals", quasi_newton::section),
+        (What::Hybrid, "The hybrid", hand_over::section),
         (What::Nrbm, "Table 6 of the NRBM paper", transduction::section),
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),

@@ -46,6 +46,8 @@ fn no_bound_is_claimed() {
                 let line: Value = serde_json::from_str(line).unwrap();
                 assert!(kinds.contains(&line["step"].as_str().unwrap()), "{line}");
                 assert_eq!(line["lower_bound"], Value::Null);
+                let keeps_localities = solver.contains("nrbm") && line["step"] != "start";
+                assert!(!keeps_localities || line["locality"].as_f64().unwrap() >= 0.0, "{line}");
             }
             let page = String::from_utf8(bench.read("r.html")).unwrap();
             assert!(page.contains("local model gap") && page.contains("Local model gap"));
@@ -62,6 +64,9 @@ fn no_bound_is_claimed() {
         let refused = bench.call(&format!("audit m.st {data}"));
         assert!(refused.refused().contains("a non-convex model has no global bound to check"));
     }
+    let compared = bench.call("evaluate m.st few.svm --json");
+    assert!(compared.stderr.contains("note: 340 rows have the label 0"), "{}", compared.stderr);
+    assert_eq!(compared.json()["examples"], 60);
     let said = bench.call("train tsvm few.svm --lambda 0.02").stdout;
     assert!(said.contains("local model gap") && said.contains("no bound"), "{said}");
 }
@@ -113,6 +118,42 @@ fn several_classes() {
             bench.call("inspect m.st --json").json()["classes"].as_array().unwrap().len(),
             4
         );
+    }
+}
+
+#[test]
+fn convex_problems_in_the_dual() {
+    let bench = Bench::new();
+    few_labels(&bench);
+    for model in ["ramp-svm train.svm", "tsvm few.svm --gamma 2"] {
+        let args = format!("train {model} --lambda 0.02 --solver cccp --tol 1e-5 --json");
+        let [primal, dual] = ["primal", "dual"]
+            .map(|place| bench.call(&format!("{args} --convex-problems {place}")).json());
+        let objective = |json: &Value| json["objective"].as_f64().unwrap();
+        assert_eq!(dual["status"], "converged");
+        assert!((objective(&primal) - objective(&dual)).abs() <= 0.02 * objective(&primal));
+    }
+    let several = "train tsvm some.svm --solver cccp --convex-problems dual";
+    bench.write("some.svm", "1 1:1\n2 1:2\n3 1:3\n0 1:4\n");
+    let refused = bench.call(several);
+    assert!(refused.refused().contains("convex problems in the primal"), "{}", refused.stderr);
+}
+
+/// From 0 on the ramp is flat at w = 0, which is stationary and useless.
+#[test]
+fn flat_ramps_start_at_the_svm() {
+    let bench = Bench::new();
+    let row = |i: usize| format!("{} {}:{}\n", i % 3, i % 3 + 1, 1 + i % 7);
+    bench.write("blobs.svm", &(0..60).map(row).collect::<String>());
+    for data in ["train.svm", "blobs.svm"] {
+        for (ramp, solver) in [("0", "auto"), ("0.3", "auto"), ("0.3", "cccp"), ("0", "nbm")] {
+            let args = format!("train ramp-svm {data} --ramp {ramp} --solver {solver} --json");
+            let json = bench.call(&format!("{args} --lambda 0.01")).json();
+            let most = 0.8 * (1.0 - ramp.parse::<f64>().unwrap());
+            assert!(json["objective"].as_f64().unwrap() < most, "{data}, {ramp}, {solver}: {json}");
+            let json = bench.call(&format!("{args} --max-evals 3")).json();
+            assert!(json["evaluations"].as_u64().unwrap() <= 3, "{json}");
+        }
     }
 }
 

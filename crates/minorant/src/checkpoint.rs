@@ -33,7 +33,7 @@ impl Header {
                 (&options.class_weights, options.method, options.penalty),
                 (options.method_options.memory, options.method_options.parts),
                 (options.method_options.locality, options.ramp, options.transduction),
-                options.method_options.seed,
+                (options.method_options.seed, options.method_options.convex_problems),
             )
         );
         Header { data_sha256, settings }

@@ -5,7 +5,7 @@ use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label, Sequences};
-use minorant::solver::{Method, MethodOptions};
+use minorant::solver::{ConvexProblems, Method, MethodOptions};
 use minorant::train::{
     ChainName, ChainOptions, Lambda, LossName, ModelName, Multiclass, Penalty, Per, TrainOptions,
 };
@@ -65,6 +65,9 @@ pub(crate) struct ProblemArgs {
     /// The nrbm family: how localities of planes grow with the steps of the best point
     #[arg(long, value_name = "HOW", default_value = "path", help_heading = "Method")]
     locality: LocalityArg,
+    /// cccp: where its convex problems are solved
+    #[arg(long, value_name = "WHERE", default_value = "primal", help_heading = "Method")]
+    convex_problems: ConvexProblemsArg,
     /// Add a constant feature B, regularized like the others
     #[arg(long, value_name = "B", allow_negative_numbers = true, help_heading = "Problem")]
     bias: Option<f64>,
@@ -153,6 +156,14 @@ enum LocalityArg {
     Path,
     /// With the sum of squared steps, as in the paper
     Squares,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ConvexProblemsArg {
+    /// By the convex bundle method
+    Primal,
+    /// By dual coordinate ascent (two classes)
+    Dual,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -252,6 +263,10 @@ impl ProblemArgs {
             locality: match self.locality {
                 LocalityArg::Path => Locality::Path,
                 LocalityArg::Squares => Locality::Squares,
+            },
+            convex_problems: match self.convex_problems {
+                ConvexProblemsArg::Primal => ConvexProblems::Primal,
+                ConvexProblemsArg::Dual => ConvexProblems::Dual,
             },
             max_bytes: self.max_memory.or_else(quarter_of_memory),
             ..defaults

@@ -40,7 +40,7 @@ pub use gd::Gd;
 pub use hybrid::Hybrid;
 pub use lbfgs::Lbfgs;
 pub use ls_bmrm::LsBmrm;
-pub use name::{Method, MethodError, MethodOptions};
+pub use name::{ConvexProblems, Method, MethodError, MethodOptions};
 pub use nbm::Nbm;
 pub use newton_cd::NewtonCd;
 pub use nrbm::{Nrbm, Strategy};
@@ -214,6 +214,11 @@ pub trait Solver {
 
     /// Number of planes held.
     fn planes(&self) -> usize;
+
+    /// The locality of the aggregate plane, where the method keeps localities.
+    fn locality(&self) -> Option<f64> {
+        None
+    }
 
     /// Writes everything that later iterations depend on.
     fn save(&self, archive: &mut Archive);

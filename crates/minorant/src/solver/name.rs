@@ -68,6 +68,16 @@ pub enum Method {
     Auto,
 }
 
+/// How the concave-convex procedure solves its convex problems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ConvexProblems {
+    /// By the convex bundle method, started at the best point.
+    #[default]
+    Primal,
+    /// By dual coordinate ascent.
+    Dual,
+}
+
 /// What a user may set.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MethodOptions {
@@ -85,6 +95,8 @@ pub struct MethodOptions {
     pub proof_bytes: u64,
     /// How exactly directions of descent are searched for, relative to the objective.
     pub direction_tolerance: Option<f64>,
+    /// How `cccp` solves its convex problems.
+    pub convex_problems: ConvexProblems,
     /// Lets methods for smooth risks run on others, where they may come to a halt anywhere.
     pub despite_kinks: bool,
 }
@@ -234,6 +246,12 @@ impl Method {
             }
             Method::Cccp if risk.difference().is_none() => {
                 Some("a risk that is the difference of convex ones")
+            }
+            Method::Cccp
+                if options.convex_problems == ConvexProblems::Dual
+                    && !risk.difference().is_some_and(|parts| parts.has_dual_coordinates()) =>
+            {
+                Some("convex problems in the primal, or two classes")
             }
             _ if !risk.is_convex() && !self.walks() && !self.is_local() => Some("a convex risk"),
             Method::LsBmrm | Method::LsPBmrm | Method::Hybrid if risk.lines().is_none() => {
