@@ -81,7 +81,6 @@ class LinearSVC(_LinearEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None: ...
-
     def path(
         self,
         X: _Matrix,

@@ -6,13 +6,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._features import hand_over
 from ._linear import warn_unless_certified
-from ._parameters import positive
+from ._parameters import positive, seed
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 from ._sequences import labels_of, tokens_of
@@ -84,9 +83,10 @@ class ChainEstimator(BaseEstimator):
             raise ValueError(f"pairs must be 'all' or 'observed', got {self.pairs!r}")
         if self.per not in ("sequence", "token"):
             raise ValueError(f"per must be 'sequence' or 'token', got {self.per!r}")
-        if self.bias is not None and (not isinstance(self.bias, Real) or not np.isfinite(self.bias)):
+        if self.bias is not None and (
+            not isinstance(self.bias, Real) or not np.isfinite(self.bias)
+        ):
             raise ValueError(f"bias must be a finite number or None, got {self.bias!r}")
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return {
             "penalty": "l2",
             "observed_pairs": self.pairs == "observed",
@@ -97,7 +97,7 @@ class ChainEstimator(BaseEstimator):
             "c": c,
             "method": self.method,
             "memory": None,
-            "seed": int(seed),
+            "seed": seed(self.random_state),
             "tol": float(self.tol),
             "max_evals": positive("max_evals", self.max_evals, Integral),
             "max_seconds": positive("max_seconds", self.max_seconds),

@@ -40,7 +40,8 @@ class ChainCRF(ChainEstimator):
     penalty : {'l2', 'l1'}, default='l2'
         λ/2 ‖w‖², or λ ‖w‖₁, which makes many weights zero.
     random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers.
+        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
+        repeated to the last bit.
     n_jobs : int, default=None
         Threads; None means 1, -1 all processors. The result has the same bits for any number.
     verbose : int, default=0

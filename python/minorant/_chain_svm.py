@@ -41,7 +41,8 @@ class ChainSVM(ChainEstimator):
         What a label (column) costs where another (row) is true, in the order of the classes; 1 for
         each wrong one if not given.
     random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers.
+        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
+        repeated to the last bit.
     n_jobs : int, default=None
         Threads; None means 1, -1 all processors. The result has the same bits for any number.
     verbose : int, default=0

@@ -11,14 +11,13 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
 from ._callbacks import Callbacks, CallbackSupportMixin
 from ._features import LAYOUT, entries, hand_over
-from ._parameters import positive
+from ._parameters import positive, seed
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
@@ -112,10 +111,6 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("lam and C say the same in two ways: give one of them")
         if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
             raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
-        # Two fits that differ in `n_jobs` alone must not differ in their seeds.
-        seed = 0
-        if self.random_state is not None:
-            seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return {
             "lam": lam,
             "c": c,
@@ -125,7 +120,7 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "method": self.method,
             "memory": None,
             "parts": None,
-            "seed": int(seed),
+            "seed": seed(self.random_state),
             "tol": float(self.tol),
             "small": entries(X) < SMALL,
             "max_evals": positive("max_evals", self.max_evals, Integral),

@@ -197,9 +197,7 @@ class PathMixin:
         >>> [estimator.certificate_.certified for estimator in path.estimators]
         [True, True]
         """
-        return path(
-            self, X, y, lams, sample_weight=sample_weight, validation=validation, fill=fill
-        )
+        return path(self, X, y, lams, sample_weight=sample_weight, validation=validation, fill=fill)
 
 
 def path(estimator, X, y, lams=None, *, sample_weight=None, validation=None, fill=True):

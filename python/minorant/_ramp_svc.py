@@ -46,7 +46,8 @@ class RampSVC(LinearEstimator):
         Whether to start at the weights of the last fit. An interrupted fit then leaves the best
         weights so far in the estimator.
     random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers.
+        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
+        repeated to the last bit.
     n_jobs : int, default=None
         Threads; None means 1, -1 all processors. The result has the same bits for any number.
     verbose : int, default=0
@@ -83,11 +84,16 @@ class RampSVC(LinearEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from minorant import RampSVC
-    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0], [-50.0]])
-    >>> model = RampSVC(C=10.0).fit(X, [0, 0, 1, 1, 1])
-    >>> model.predict([[-1.5], [1.5]])
-    array([0, 1])
+    >>> from sklearn.datasets import make_blobs
+    >>> from minorant import LinearSVC, RampSVC
+    >>> X, y = make_blobs(100, centers=[[-2, 0], [2, 0]], random_state=0)
+    >>> outliers = np.where(y == 0, 1.0, -1.0)[:10, None] * [10.0, 0.0]
+    >>> X_train, y_train = np.vstack([X, outliers]), np.hstack([y, y[:10]])
+    >>> LinearSVC().fit(X_train, y_train).score(X, y)
+    0.99
+    >>> model = RampSVC().fit(X_train, y_train)
+    >>> model.score(X, y)
+    1.0
     >>> model.certificate_.lower_bound is None, model.certificate_.local_gap < 1e-3
     (True, True)
     """

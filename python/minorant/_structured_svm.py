@@ -8,12 +8,11 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._linear import warn_unless_certified
-from ._parameters import positive
+from ._parameters import positive, seed
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
@@ -52,7 +51,8 @@ class StructuredSVM(BaseEstimator):
     max_seconds : float, default=None
         Most seconds.
     random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers.
+        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
+        repeated to the last bit.
     verbose : int, default=0
         Whether to show a progress bar.
 
@@ -187,12 +187,11 @@ class StructuredSVM(BaseEstimator):
             raise ValueError("lam and C say the same in two ways: give one of them")
         if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
             raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return {
             "lam": lam if lam is not None else 1.0 / ((c or 1.0) * examples),
             "method": self.method,
             "memory": None,
-            "seed": int(seed),
+            "seed": seed(self.random_state),
             "tol": float(self.tol),
             "max_evals": positive("max_evals", self.max_evals, Integral),
             "max_seconds": positive("max_seconds", self.max_seconds),

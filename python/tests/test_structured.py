@@ -52,7 +52,9 @@ def test_agrees_with_the_built_in_model(method, three_classes):
     assert model.certificate_.lower_bound <= best * (1 + 1e-9)
     assert best <= model.certificate_.objective * (1 + 1e-9)
     assert model.certificate_.objective <= best / (1 - 1e-2)
-    assert model.predict(X[:5]) == [int(c) for c in np.argmax(X[:5] @ model.coef_.reshape(3, -1).T, 1)]
+    assert model.predict(X[:5]) == [
+        int(c) for c in np.argmax(X[:5] @ model.coef_.reshape(3, -1).T, 1)
+    ]
     assert -1 <= model.score(X, y) <= 0
 
 

@@ -32,8 +32,17 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
          loosest tolerance of a grid, and iterations without end, that reaches our objective.",
     );
     let head = [
-        "set", "classes", "ours", "method", "evaluations", "certified gap", "warned",
-        "theirs as it comes", "its objective above ours", "warned", "theirs to our objective",
+        "set",
+        "classes",
+        "ours",
+        "method",
+        "evaluations",
+        "certified gap",
+        "warned",
+        "theirs as it comes",
+        "its objective above ours",
+        "warned",
+        "theirs to our objective",
         "ours / theirs",
     ];
     let mut table = Table::new("Seconds", "", &head);
@@ -65,9 +74,8 @@ fn cell(process: &mut Peers, name: &str, way: &str, quick: bool) -> Result<Vec<S
     let ours = &ours[ours.len() / 2];
     let objective = number(ours, "objective");
     let limit = if quick { 60.0 } else { 600.0 };
-    let theirs = process.ask(
-        &json!({ "who": "theirs", "way": way, "objective": objective, "limit": limit }),
-    )?;
+    let theirs = process
+        .ask(&json!({ "who": "theirs", "way": way, "objective": objective, "limit": limit }))?;
     let shown = |x: f64, text: String| if x.is_finite() { text } else { "–".into() };
     let seconds = |x: f64| shown(x, format!("{x:.2}"));
     let small = |x: f64| shown(x, format!("{x:.1e}"));

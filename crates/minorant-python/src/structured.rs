@@ -200,11 +200,8 @@ pub(crate) fn train_structured<'py>(
         is_inexact: AtomicBool::new(false),
     };
     let risk = MarginRisk::new(structure, ExampleWeights::mean(examples));
-    let settings = MethodOptions {
-        memory: options.memory,
-        seed: options.seed,
-        ..MethodOptions::default()
-    };
+    let settings =
+        MethodOptions { memory: options.memory, seed: options.seed, ..MethodOptions::default() };
     let rules = StopRules {
         tol: options.tol,
         max_evaluations: options.max_evals,

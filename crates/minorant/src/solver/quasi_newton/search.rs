@@ -137,15 +137,14 @@ pub(super) fn wolfe(
     let p = &direction.p;
     let start = Probe { value: site.objective, slope: direction.slope };
     let found = weak_wolfe(start, first, |eta| {
-        let (point, planes) =
-            match run.evaluate_with_planes(ahead(&site.point.w, p, eta), parts) {
-                Ok(found) => found,
-                // Where the risk is not finite the step was too long.
-                Err(Halt::Failed(RiskError::NotFinite(_))) => {
-                    return Ok((Probe { value: f64::NAN, slope: 0.0 }, None));
-                }
-                Err(halt) => return Err(halt),
-            };
+        let (point, planes) = match run.evaluate_with_planes(ahead(&site.point.w, p, eta), parts) {
+            Ok(found) => found,
+            // Where the risk is not finite the step was too long.
+            Err(Halt::Failed(RiskError::NotFinite(_))) => {
+                return Ok((Probe { value: f64::NAN, slope: 0.0 }, None));
+            }
+            Err(halt) => return Err(halt),
+        };
         see(run, &point, &planes);
         let here = Site::new(run, point, &planes)?;
         let slope = dot(&here.steepest(run, p)?, p);
