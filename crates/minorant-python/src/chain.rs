@@ -137,12 +137,8 @@ pub(crate) fn train_chain<'py>(
 
 /// The name of the model that a file holds.
 #[pyfunction]
-pub(crate) fn model_name(py: Python<'_>, path: PathBuf) -> PyResult<&'static str> {
-    match py.detach(|| AnyModel::load(&path)) {
-        Ok(AnyModel::Linear(model)) => Ok(model.model.as_str()),
-        Ok(AnyModel::Chain(model)) => Ok(model.model.as_str()),
-        Err(error) => Err(file_error(&error)),
-    }
+pub(crate) fn model_name(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    py.detach(|| AnyModel::name_in(&path)).map_err(|error| file_error(&error))
 }
 
 /// A trained chain with its certificate and, where it was kept, its proof.

@@ -36,6 +36,7 @@ pub mod generate;
 pub mod line;
 pub mod master;
 pub mod model;
+pub mod neural;
 pub mod path;
 pub mod problems;
 pub mod proof;

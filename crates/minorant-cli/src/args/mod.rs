@@ -3,6 +3,7 @@
 
 mod data;
 mod minimize;
+mod neuro;
 mod path;
 mod stopping;
 mod train;
@@ -71,6 +72,7 @@ pub(crate) enum Verb {
   minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
   minorant train chain-crf train.txt --format conll --pairs observed --out chunks.safetensors
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
+  minorant train neuro-crf letter.data.gz --folds 0-7 --hidden 300,300 --lambda 2e-4 --max-evals 150
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {

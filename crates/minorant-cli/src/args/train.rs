@@ -1,10 +1,12 @@
 //! The problem to train on as typed, and the library's options for it.
 
+use super::neuro::NeuroArgs;
 use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label, Sequences};
+use minorant::model::NEURO_CRF;
 use minorant::solver::{ConvexProblems, Method, MethodOptions};
 use minorant::train::{
     ChainName, ChainOptions, Lambda, LossName, ModelName, Multiclass, Penalty, Per, TrainOptions,
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// chain-svm or chain-crf
+    /// chain-svm, chain-crf, or neuro-crf (a network under a chain)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
@@ -82,7 +84,9 @@ pub(crate) struct ProblemArgs {
     pairs: Option<PairsArg>,
     /// Chains: weights for labels at the beginning and at the end
     #[arg(long, help_heading = "Chains")]
-    boundary: bool,
+    pub(super) boundary: bool,
+    #[command(flatten)]
+    pub(super) neuro: NeuroArgs,
     /// Example weights, one a line
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     weights: Option<PathBuf>,
@@ -113,6 +117,7 @@ pub(crate) struct ProblemArgs {
 pub(crate) enum ModelArg {
     Linear(ModelName),
     Chain(ChainName),
+    Neuro,
 }
 
 impl ModelArg {
@@ -120,6 +125,7 @@ impl ModelArg {
         match self {
             ModelArg::Linear(name) => name.as_str(),
             ModelArg::Chain(name) => name.as_str(),
+            ModelArg::Neuro => NEURO_CRF,
         }
     }
 }
@@ -178,10 +184,12 @@ pub(super) fn parse_method(name: &str) -> Result<Method, String> {
 
 fn parse_model(name: &str) -> Result<ModelArg, String> {
     let linear = ModelName::ALL.map(ModelName::as_str);
-    let names = [&linear[..], &ChainName::ALL.map(ChainName::as_str)].concat().join(", ");
+    let chains = ChainName::ALL.map(ChainName::as_str);
+    let names = [&linear[..], &chains, &[NEURO_CRF]].concat().join(", ");
     let linear = ModelName::from_name(name).map(ModelArg::Linear);
     linear
         .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
+        .or_else(|| (name == NEURO_CRF).then_some(ModelArg::Neuro))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
 }
 
@@ -219,7 +227,24 @@ impl ProblemArgs {
         name: ChainName,
         method: Method,
     ) -> anyhow::Result<ChainOptions> {
+        self.refuse_all_but(ModelArg::Chain(name))?;
         let rules = self.stopping.rules()?;
+        let mut options = ChainOptions::new(name);
+        options.observed_pairs = matches!(self.pairs, Some(PairsArg::Observed));
+        options.boundary = self.boundary;
+        options.bias = self.bias;
+        options.per = self.per();
+        options.penalty = self.penalty();
+        options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
+        options.lambda = self.lambda();
+        options.method = method;
+        options.method_options = self.method_options(options.method_options);
+        options.rules = rules;
+        Ok(options)
+    }
+
+    /// Refuses options that do not go with a model of sequences.
+    pub(super) fn refuse_all_but(&self, model: ModelArg) -> anyhow::Result<()> {
         let foreign = self.loss.is_some()
             || self.bias_weight.is_some()
             || self.weights.is_some()
@@ -229,23 +254,31 @@ impl ProblemArgs {
         ensure!(
             !foreign,
             "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
-            name.as_str()
+            model.as_str()
         );
-        let mut options = ChainOptions::new(name);
-        options.observed_pairs = matches!(self.pairs, Some(PairsArg::Observed));
-        options.boundary = self.boundary;
-        options.bias = self.bias;
-        options.per = match self.per {
+        if model != ModelArg::Neuro {
+            return self.neuro.refuse();
+        }
+        let of_chains = self.pairs.is_some()
+            || self.bias.is_some()
+            || self.label_loss.is_some()
+            || matches!(self.penalty, PenaltyArg::L1);
+        ensure!(
+            !of_chains,
+            "--pairs, --bias, --label-loss and --penalty do not go with neuro-crf: its layers have biases, and all pairs have weights"
+        );
+        Ok(())
+    }
+
+    pub(super) fn lambda(&self) -> Option<Lambda> {
+        self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C))
+    }
+
+    pub(super) fn per(&self) -> Per {
+        match self.per {
             None | Some(PerArg::Sequence) => Per::Sequence,
             Some(PerArg::Token) => Per::Token,
-        };
-        options.penalty = self.penalty();
-        options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
-        options.method = method;
-        options.method_options = self.method_options(options.method_options);
-        options.rules = rules;
-        Ok(options)
+        }
     }
 
     fn penalty(&self) -> Penalty {
@@ -255,7 +288,7 @@ impl ProblemArgs {
         }
     }
 
-    fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
+    pub(super) fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
         MethodOptions {
             memory: self.memory,
             parts: self.parts,
@@ -277,7 +310,7 @@ impl ProblemArgs {
     pub(crate) fn linear_model(&self, what: &str) -> anyhow::Result<ModelName> {
         match self.model {
             ModelArg::Linear(name) => Ok(name),
-            ModelArg::Chain(name) => bail!("{what} takes linear models, not {}", name.as_str()),
+            other => bail!("{what} takes linear models, not {}", other.as_str()),
         }
     }
 
@@ -288,6 +321,7 @@ impl ProblemArgs {
             self.per.is_none() && self.pairs.is_none() && !self.boundary,
             "--per, --pairs and --boundary go with chain-svm and chain-crf"
         );
+        self.neuro.refuse()?;
         if let Some(weight) = self.bias_weight {
             ensure!(
                 weight > 0.0 && weight.is_finite(),
@@ -309,7 +343,7 @@ impl ProblemArgs {
         };
         self.set_non_convex(&mut options)?;
         options.label_kind = self.data.labels.map(|labels| labels.kind());
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.lambda = self.lambda();
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
         options.bias = self.bias;
         options.bias_weight = self.bias_weight;

@@ -13,6 +13,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     let model = match AnyModel::load(&args.model)? {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::evaluate(&model, args),
+        AnyModel::Neuro(model) => return super::chain::evaluate(&model, args),
     };
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, dropped) = args.data.read_for(&model)?;

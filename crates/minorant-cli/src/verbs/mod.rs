@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod inspect;
 pub(crate) mod minimize;
+mod neuro;
 pub(crate) mod path;
 pub(crate) mod predict;
 pub(crate) mod train;

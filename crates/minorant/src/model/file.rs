@@ -1,6 +1,9 @@
 //! Models and proofs as files.
 
-use super::{AnyModel, ChainModel, FittedModel, Penalty, SubProblem, TaskName, TrainedLoss};
+use super::{
+    AnyModel, ChainModel, FittedModel, NEURO_CRF, NeuroModel, Penalty, SubProblem, TaskName,
+    TrainedLoss,
+};
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::proof::Proof;
@@ -92,6 +95,12 @@ impl AnyModel {
         Self::from_container(path, Container::read(path, KIND)?)
     }
 
+    /// The name of the model that a file holds.
+    pub fn name_in(path: &Path) -> Result<String, FileError> {
+        let header: NameHeader = Container::read(path, KIND)?.header(path)?;
+        Ok(header.model)
+    }
+
     /// The model that the bytes of a file hold; `path` is what errors call it.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, FileError> {
         Self::from_container(path, Container::from_bytes(path, KIND, bytes)?)
@@ -101,6 +110,9 @@ impl AnyModel {
         let header: NameHeader = container.header(path)?;
         if ChainName::from_name(&header.model).is_some() {
             return ChainModel::from_container(container, path).map(AnyModel::Chain);
+        }
+        if header.model == NEURO_CRF {
+            return NeuroModel::from_container(container, path).map(AnyModel::Neuro);
         }
         FittedModel::from_container(path, container).map(AnyModel::Linear)
     }

@@ -4,11 +4,15 @@
 mod chain;
 pub mod file;
 pub mod metrics;
+mod neuro;
 mod predict;
+mod sequence;
 mod tokens;
 
 pub use chain::ChainModel;
+pub use neuro::{NEURO_CRF, NeuroModel};
 pub use predict::{Predictions, Scores};
+pub use sequence::SequenceModel;
 pub use tokens::TokenEvaluation;
 
 use crate::certificate::Certificate;
@@ -24,6 +28,8 @@ pub enum AnyModel {
     Linear(FittedModel),
     /// A chain.
     Chain(ChainModel),
+    /// A network under a chain.
+    Neuro(NeuroModel),
 }
 
 /// Proofs up to this size are saved with the model.

@@ -25,6 +25,7 @@ mod prox_nrbm;
 mod quasi_newton;
 mod ray_search;
 mod sgd;
+mod sgd_anywhere;
 mod sgd_pass;
 mod sub_bfgs;
 mod subgradient;
@@ -50,6 +51,7 @@ pub use owlqn_star::OwlqnStar;
 pub use prox_bmrm::ProxBmrm;
 pub use prox_nrbm::ProxNrbm;
 pub use sgd::Sgd;
+pub use sgd_anywhere::SgdAnywhere;
 pub use sub_bfgs::SubBfgs;
 pub use subgradient::Subgradient;
 

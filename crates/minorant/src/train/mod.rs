@@ -4,12 +4,14 @@
 
 mod chain;
 mod from_svm;
+mod neuro;
 mod one_vs_rest;
 mod options;
 mod start;
 mod task;
 
 pub use chain::{ChainName, ChainOptions, Per, train_chain};
+pub use neuro::{NeuroOptions, Pretrain, train_neuro};
 pub use options::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,
 };
