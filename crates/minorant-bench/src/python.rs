@@ -124,12 +124,6 @@ impl Drop for Peers {
 }
 
 /// Where the peers' environment and data are.
-fn folder() -> Result<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
-    std::fs::create_dir_all(&folder)?;
-    Ok(folder.canonicalize()?)
-}
-
 fn command(command: &mut Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("{name} cannot be run"))?;
