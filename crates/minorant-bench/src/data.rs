@@ -61,7 +61,7 @@ impl Store {
         root.is_dir().then_some(Store { root })
     }
 
-    /// A file of a data set.
+    /// A file of the store.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }

@@ -57,7 +57,8 @@ fn graphs(path: &std::path::Path, part: &str) -> Result<Vec<LabelledGraph>, Fail
 
 fn main() -> Result<(), Failure> {
     let given = std::env::args().nth(1).map(PathBuf::from);
-    let beside = || Some(PathBuf::from(std::env::var_os("MINORANT_DATA")?).join("snakes/snakes.npz"));
+    let beside =
+        || Some(PathBuf::from(std::env::var_os("MINORANT_DATA")?).join("snakes/snakes.npz"));
     let Some(path) = given.or_else(beside).filter(|path| path.exists()) else {
         println!("skipped: name the file snakes.npz, or set MINORANT_DATA");
         return Ok(());

@@ -37,6 +37,7 @@ pub mod images;
 pub mod line;
 pub mod master;
 pub mod model;
+pub mod neural;
 pub mod path;
 pub mod problems;
 pub mod proof;

@@ -102,8 +102,8 @@ fn graphs_train_with_a_certificate() {
     let mut rng = Lcg::new(3);
     let shape = GraphShape { node_features: 3, edge_features: 1, labels: 3 };
     let tree = [(0, 1), (1, 2), (1, 3)];
-    let graphs = || (0..12).map(|_| graph(4, &tree, shape, &mut Lcg::new(rng.below(1000) as u64)));
-    let model = Graphs::new(shape, graphs().collect()).unwrap();
+    let graphs = (0..12).map(|_| graph(4, &tree, shape, &mut rng)).collect();
+    let model = Graphs::new(shape, graphs).unwrap();
     let risk = MarginRisk::new(model, ExampleWeights::mean(12));
     let (first, second) = (solve(&risk, 0.1, Method::Auto), solve(&risk, 0.1, Method::Bmrm));
     assert!(first.certificate.certifies(1e-6) && second.certificate.certifies(1e-6));

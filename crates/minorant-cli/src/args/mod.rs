@@ -4,6 +4,7 @@
 mod data;
 mod generate;
 mod minimize;
+mod neuro;
 mod path;
 mod stopping;
 mod train;
@@ -76,6 +77,7 @@ pub(crate) enum Verb {
   minorant train chain-crf train.txt --format conll --pairs observed --out chunks.safetensors
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
   minorant train segment-svm plates.npz --loss ak --lambda 0.1
+  minorant train neuro-crf letter.data.gz --folds 0-7 --hidden 300,300 --lambda 2e-4 --max-evals 150
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {

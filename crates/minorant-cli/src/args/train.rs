@@ -1,11 +1,13 @@
 //! The problem to train on as typed, and the library's options for it.
 
+use super::neuro::NeuroArgs;
 use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label, Sequences};
-use minorant::solver::{Method, MethodOptions};
+use minorant::model::NEURO_CRF;
+use minorant::solver::{ConvexProblems, Method, MethodOptions};
 use minorant::structured::segment::SegmentLoss;
 use minorant::train::{
     ChainName, ChainOptions, ImageModelName, ImageOptions, Lambda, LossName, ModelName, Multiclass,
@@ -17,7 +19,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// chain-svm or chain-crf (sequences), segment-svm (number plates), tree-svm (parts of objects)
+    /// chain-svm, chain-crf, or neuro-crf (a network under a chain) on sequences, segment-svm
+    /// (number plates), tree-svm (parts of objects)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
@@ -68,6 +71,9 @@ pub(crate) struct ProblemArgs {
     /// The nrbm family: how localities of planes grow with the steps of the best point
     #[arg(long, value_name = "HOW", default_value = "path", help_heading = "Method")]
     locality: LocalityArg,
+    /// cccp: where its convex problems are solved
+    #[arg(long, value_name = "WHERE", default_value = "primal", help_heading = "Method")]
+    convex_problems: ConvexProblemsArg,
     /// Add a constant feature B, regularized like the others
     #[arg(long, value_name = "B", allow_negative_numbers = true, help_heading = "Problem")]
     bias: Option<f64>,
@@ -82,7 +88,9 @@ pub(crate) struct ProblemArgs {
     pairs: Option<PairsArg>,
     /// Chains: weights for labels at the beginning and at the end
     #[arg(long, help_heading = "Chains")]
-    boundary: bool,
+    pub(super) boundary: bool,
+    #[command(flatten)]
+    pub(super) neuro: NeuroArgs,
     /// Example weights, one a line
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     weights: Option<PathBuf>,
@@ -114,6 +122,7 @@ pub(crate) enum ModelArg {
     Linear(ModelName),
     Chain(ChainName),
     Image(ImageModelName),
+    Neuro,
 }
 
 impl ModelArg {
@@ -122,6 +131,7 @@ impl ModelArg {
             ModelArg::Linear(name) => name.as_str(),
             ModelArg::Chain(name) => name.as_str(),
             ModelArg::Image(name) => name.as_str(),
+            ModelArg::Neuro => NEURO_CRF,
         }
     }
 }
@@ -163,6 +173,14 @@ enum LocalityArg {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
+enum ConvexProblemsArg {
+    /// By the convex bundle method
+    Primal,
+    /// By dual coordinate ascent (two classes)
+    Dual,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
 enum MulticlassArg {
     Joint,
     Ovr,
@@ -176,11 +194,12 @@ fn parse_model(name: &str) -> Result<ModelArg, String> {
     let linear = ModelName::ALL.map(ModelName::as_str);
     let chains = ChainName::ALL.map(ChainName::as_str);
     let images = ImageModelName::ALL.map(ImageModelName::as_str);
-    let names = [&linear[..], &chains, &images].concat().join(", ");
+    let names = [&linear[..], &chains, &images, &[NEURO_CRF]].concat().join(", ");
     let linear = ModelName::from_name(name).map(ModelArg::Linear);
     linear
         .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
         .or_else(|| ImageModelName::from_name(name).map(ModelArg::Image))
+        .or_else(|| (name == NEURO_CRF).then_some(ModelArg::Neuro))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
 }
 
@@ -218,7 +237,24 @@ impl ProblemArgs {
         name: ChainName,
         method: Method,
     ) -> anyhow::Result<ChainOptions> {
+        self.refuse_all_but(ModelArg::Chain(name))?;
         let rules = self.stopping.rules()?;
+        let mut options = ChainOptions::new(name);
+        options.observed_pairs = matches!(self.pairs, Some(PairsArg::Observed));
+        options.boundary = self.boundary;
+        options.bias = self.bias;
+        options.per = self.per();
+        options.penalty = self.penalty();
+        options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
+        options.lambda = self.lambda();
+        options.method = method;
+        options.method_options = self.method_options(options.method_options);
+        options.rules = rules;
+        Ok(options)
+    }
+
+    /// Refuses options that do not go with a model of sequences.
+    pub(super) fn refuse_all_but(&self, model: ModelArg) -> anyhow::Result<()> {
         let foreign = self.loss.is_some()
             || self.bias_weight.is_some()
             || self.weights.is_some()
@@ -228,23 +264,31 @@ impl ProblemArgs {
         ensure!(
             !foreign,
             "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
-            name.as_str()
+            model.as_str()
         );
-        let mut options = ChainOptions::new(name);
-        options.observed_pairs = matches!(self.pairs, Some(PairsArg::Observed));
-        options.boundary = self.boundary;
-        options.bias = self.bias;
-        options.per = match self.per {
+        if model != ModelArg::Neuro {
+            return self.neuro.refuse();
+        }
+        let of_chains = self.pairs.is_some()
+            || self.bias.is_some()
+            || self.label_loss.is_some()
+            || matches!(self.penalty, PenaltyArg::L1);
+        ensure!(
+            !of_chains,
+            "--pairs, --bias, --label-loss and --penalty do not go with neuro-crf: its layers have biases, and all pairs have weights"
+        );
+        Ok(())
+    }
+
+    pub(super) fn lambda(&self) -> Option<Lambda> {
+        self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C))
+    }
+
+    pub(super) fn per(&self) -> Per {
+        match self.per {
             None | Some(PerArg::Sequence) => Per::Sequence,
             Some(PerArg::Token) => Per::Token,
-        };
-        options.penalty = self.penalty();
-        options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
-        options.method = method;
-        options.method_options = self.method_options(options.method_options);
-        options.rules = rules;
-        Ok(options)
+        }
     }
 
     /// The library's options for a model of images, but for the method.
@@ -255,6 +299,7 @@ impl ProblemArgs {
     ) -> anyhow::Result<ImageOptions> {
         let rules = self.stopping.rules()?;
         self.data.refuse_sequences()?;
+        self.neuro.refuse()?;
         let foreign = self.bias.is_some()
             || self.bias_weight.is_some()
             || self.weights.is_some()
@@ -282,7 +327,7 @@ impl ProblemArgs {
                 bail!("--loss does not go with tree-svm, whose loss is the mean deviation")
             }
         };
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.lambda = self.lambda();
         options.method = method;
         options.method_options = self.method_options(options.method_options);
         options.rules = rules;
@@ -296,7 +341,7 @@ impl ProblemArgs {
         }
     }
 
-    fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
+    pub(super) fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
         MethodOptions {
             memory: self.memory,
             parts: self.parts,
@@ -304,6 +349,10 @@ impl ProblemArgs {
             locality: match self.locality {
                 LocalityArg::Path => Locality::Path,
                 LocalityArg::Squares => Locality::Squares,
+            },
+            convex_problems: match self.convex_problems {
+                ConvexProblemsArg::Primal => ConvexProblems::Primal,
+                ConvexProblemsArg::Dual => ConvexProblems::Dual,
             },
             max_bytes: self.max_memory.or_else(quarter_of_memory),
             ..defaults
@@ -325,6 +374,7 @@ impl ProblemArgs {
             self.per.is_none() && self.pairs.is_none() && !self.boundary,
             "--per, --pairs and --boundary go with chain-svm and chain-crf"
         );
+        self.neuro.refuse()?;
         if let Some(weight) = self.bias_weight {
             ensure!(
                 weight > 0.0 && weight.is_finite(),
@@ -347,7 +397,7 @@ impl ProblemArgs {
         };
         self.set_non_convex(&mut options)?;
         options.label_kind = self.data.labels.map(|labels| labels.kind());
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.lambda = self.lambda();
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
         options.bias = self.bias;
         options.bias_weight = self.bias_weight;

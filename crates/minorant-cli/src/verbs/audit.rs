@@ -13,6 +13,7 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::audit(model, args),
         AnyModel::Image(model) => return super::image::audit(model, args),
+        AnyModel::Neuro(_) => return super::neuro::audit(args),
     };
     if let Some(path) = &args.proof {
         model.load_proof(path)?;

@@ -13,8 +13,8 @@ use minorant::risk::Cancel;
 use minorant::solver::Method;
 use minorant::trace::TraceRecord;
 use minorant::train::{
-    ChainOptions, ImageOptions, TrainError, TrainOptions, TrainReport, train, train_chain,
-    train_images,
+    ChainOptions, ImageOptions, NeuroOptions, TrainError, TrainOptions, TrainReport, train,
+    train_chain, train_images, train_neuro,
 };
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -48,6 +48,17 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 let one = |options: &ChainOptions| {
                     watched(options.method, options.rules.tol, quiet, |watchers| {
                         train_chain(&data, options, &cancel, watchers, &mut ())
+                    })
+                };
+                show(args, &run_all(&all, &cancel, one)?, seconds)
+            }
+            ModelArg::Neuro => {
+                let all = solvers().map(|solver| problem.neuro_options(solver));
+                let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+                let (data, seconds) = problem.read_sequences()?;
+                let one = |options: &NeuroOptions| {
+                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                        train_neuro(&data, options, &cancel, watchers, &mut ())
                     })
                 };
                 show(args, &run_all(&all, &cancel, one)?, seconds)

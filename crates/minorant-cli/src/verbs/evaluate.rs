@@ -14,6 +14,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::evaluate(&model, args),
         AnyModel::Image(model) => return super::image::evaluate(&model, args),
+        AnyModel::Neuro(model) => return super::chain::evaluate(&model, args),
     };
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, dropped) = args.data.read_for(&model)?;

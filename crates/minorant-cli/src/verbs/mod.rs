@@ -10,6 +10,7 @@ pub(crate) mod generate;
 mod image;
 pub(crate) mod inspect;
 pub(crate) mod minimize;
+mod neuro;
 pub(crate) mod path;
 pub(crate) mod predict;
 pub(crate) mod train;

@@ -12,6 +12,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::predict(&model, args),
         AnyModel::Image(model) => return super::image::predict(&model, args),
+        AnyModel::Neuro(model) => return super::chain::predict(&model, args),
     };
     anyhow::ensure!(
         !args.columns && !args.marginals,

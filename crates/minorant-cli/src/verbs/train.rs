@@ -19,6 +19,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         ModelArg::Linear(name) => name,
         ModelArg::Chain(name) => return super::chain::train(name, args),
         ModelArg::Image(name) => return super::image::train(name, args),
+        ModelArg::Neuro => return super::neuro::train(args),
     };
     let mut options = problem.options(name, args.solver)?;
     if args.proof.is_some() {

@@ -1,7 +1,8 @@
 //! Models and proofs as files.
 
 use super::{
-    AnyModel, ChainModel, FittedModel, ImageModel, Penalty, SubProblem, TaskName, TrainedLoss,
+    AnyModel, ChainModel, FittedModel, ImageModel, NEURO_CRF, NeuroModel, Penalty, SubProblem,
+    TaskName, TrainedLoss,
 };
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
@@ -98,6 +99,9 @@ impl AnyModel {
         }
         if ImageModelName::from_name(&header.model).is_some() {
             return ImageModel::from_container(container, path).map(AnyModel::Image);
+        }
+        if header.model == NEURO_CRF {
+            return NeuroModel::from_container(container, path).map(AnyModel::Neuro);
         }
         FittedModel::from_container(path, container).map(AnyModel::Linear)
     }

@@ -5,13 +5,17 @@ mod chain;
 pub mod file;
 mod image;
 pub mod metrics;
+mod neuro;
 mod predict;
 mod proof_arrays;
+mod sequence;
 mod tokens;
 
 pub use chain::ChainModel;
 pub use image::{ImageEvaluation, ImageModel, ImageShape};
+pub use neuro::{NEURO_CRF, NeuroModel};
 pub use predict::{Predictions, Scores};
+pub use sequence::SequenceModel;
 pub use tokens::TokenEvaluation;
 
 use crate::certificate::Certificate;
@@ -29,6 +33,8 @@ pub enum AnyModel {
     Chain(ChainModel),
     /// A model of images.
     Image(ImageModel),
+    /// A network under a chain.
+    Neuro(NeuroModel),
 }
 
 /// Proofs up to this size are saved with the model.
