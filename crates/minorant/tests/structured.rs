@@ -67,6 +67,7 @@ fn labellings(length: usize, labels: usize) -> Vec<Box<[u16]>> {
 }
 
 type Labels = Box<[u16]>;
+type Places = Box<[u32]>;
 
 fn score(chain: &Chain<'_>, output: &Labels, w: &[f64]) -> f64 {
     let mut sum = 0.0;
@@ -401,13 +402,13 @@ fn trees_equal_brute_force_and_both_messages_agree() {
         let model = Tree::new(shape.clone(), vec![image]).unwrap();
         let w = weights(model.dim(), 2.0, &mut rng);
         let (mut most, mut worst) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        let score = |y: &Box<[u32]>| {
+        let score = |y: &Places| {
             let mut score = 0.0;
             model.for_each_difference(0, y, model.truth(0), |at, x| score += x * w[at]);
             score
         };
         for code in 0..16u32.pow(parts) {
-            let y: Box<[u32]> = (0..parts).map(|part| code >> (4 * part) & 15).collect();
+            let y: Places = (0..parts).map(|part| code >> (4 * part) & 15).collect();
             let score = score(&y);
             most = most.max(score);
             worst = worst.max(score + model.loss(0, &y));

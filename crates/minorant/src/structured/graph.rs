@@ -36,10 +36,12 @@ pub struct GraphShape {
 pub struct Graphs {
     shape: GraphShape,
     graphs: Vec<LabelledGraph>,
-    /// For each graph that is a forest: its nodes, parents before children, each with the edge to
-    /// its parent.
-    orders: Vec<Option<Vec<(u32, Option<u32>)>>>,
+    /// The order of each graph that is a forest.
+    orders: Vec<Option<Order>>,
 }
+
+/// The nodes of a forest, parents before children, each with the edge to its parent.
+type Order = Vec<(u32, Option<u32>)>;
 
 /// Edges count as rewarding agreement up to rounding of this relative size.
 const ROUNDING: f64 = 1e-12;
@@ -203,8 +205,8 @@ impl Graphs {
     }
 }
 
-/// The nodes of a forest, parents before children; nothing where there is a cycle.
-fn forest(nodes: usize, edges: &[(u32, u32)]) -> Option<Vec<(u32, Option<u32>)>> {
+/// The order of a forest; nothing where there is a cycle.
+fn forest(nodes: usize, edges: &[(u32, u32)]) -> Option<Order> {
     let mut meeting = vec![Vec::new(); nodes];
     for (edge, &(a, b)) in edges.iter().enumerate() {
         meeting[a as usize].push((edge as u32, b));
