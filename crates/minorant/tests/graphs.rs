@@ -10,6 +10,8 @@ use minorant::structured::chain::{Chain, ChainShape, Pairs};
 use minorant::structured::graph::{GraphShape, Graphs, LabelledGraph};
 use minorant::structured::{MarginRisk, Scores, SlackRescaled, StructuredModel};
 
+type Labels = Box<[u16]>;
+
 fn graph(nodes: usize, edges: &[(u32, u32)], shape: GraphShape, rng: &mut Lcg) -> LabelledGraph {
     LabelledGraph {
         nodes: (0..nodes * shape.node_features).map(|_| rng.signed()).collect(),
@@ -20,7 +22,7 @@ fn graph(nodes: usize, edges: &[(u32, u32)], shape: GraphShape, rng: &mut Lcg) -
 }
 
 /// All labellings of some nodes.
-fn labellings(nodes: usize, labels: usize) -> Vec<Box<[u16]>> {
+fn labellings(nodes: usize, labels: usize) -> Vec<Labels> {
     let count = labels.pow(nodes as u32);
     let of = |code: usize| {
         (0..nodes as u32).map(|node| (code / labels.pow(node) % labels) as u16).collect()

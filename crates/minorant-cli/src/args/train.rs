@@ -337,7 +337,7 @@ impl ProblemArgs {
                 bail!("--loss does not go with tree-svm, whose loss is the mean deviation")
             }
         };
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.lambda = self.lambda();
         options.method = method;
         options.method_options = self.method_options(options.method_options);
         options.rules = rules;
