@@ -9,6 +9,7 @@ mod one_vs_rest;
 mod options;
 mod start;
 mod task;
+mod validation;
 
 pub use chain::{ChainName, ChainOptions, Per, train_chain};
 pub use neuro::{NeuroOptions, Pretrain, train_neuro};
