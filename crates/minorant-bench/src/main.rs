@@ -8,6 +8,7 @@ mod counts;
 mod data;
 mod evaluation;
 mod hand_over;
+mod hmm;
 mod l1;
 mod neuro_crf;
 mod page;
@@ -19,6 +20,8 @@ mod python;
 mod quasi_newton;
 mod race;
 mod solve;
+mod speech;
+mod structured;
 mod transduction;
 
 use anyhow::Result;
@@ -68,6 +71,10 @@ enum What {
     Race,
     /// Tables 2, 3 and 6 of the NRBM paper.
     Nrbm,
+    /// Table 7 of the NRBM paper: large-margin hidden Markov models.
+    Hmm,
+    /// Chains, number plates and faces; Tables 4 and 5 of the NRBM paper; CRFsuite beside us.
+    Structured,
     /// Table 8 of the NRBM paper: a network under a chain.
     NeuroCrf,
     /// All of these.
@@ -86,15 +93,17 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 10] = [
+    let benchmarks: [(What, &str, Benchmark); 12] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
         (What::QuasiNewton, "Subgradient BFGS and its rivals", quasi_newton::section),
         (What::Hybrid, "The hybrid", hand_over::section),
         (What::Nrbm, "Table 6 of the NRBM paper", transduction::section),
+        (What::Structured, structured::TITLE, structured::section),
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),
+        (What::Hmm, hmm::TITLE, hmm::section),
         (What::NeuroCrf, "Table 8 of the NRBM paper", neuro_crf::section),
         (What::Race, "The race to a gap of 1e-3", race::section),
     ];

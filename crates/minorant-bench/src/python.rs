@@ -12,6 +12,23 @@ use zip::write::SimpleFileOptions;
 
 const PACKAGES: [&str; 4] = ["liblinear-official", "scikit-learn", "numpy", "scipy"];
 
+/// The folder under the build folder whose `env` is a Python environment with these packages; it
+/// is made if it is not there yet.
+pub(crate) fn environment(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);
+    std::fs::create_dir_all(&folder)?;
+    let folder = folder.canonicalize()?;
+    let ready = folder.join("ready");
+    if !ready.exists() {
+        eprintln!("{name}: setting up a Python environment with {}", packages.join(", "));
+        command(Command::new("python3").args(["-m", "venv"]).arg(folder.join("env")))?;
+        let python = folder.join("env/bin/python");
+        command(Command::new(&python).args(["-m", "pip", "install", "-q"]).args(packages))?;
+        std::fs::write(&ready, "")?;
+    }
+    Ok(folder)
+}
+
 /// A running process that trains with the peers.
 #[derive(Debug)]
 pub(crate) struct Peers {
@@ -24,18 +41,8 @@ pub(crate) struct Peers {
 impl Peers {
     /// Makes the environment if it is not there yet, and starts the process in it.
     pub(crate) fn start() -> Result<Peers> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
-        std::fs::create_dir_all(&folder)?;
-        let folder = folder.canonicalize()?;
-        let python = folder.join("env/bin/python");
-        let ready = folder.join("ready");
-        if !ready.exists() {
-            eprintln!("peers: setting up a Python environment with {}", PACKAGES.join(", "));
-            command(Command::new("python3").args(["-m", "venv"]).arg(folder.join("env")))?;
-            command(Command::new(&python).args(["-m", "pip", "install", "-q"]).args(PACKAGES))?;
-            std::fs::write(&ready, "")?;
-        }
-        let mut child = Command::new(python)
+        let folder = environment("peers", &PACKAGES)?;
+        let mut child = Command::new(folder.join("env/bin/python"))
             .args(["-c", include_str!("peers.py")])
             .env("OMP_NUM_THREADS", "1")
             .env("OPENBLAS_NUM_THREADS", "1")
