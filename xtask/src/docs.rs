@@ -1,7 +1,9 @@
-//! The documentation: that links between pages hold, that every page is listed, that files which
-//! pages name exist, that Rust in pages is tested; and the book itself, built with mdBook, which is
-//! installed once into `target/tools`. That the code in the pages runs is checked by the tests.
+//! The documentation: the Python reference, made from docstrings; that links between pages hold,
+//! that every page is listed, that files which pages name exist, that Rust in pages is tested; and
+//! the book itself, built with mdBook, which is installed once into `target/tools`. That the code in
+//! the pages runs is checked by the tests.
 
+use super::python::interpreter;
 use super::{Step, cargo_command, root, say};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
@@ -26,6 +28,7 @@ pub(crate) fn book() -> Step {
 
 fn check() -> Result<()> {
     let book = root().join("docs/src");
+    python_reference(&book.join("reference/python.md"))?;
     let mut paths = Vec::new();
     markdown(&book, &mut paths)?;
     let summary = read(&book.join("SUMMARY.md"))?;
@@ -111,6 +114,19 @@ fn anchors(page: &str) -> Vec<String> {
             kept.map(|c| if c == ' ' { '-' } else { c }).collect()
         })
         .collect()
+}
+
+/// Writes the page on the Python package from its docstrings; without Python it says so.
+fn python_reference(page: &Path) -> Result<()> {
+    let script = root().join("docs/python_reference.py");
+    match Command::new(interpreter()).arg(script).arg(page).status() {
+        Ok(status) => ensure!(status.success(), "python_reference.py ended with {status}"),
+        Err(why) => {
+            std::fs::create_dir_all(page.parent().unwrap_or(page))?;
+            std::fs::write(page, format!("# Python reference\n\nPython could not run: {why}.\n"))?;
+        }
+    }
+    Ok(())
 }
 
 fn build() -> Result<()> {

@@ -11,6 +11,7 @@ mod hand_over;
 mod hmm;
 mod l1;
 mod neuro_crf;
+mod package;
 mod page;
 mod pca;
 mod peers;
@@ -69,6 +70,8 @@ enum What {
     L1,
     /// To one gap: LIBLINEAR, `auto`, and each of our methods.
     Race,
+    /// The Python package beside scikit-learn, both at their defaults.
+    Package,
     /// Tables 2, 3 and 6 of the NRBM paper.
     Nrbm,
     /// Table 7 of the NRBM paper: large-margin hidden Markov models.
@@ -93,7 +96,7 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 12] = [
+    let benchmarks: [(What, &str, Benchmark); 13] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
@@ -106,6 +109,7 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
         (What::Hmm, hmm::TITLE, hmm::section),
         (What::NeuroCrf, "Table 8 of the NRBM paper", neuro_crf::section),
         (What::Race, "The race to a gap of 1e-3", race::section),
+        (What::Package, package::TITLE, package::section),
     ];
     let mut sections = Vec::new();
     // Academic problems need no data.
@@ -143,7 +147,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 10);
+            assert_eq!(text.matches("Skipped: ").count(), 11);
         }
     }
 }

@@ -110,6 +110,12 @@ impl ChainModel {
         Ok(with_proof)
     }
 
+    /// The bytes that [`ChainModel::save`] writes.
+    pub fn to_bytes(&self, proof_bytes: u64) -> Vec<u8> {
+        let size = self.proof.as_ref().map(|proof| 8 * proof.len() as u64);
+        self.container(size.is_some_and(|size| size <= proof_bytes)).to_bytes(super::file::KIND)
+    }
+
     /// Saves the proof alone. Returns whether there is one.
     pub fn save_proof(&self, path: &Path) -> Result<bool, FileError> {
         let mut container = Container::new(&ProofHeader { data_sha256: self.data_sha256.clone() });

@@ -74,6 +74,7 @@ impl Layout {
             return Err(RiskError::Failed(why));
         }
         let prepared = model.prepare(shared);
+        model.look_ahead(&prepared, 0..self.examples());
         let (chunks, each) = self.chunks(parts);
         let mut stretches = Vec::with_capacity(chunks.len());
         for chunk in chunks {

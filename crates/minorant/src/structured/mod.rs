@@ -76,6 +76,10 @@ pub trait StructuredModel: Sync {
     /// it.
     fn worst(&self, example: usize, scores: Scores<'_>) -> Self::Output;
 
+    /// Tells that the worst outputs of these examples will be asked for at these shared scores. A
+    /// structure that finds several of them sooner than one by one can look them up now.
+    fn look_ahead(&self, _shared: &[f64], _examples: std::ops::Range<usize>) {}
+
     /// The output that maximises the score: what the model predicts.
     fn best(&self, example: usize, scores: Scores<'_>) -> Self::Output;
 

@@ -64,6 +64,7 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
             return Err(RiskError::Failed(why));
         }
         let shared = model.prepare(&shared);
+        model.look_ahead(&shared, examples.clone());
         let ask = |example: usize| {
             cancel.check()?;
             let mut own = vec![0.0; model.own_scores(example)];
