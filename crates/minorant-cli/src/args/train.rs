@@ -272,11 +272,10 @@ impl ProblemArgs {
             "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
             model.as_str()
         );
-        if model != ModelArg::Hmm {
-            self.hmm.refuse()?;
-        }
-        if model != ModelArg::Neuro {
-            self.neuro.refuse()?;
+        match model {
+            ModelArg::Hmm => self.neuro.refuse()?,
+            ModelArg::Neuro => self.hmm.refuse_own()?,
+            _ => self.neuro.refuse().and_then(|()| self.hmm.refuse())?,
         }
         let of_chains = self.pairs.is_some()
             || self.bias.is_some()
