@@ -12,6 +12,23 @@ use zip::write::SimpleFileOptions;
 
 const PACKAGES: [&str; 4] = ["liblinear-official", "scikit-learn", "numpy", "scipy"];
 
+/// The folder under the build folder whose `env` is a Python environment with these packages; it
+/// is made if it is not there yet.
+pub(crate) fn environment(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);
+    std::fs::create_dir_all(&folder)?;
+    let folder = folder.canonicalize()?;
+    let ready = folder.join("ready");
+    if !ready.exists() {
+        eprintln!("{name}: setting up a Python environment with {}", packages.join(", "));
+        command(Command::new("python3").args(["-m", "venv"]).arg(folder.join("env")))?;
+        let python = folder.join("env/bin/python");
+        command(Command::new(&python).args(["-m", "pip", "install", "-q"]).args(packages))?;
+        std::fs::write(&ready, "")?;
+    }
+    Ok(folder)
+}
+
 /// A running process that trains with the peers.
 #[derive(Debug)]
 pub(crate) struct Peers {
@@ -24,29 +41,21 @@ pub(crate) struct Peers {
 impl Peers {
     /// Makes the environment if it is not there yet, and starts the process in it.
     pub(crate) fn start() -> Result<Peers> {
-        let folder = folder()?;
+        let folder = environment("peers", &PACKAGES)?;
         let python = folder.join("env/bin/python");
-        let ready = folder.join("ready");
-        if !ready.exists() {
-            eprintln!("peers: setting up a Python environment with {}", PACKAGES.join(", "));
-            command(Command::new("python3").args(["-m", "venv"]).arg(folder.join("env")))?;
-            command(Command::new(&python).args(["-m", "pip", "install", "-q"]).args(PACKAGES))?;
-            std::fs::write(&ready, "")?;
-        }
-        Peers::start_in(&python, include_str!("peers.py"))
+        Peers::start_in(&python, include_str!("peers.py"), folder.join("data.npz"))
     }
 
     /// Starts the process of the package beside scikit-learn, in the environment that the
     /// package's tests have made.
     pub(crate) fn start_package() -> Result<Peers> {
-        let python =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/env/bin/python");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
+        let python = folder.join("env/bin/python");
         ensure!(python.exists(), "`cargo xtask python` makes its environment");
-        Peers::start_in(&python, include_str!("package.py"))
+        Peers::start_in(&python, include_str!("package.py"), folder.join("data.npz"))
     }
 
-    fn start_in(python: &Path, script: &str) -> Result<Peers> {
-        let data = folder()?.join("data.npz");
+    fn start_in(python: &Path, script: &str, data: PathBuf) -> Result<Peers> {
         let mut child = Command::new(python)
             .args(["-c", script])
             .env("OMP_NUM_THREADS", "1")
@@ -108,13 +117,6 @@ impl Drop for Peers {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Where the peers' environment and data are.
-fn folder() -> Result<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
-    std::fs::create_dir_all(&folder)?;
-    Ok(folder.canonicalize()?)
 }
 
 fn command(command: &mut Command) -> Result<()> {

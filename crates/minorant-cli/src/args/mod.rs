@@ -2,6 +2,8 @@
 //! the library's options happens in `train.rs` and `data.rs`; nothing is computed here.
 
 mod data;
+mod generate;
+mod hmm;
 mod minimize;
 mod neuro;
 mod path;
@@ -9,6 +11,7 @@ mod stopping;
 mod train;
 
 pub(crate) use data::DataArgs;
+pub(crate) use generate::{GenerateArgs, GenerateKind, PartsArgs, PhonesArgs, PlatesArgs};
 pub(crate) use minimize::MinimizeArgs;
 pub(crate) use path::{PathArgs, TuneArgs};
 pub(crate) use stopping::StoppingArgs;
@@ -52,6 +55,8 @@ pub(crate) enum Verb {
     Tune(Box<TuneArgs>),
     /// Check a model's certificate against its data
     Audit(AuditArgs),
+    /// Write made-up data files: number plates, images with parts, phone-like recordings
+    Generate(GenerateArgs),
     /// Run a solver on a test problem from the literature
     Minimize(Box<MinimizeArgs>),
     /// See it work in a minute, on data that it makes itself
@@ -72,6 +77,8 @@ pub(crate) enum Verb {
   minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
   minorant train chain-crf train.txt --format conll --pairs observed --out chunks.safetensors
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
+  minorant train hmm digits.npz --states 4 --mixtures 2 --lambda 0.01 --validation-fraction 0.2
+  minorant train segment-svm plates.npz --loss ak --lambda 0.1
   minorant train neuro-crf letter.data.gz --folds 0-7 --hidden 300,300 --lambda 2e-4 --max-evals 150
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]

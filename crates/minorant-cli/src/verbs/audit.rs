@@ -12,6 +12,8 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let mut model = match AnyModel::load(&args.model)? {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::audit(model, args),
+        AnyModel::Hmm(_) => return super::hmm::audit(args),
+        AnyModel::Image(model) => return super::image::audit(model, args),
         AnyModel::Neuro(_) => return super::neuro::audit(args),
     };
     if let Some(path) = &args.proof {

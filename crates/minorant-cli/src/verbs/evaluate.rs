@@ -4,8 +4,8 @@ use super::predict::note_ignored;
 use crate::args::EvaluateArgs;
 use crate::output::{self, maybe, number, percent};
 use anyhow::ensure;
-use minorant::data::LabelRows;
-use minorant::model::{AnyModel, FittedModel, metrics::Evaluation};
+use minorant::data::{Label, LabelRows};
+use minorant::model::{AnyModel, metrics::Evaluation};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -13,6 +13,8 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     let model = match AnyModel::load(&args.model)? {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::evaluate(&model, args),
+        AnyModel::Hmm(model) => return super::hmm::evaluate(&model, args),
+        AnyModel::Image(model) => return super::image::evaluate(&model, args),
         AnyModel::Neuro(model) => return super::chain::evaluate(&model, args),
     };
     args.threads.install(|| -> anyhow::Result<ExitCode> {
@@ -33,14 +35,18 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
                 evaluation.unlabelled
             ));
         }
-        let shown = if args.json { json(&model, &evaluation) } else { text(&model, &evaluation) };
-        output::print(&shown)?;
+        output::print(&shown(&model.classes, &evaluation, args.json))?;
         Ok(ExitCode::SUCCESS)
     })?
 }
 
-fn json(model: &FittedModel, evaluation: &Evaluation) -> String {
-    let classes = model.classes.iter().zip(&evaluation.classes).map(|(label, counts)| {
+/// The quality of predictions of these classes.
+pub(super) fn shown(classes: &[Label], evaluation: &Evaluation, as_json: bool) -> String {
+    if as_json { json(classes, evaluation) } else { text(classes, evaluation) }
+}
+
+fn json(classes: &[Label], evaluation: &Evaluation) -> String {
+    let classes = classes.iter().zip(&evaluation.classes).map(|(label, counts)| {
         json!({
             "label": output::label(label),
             "examples": counts.actual,
@@ -60,7 +66,7 @@ fn json(model: &FittedModel, evaluation: &Evaluation) -> String {
     .to_string()
 }
 
-fn text(model: &FittedModel, evaluation: &Evaluation) -> String {
+fn text(classes: &[Label], evaluation: &Evaluation) -> String {
     let kind = if evaluation.subset_error.is_some() { "Hamming error" } else { "error" };
     let mut lines =
         vec![format!("{kind} {} on {} examples", percent(evaluation.error), evaluation.examples)];
@@ -71,16 +77,16 @@ fn text(model: &FittedModel, evaluation: &Evaluation) -> String {
         lines.push(format!("ranking loss {loss:.4}"));
     }
     lines.push(String::new());
-    lines.push(class_table(model, evaluation));
+    lines.push(class_table(classes, evaluation));
     lines.join("\n")
 }
 
 /// Precision, recall and F1 of each class.
-fn class_table(model: &FittedModel, evaluation: &Evaluation) -> String {
+fn class_table(classes: &[Label], evaluation: &Evaluation) -> String {
     let cell = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.4}"));
     let mut rows =
         vec![["class", "examples", "precision", "recall", "F1"].map(String::from).to_vec()];
-    for (label, counts) in model.classes.iter().zip(&evaluation.classes) {
+    for (label, counts) in classes.iter().zip(&evaluation.classes) {
         rows.push(vec![
             label.to_string(),
             counts.actual.to_string(),

@@ -11,6 +11,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let model = match AnyModel::load(&args.model)? {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::predict(&model, args),
+        AnyModel::Hmm(model) => return super::hmm::predict(&model, args),
+        AnyModel::Image(model) => return super::image::predict(&model, args),
         AnyModel::Neuro(model) => return super::chain::predict(&model, args),
     };
     anyhow::ensure!(

@@ -1,13 +1,13 @@
 //! Models and proofs as files.
 
 use super::{
-    AnyModel, ChainModel, FittedModel, NEURO_CRF, NeuroModel, Penalty, SubProblem, TaskName,
-    TrainedLoss,
+    AnyModel, ChainModel, FittedModel, HMM, HmmModel, ImageModel, NEURO_CRF, NeuroModel, Penalty,
+    SubProblem, TaskName, TrainedLoss,
 };
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::proof::Proof;
-use crate::train::{ChainName, ModelName};
+use crate::train::{ChainName, ImageModelName, ModelName};
 use minorant_data::Label;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) const PROOF_KIND: &str = "proof";
 /// A label in JSON: a number or a text.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum JsonLabel {
+pub(super) enum JsonLabel {
     Number(f64),
     Text(String),
 }
@@ -110,6 +110,12 @@ impl AnyModel {
         let header: NameHeader = container.header(path)?;
         if ChainName::from_name(&header.model).is_some() {
             return ChainModel::from_container(container, path).map(AnyModel::Chain);
+        }
+        if header.model == HMM {
+            return HmmModel::from_container(container, path).map(AnyModel::Hmm);
+        }
+        if ImageModelName::from_name(&header.model).is_some() {
+            return ImageModel::from_container(container, path).map(AnyModel::Image);
         }
         if header.model == NEURO_CRF {
             return NeuroModel::from_container(container, path).map(AnyModel::Neuro);

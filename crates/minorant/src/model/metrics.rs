@@ -65,35 +65,15 @@ impl FittedModel {
             self.model != ModelName::Tsvm || !labels.row(row).iter().any(is_zero)
         };
         let unlabelled = (0..rows).filter(|&i| !has_label(i)).count();
-        let mut counts = vec![ClassCounts::default(); self.classes.len()];
-        let is_unknown = |i: &usize| has_label(*i) && truth(*i).any(|z| z.is_none());
-        let unknown = (0..rows).filter(is_unknown).count();
         match self.classify(scores) {
             Predictions::Single(predicted) => {
-                let mut wrong = 0;
-                for (i, &guess) in predicted.iter().enumerate().filter(|(i, _)| has_label(*i)) {
-                    let actual = truth(i).next().flatten();
-                    counts[guess as usize].predicted += 1;
-                    if let Some(z) = actual {
-                        counts[z as usize].actual += 1;
-                    }
-                    if actual == Some(guess) {
-                        counts[guess as usize].hits += 1;
-                    } else {
-                        wrong += 1;
-                    }
-                }
-                Evaluation {
-                    examples: rows - unlabelled,
-                    error: share(wrong as f64, rows - unlabelled),
-                    subset_error: None,
-                    ranking_loss: None,
-                    classes: counts,
-                    unknown,
-                    unlabelled,
-                }
+                let rows = predicted.iter().enumerate().filter(|(i, _)| has_label(*i));
+                let pairs = rows.map(|(i, &guess)| (guess, truth(i).next().flatten()));
+                Evaluation { unlabelled, ..compare(pairs, self.classes.len()) }
             }
             Predictions::Sets(predicted) => {
+                let mut counts = vec![ClassCounts::default(); self.classes.len()];
+                let unknown = (0..rows).filter(|&i| truth(i).any(|z| z.is_none())).count();
                 let (mut wrong, mut wrong_sets, mut misranked) = (0usize, 0usize, 0.0);
                 for (i, guess) in predicted.iter().enumerate() {
                     let mut has = vec![false; self.classes.len()];
@@ -127,6 +107,38 @@ impl FittedModel {
                 }
             }
         }
+    }
+}
+
+/// Compares one class a row with the true one, both as the model numbers them (none for one that
+/// it does not know); `classes` are its own.
+pub(super) fn compare(
+    rows: impl Iterator<Item = (u32, Option<u32>)>,
+    classes: usize,
+) -> Evaluation {
+    let mut counts = vec![ClassCounts::default(); classes];
+    let (mut examples, mut wrong, mut unknown) = (0, 0usize, 0);
+    for (guess, actual) in rows {
+        examples += 1;
+        counts[guess as usize].predicted += 1;
+        match actual {
+            Some(z) => counts[z as usize].actual += 1,
+            None => unknown += 1,
+        }
+        if actual == Some(guess) {
+            counts[guess as usize].hits += 1;
+        } else {
+            wrong += 1;
+        }
+    }
+    Evaluation {
+        examples,
+        error: share(wrong as f64, examples),
+        subset_error: None,
+        ranking_loss: None,
+        classes: counts,
+        unknown,
+        unlabelled: 0,
     }
 }
 

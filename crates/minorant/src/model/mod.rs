@@ -3,13 +3,19 @@
 
 mod chain;
 pub mod file;
+mod hmm;
+mod image;
 pub mod metrics;
 mod neuro;
 mod predict;
+mod proof_arrays;
 mod sequence;
 mod tokens;
 
 pub use chain::ChainModel;
+pub(crate) use hmm::predict_frames;
+pub use hmm::{HMM, HmmModel};
+pub use image::{ImageEvaluation, ImageModel, ImageShape};
 pub use neuro::{NEURO_CRF, NeuroModel};
 pub use predict::{Predictions, Scores};
 pub use sequence::SequenceModel;
@@ -28,6 +34,10 @@ pub enum AnyModel {
     Linear(FittedModel),
     /// A chain.
     Chain(ChainModel),
+    /// A hidden Markov model.
+    Hmm(HmmModel),
+    /// A model of images.
+    Image(ImageModel),
     /// A network under a chain.
     Neuro(NeuroModel),
 }
