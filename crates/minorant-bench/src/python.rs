@@ -15,9 +15,7 @@ const PACKAGES: [&str; 4] = ["liblinear-official", "scikit-learn", "numpy", "sci
 /// The folder under the build folder whose `env` is a Python environment with these packages; it
 /// is made if it is not there yet.
 pub(crate) fn environment(name: &str, packages: &[&str]) -> Result<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);
-    std::fs::create_dir_all(&folder)?;
-    let folder = folder.canonicalize()?;
+    let folder = folder(name)?;
     let ready = folder.join("ready");
     if !ready.exists() {
         eprintln!("{name}: setting up a Python environment with {}", packages.join(", "));
@@ -27,6 +25,12 @@ pub(crate) fn environment(name: &str, packages: &[&str]) -> Result<PathBuf> {
         std::fs::write(&ready, "")?;
     }
     Ok(folder)
+}
+
+fn folder(name: &str) -> Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder.canonicalize()?)
 }
 
 /// A running process that trains with the peers.
@@ -42,8 +46,12 @@ impl Peers {
     /// Makes the environment if it is not there yet, and starts the process in it.
     pub(crate) fn start() -> Result<Peers> {
         let folder = environment("peers", &PACKAGES)?;
+<<<<<<< HEAD
         let python = folder.join("env/bin/python");
         Peers::start_in(&python, include_str!("peers.py"), folder.join("data.npz"))
+=======
+        Peers::start_in(&folder.join("env/bin/python"), include_str!("peers.py"))
+>>>>>>> main
     }
 
     /// Starts the process of the package beside scikit-learn, in the environment that the
@@ -55,7 +63,12 @@ impl Peers {
         Peers::start_in(&python, include_str!("package.py"), folder.join("data.npz"))
     }
 
+<<<<<<< HEAD
     fn start_in(python: &Path, script: &str, data: PathBuf) -> Result<Peers> {
+=======
+    fn start_in(python: &Path, script: &str) -> Result<Peers> {
+        let data = folder("peers")?.join("data.npz");
+>>>>>>> main
         let mut child = Command::new(python)
             .args(["-c", script])
             .env("OMP_NUM_THREADS", "1")
@@ -119,6 +132,10 @@ impl Drop for Peers {
     }
 }
 
+<<<<<<< HEAD
+=======
+/// Where the peers' environment and data are.
+>>>>>>> main
 fn command(command: &mut Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("{name} cannot be run"))?;
