@@ -46,29 +46,20 @@ impl Peers {
     /// Makes the environment if it is not there yet, and starts the process in it.
     pub(crate) fn start() -> Result<Peers> {
         let folder = environment("peers", &PACKAGES)?;
-<<<<<<< HEAD
-        let python = folder.join("env/bin/python");
-        Peers::start_in(&python, include_str!("peers.py"), folder.join("data.npz"))
-=======
         Peers::start_in(&folder.join("env/bin/python"), include_str!("peers.py"))
->>>>>>> main
     }
 
     /// Starts the process of the package beside scikit-learn, in the environment that the
     /// package's tests have made.
     pub(crate) fn start_package() -> Result<Peers> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
-        let python = folder.join("env/bin/python");
+        let python =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/env/bin/python");
         ensure!(python.exists(), "`cargo xtask python` makes its environment");
-        Peers::start_in(&python, include_str!("package.py"), folder.join("data.npz"))
+        Peers::start_in(&python, include_str!("package.py"))
     }
 
-<<<<<<< HEAD
-    fn start_in(python: &Path, script: &str, data: PathBuf) -> Result<Peers> {
-=======
     fn start_in(python: &Path, script: &str) -> Result<Peers> {
         let data = folder("peers")?.join("data.npz");
->>>>>>> main
         let mut child = Command::new(python)
             .args(["-c", script])
             .env("OMP_NUM_THREADS", "1")
@@ -132,10 +123,7 @@ impl Drop for Peers {
     }
 }
 
-<<<<<<< HEAD
-=======
 /// Where the peers' environment and data are.
->>>>>>> main
 fn command(command: &mut Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("{name} cannot be run"))?;
