@@ -41,8 +41,8 @@ pub(crate) struct Options {
 
 impl Options {
     fn options(self) -> PyResult<HmmOptions> {
-        let mut options = HmmOptions::default();
-        options.task = choose("task", &self.task, &Task::ALL.map(|t| (t.as_str(), t)))?;
+        let task = choose("task", &self.task, &Task::ALL.map(|t| (t.as_str(), t)))?;
+        let mut options = HmmOptions { task, ..HmmOptions::default() };
         let topologies = Topology::ALL.map(|t| (t.as_str(), t));
         options.topology = choose("topology", &self.topology, &topologies)?;
         options.states = self.states;

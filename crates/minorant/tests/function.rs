@@ -85,10 +85,12 @@ fn steps_to_where_it_is_not_finite_were_too_long() {
         let rules = StopRules { max_evaluations: Some(80), ..StopRules::default() };
         let mut solver = method.build(problem, &MethodOptions::default()).expect("a solver");
         let outcome = run(&mut *solver, problem, rules, &Cancel::new(), &mut (), &mut ());
-        let outcome = outcome.expect("an outcome");
+        // At the wall a method without a model sees no way on, and says why.
+        assert!(outcome.is_ok() || method == Method::Lbfgs, "{}", method.name());
+        let best = solver.best().expect("a point");
         // The lowest point lies right at the wall.
-        let (name, objective) = (method.name(), outcome.certificate.objective);
-        assert!(objective < 13.7, "{name}: {objective} at {:?}", outcome.point.w);
+        let (name, objective) = (method.name(), problem.objective(best));
+        assert!(objective < 13.7, "{name}: {objective} at {:?}", best.w);
     }
 }
 

@@ -36,14 +36,11 @@ fn rise<M: StructuredModel>(model: &M, y: &M::Output, w: &[f64]) -> f64 {
     rise
 }
 
-type Labelling = Box<[u16]>;
-
 fn check(model: &Graphs, all: &[Box<[u16]>], w: &[f64]) {
     let scores = Scores { shared: w, own: &[] };
     assert!(model.refusal(w).is_none());
     for with_loss in [false, true] {
-        let value =
-            |y: &Labelling| rise(model, y, w) + if with_loss { model.loss(0, y) } else { 0.0 };
+        let value = |y: &Labels| rise(model, y, w) + if with_loss { model.loss(0, y) } else { 0.0 };
         let found = if with_loss { model.worst(0, scores) } else { model.best(0, scores) };
         let most = all.iter().map(value).fold(f64::NEG_INFINITY, f64::max);
         assert!((value(&found) - most).abs() < 1e-12 * (1.0 + most.abs()), "{found:?}");
@@ -145,7 +142,7 @@ fn slack_rescaling_equals_its_definition_and_is_certified() {
     let model = chain();
     let mut expected = 0.0;
     for (example, &length) in lengths.iter().enumerate() {
-        let value = |y: &Labelling| {
+        let value = |y: &Labels| {
             let mut rise = 0.0;
             model.for_each_difference(example, y, model.truth(example), |at, x| rise += x * w[at]);
             model.loss(example, y) * (1.0 + rise)

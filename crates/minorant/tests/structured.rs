@@ -388,8 +388,6 @@ fn trees_reach_the_reference_optima() {
     }
 }
 
-type Places = Box<[u32]>;
-
 #[test]
 fn trees_equal_brute_force_and_both_messages_agree() {
     let mut rng = Pcg64Mcg::seed_from_u64(8);
