@@ -94,7 +94,10 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("lam and C say the same in two ways: give one of them")
         if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
             raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        # Two fits that differ in `n_jobs` alone must not differ in their seeds.
+        seed = 0
+        if self.random_state is not None:
+            seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return {
             "lam": lam,
             "c": c,

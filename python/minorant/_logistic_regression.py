@@ -53,7 +53,8 @@ class LogisticRegression(LinearEstimator):
         Whether to start at the weights of the last fit. An interrupted fit then leaves the best
         weights so far in the estimator.
     random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers.
+        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
+        repeated to the last bit.
     n_jobs : int, default=None
         Threads; None means 1, -1 all processors. The result has the same bits for any number.
     verbose : int, default=0

@@ -120,7 +120,8 @@ def test_same_bits_for_any_number_of_threads(n_classes):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((4000, 20))
     y = np.argmax(X[:, :n_classes] + rng.standard_normal((4000, n_classes)), axis=1)
-    for estimator in (LinearSVC(), LogisticRegression(), LinearSVC(multi_class="ovr")):
+    several = (LinearSVC(), LinearSVC(method="dual-cd"), LogisticRegression())
+    for estimator in (*several, LinearSVC(multi_class="ovr")):
         found = [estimator.set_params(n_jobs=n).fit(X, y).coef_.tobytes() for n in (1, 2, 4)]
         assert found[0] == found[1] == found[2]
         predicted = [estimator.set_params(n_jobs=n).decision_function(X) for n in (1, 2, 4)]

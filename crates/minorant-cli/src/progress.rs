@@ -105,6 +105,7 @@ fn trace_json(record: &TraceRecord) -> serde_json::Value {
         "gap": maybe(record.gap()),
         "step": record.step,
         "step_length": maybe(record.step_length),
+        "locality": maybe(record.locality),
         "planes": record.planes,
         "master_seconds": number(record.master_seconds),
     })

@@ -46,6 +46,8 @@ fn no_bound_is_claimed() {
                 let line: Value = serde_json::from_str(line).unwrap();
                 assert!(kinds.contains(&line["step"].as_str().unwrap()), "{line}");
                 assert_eq!(line["lower_bound"], Value::Null);
+                let keeps_localities = solver.contains("nrbm") && line["step"] != "start";
+                assert!(!keeps_localities || line["locality"].as_f64().unwrap() >= 0.0, "{line}");
             }
             let page = String::from_utf8(bench.read("r.html")).unwrap();
             assert!(page.contains("local model gap") && page.contains("Local model gap"));
@@ -62,6 +64,9 @@ fn no_bound_is_claimed() {
         let refused = bench.call(&format!("audit m.st {data}"));
         assert!(refused.refused().contains("a non-convex model has no global bound to check"));
     }
+    let compared = bench.call("evaluate m.st few.svm --json");
+    assert!(compared.stderr.contains("note: 340 rows have the label 0"), "{}", compared.stderr);
+    assert_eq!(compared.json()["examples"], 60);
     let said = bench.call("train tsvm few.svm --lambda 0.02").stdout;
     assert!(said.contains("local model gap") && said.contains("no bound"), "{said}");
 }

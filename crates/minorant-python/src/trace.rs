@@ -16,6 +16,7 @@ pub(crate) fn record<'py>(py: Python<'py>, record: &TraceRecord) -> PyResult<Bou
     dict.set_item("gap", record.gap())?;
     dict.set_item("step", record.step)?;
     dict.set_item("step_length", record.step_length)?;
+    dict.set_item("locality", record.locality)?;
     dict.set_item("planes", record.planes)?;
     dict.set_item("master_seconds", record.master_seconds)?;
     Ok(dict)
@@ -39,6 +40,7 @@ pub(crate) fn columns<'py>(
     dict.set_item("gap", column(records, TraceRecord::gap))?;
     dict.set_item("step", column(records, |r| r.step))?;
     dict.set_item("step_length", column(records, |r| r.step_length))?;
+    dict.set_item("locality", column(records, |r| r.locality))?;
     dict.set_item("planes", column(records, |r| r.planes))?;
     dict.set_item("master_seconds", column(records, |r| r.master_seconds))?;
     Ok(dict)

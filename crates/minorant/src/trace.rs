@@ -21,6 +21,9 @@ pub struct TraceRecord {
     pub step: &'static str,
     /// The step's length, where the method has one.
     pub step_length: Option<f64>,
+    /// The locality of the model's aggregate plane, where the method keeps localities: how far,
+    /// in units of the objective, the model stands from what was measured at the best point.
+    pub locality: Option<f64>,
     /// Planes in the bundle.
     pub planes: usize,
     /// Seconds in the master and the bundle's vectors so far.

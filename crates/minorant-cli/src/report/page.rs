@@ -127,6 +127,15 @@ fn runs(report: &Report<'_>) -> String {
             rank: None,
             is_number: true,
         },
+        Column {
+            name: "Locality",
+            cell: &|r| {
+                let last = r.trace.last().and_then(|record| record.locality);
+                last.map_or(NONE.into(), scientific)
+            },
+            rank: None,
+            is_number: true,
+        },
         Column { name: "Step kinds", cell: &|r| step_kinds(r), rank: None, is_number: false },
         Column {
             name: "Certified",
@@ -149,7 +158,7 @@ fn runs(report: &Report<'_>) -> String {
         },
     ];
     let is_shown =
-        |c: &&Column<'_>| is_local || !matches!(c.name, "Local model gap" | "Step kinds");
+        |c: &&Column<'_>| is_local || !matches!(c.name, "Local model gap" | "Locality" | "Step kinds");
     let columns: Vec<&Column<'_>> = columns.iter().filter(is_shown).collect();
     let mut html = String::from("<section>\n<h2>The runs</h2>\n");
     html += SCROLLING;

@@ -13,6 +13,7 @@ fn record(evaluations: u64, objective: f64, lower_bound: Option<f64>) -> TraceRe
         local_gap: None,
         step: "descent",
         step_length: None,
+        locality: None,
         planes: 1,
         master_seconds: 0.0,
     }

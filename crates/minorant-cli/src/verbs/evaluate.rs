@@ -26,6 +26,12 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
                 evaluation.unknown
             ));
         }
+        if evaluation.unlabelled > 0 {
+            output::tell(&format!(
+                "note: {} rows have the label 0, which means unlabelled, and are left out",
+                evaluation.unlabelled
+            ));
+        }
         let shown = if args.json { json(&model, &evaluation) } else { text(&model, &evaluation) };
         output::print(&shown)?;
         Ok(ExitCode::SUCCESS)

@@ -1,7 +1,8 @@
 //! How good predictions are on labelled data.
 
 use super::{FittedModel, Predictions, Scores};
-use minorant_data::Labels;
+use crate::train::ModelName;
+use minorant_data::{Label, Labels};
 
 /// Counts for one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl ClassCounts {
 /// The quality of predictions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// Rows.
+    /// Rows that were compared.
     pub examples: usize,
     /// The share of wrong rows; of wrong memberships for multilabel models (Hamming loss).
     pub error: f64,
@@ -47,6 +48,8 @@ pub struct Evaluation {
     pub classes: Vec<ClassCounts>,
     /// Rows with a label that the model does not know; they count as wrong.
     pub unknown: usize,
+    /// Rows without a label, in the way of transductive data; they are left out.
+    pub unlabelled: usize,
 }
 
 impl FittedModel {
@@ -56,12 +59,19 @@ impl FittedModel {
         let known = labels.remap(&self.classes);
         let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
         let rows = scores.rows();
+        // For a transductive model the label 0 says that there is none.
+        let has_label = |row: usize| {
+            let is_zero = |z: &u32| labels.classes[*z as usize] == Label::Number(0.0);
+            self.model != ModelName::Tsvm || !labels.row(row).iter().any(is_zero)
+        };
+        let unlabelled = (0..rows).filter(|&i| !has_label(i)).count();
         let mut counts = vec![ClassCounts::default(); self.classes.len()];
-        let unknown = (0..rows).filter(|&i| truth(i).any(|z| z.is_none())).count();
+        let is_unknown = |i: &usize| has_label(*i) && truth(*i).any(|z| z.is_none());
+        let unknown = (0..rows).filter(is_unknown).count();
         match self.classify(scores) {
             Predictions::Single(predicted) => {
                 let mut wrong = 0;
-                for (i, &guess) in predicted.iter().enumerate() {
+                for (i, &guess) in predicted.iter().enumerate().filter(|(i, _)| has_label(*i)) {
                     let actual = truth(i).next().flatten();
                     counts[guess as usize].predicted += 1;
                     if let Some(z) = actual {
@@ -74,12 +84,13 @@ impl FittedModel {
                     }
                 }
                 Evaluation {
-                    examples: rows,
-                    error: share(wrong as f64, rows),
+                    examples: rows - unlabelled,
+                    error: share(wrong as f64, rows - unlabelled),
                     subset_error: None,
                     ranking_loss: None,
                     classes: counts,
                     unknown,
+                    unlabelled,
                 }
             }
             Predictions::Sets(predicted) => {
@@ -112,6 +123,7 @@ impl FittedModel {
                     ranking_loss: Some(share(misranked, rows)),
                     classes: counts,
                     unknown,
+                    unlabelled,
                 }
             }
         }

@@ -453,7 +453,7 @@ pub fn run(
                 if let Some(best) = solver.best() {
                     observer.best(&best.w);
                 }
-                observer.iteration(&record(&run, iteration, step, solver.planes()));
+                observer.iteration(&record(&run, iteration, step, solver));
                 run.idle_iterations += 1;
                 if checkpoints.is_due() {
                     checkpoints.store(archive_of(&run, iteration, solver));
@@ -498,7 +498,7 @@ fn archive_of(run: &Run<'_>, iteration: u64, solver: &dyn Solver) -> Archive {
     archive
 }
 
-fn record(run: &Run<'_>, iteration: u64, step: Step, planes: usize) -> TraceRecord {
+fn record(run: &Run<'_>, iteration: u64, step: Step, solver: &dyn Solver) -> TraceRecord {
     TraceRecord {
         iteration,
         evaluations: run.evaluations,
@@ -509,7 +509,8 @@ fn record(run: &Run<'_>, iteration: u64, step: Step, planes: usize) -> TraceReco
         local_gap: run.known_local_gap(),
         step: step.kind,
         step_length: step.length,
-        planes,
+        locality: solver.locality(),
+        planes: solver.planes(),
         master_seconds: run.master_time.as_secs_f64(),
     }
 }

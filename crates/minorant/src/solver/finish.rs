@@ -89,6 +89,7 @@ pub fn finish(
             local_gap: None,
             step: "newton",
             step_length: None,
+            locality: None,
             planes: 1,
             master_seconds: outcome.master_seconds,
         });

@@ -215,6 +215,11 @@ pub trait Solver {
     /// Number of planes held.
     fn planes(&self) -> usize;
 
+    /// The locality of the aggregate plane, where the method keeps localities.
+    fn locality(&self) -> Option<f64> {
+        None
+    }
+
     /// Writes everything that later iterations depend on.
     fn save(&self, archive: &mut Archive);
 

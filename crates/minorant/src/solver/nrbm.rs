@@ -314,6 +314,13 @@ impl Solver for Nrbm {
         }
     }
 
+    fn locality(&self) -> Option<f64> {
+        match &self.model {
+            Some(Model::Local(bundle)) => Some(bundle.aggregate_locality()),
+            _ => None,
+        }
+    }
+
     fn save(&self, archive: &mut Archive) {
         match &self.model {
             Some(Model::Global(bundle)) => bundle.save(archive),

@@ -189,6 +189,10 @@ impl Solver for ProxNrbm {
         self.bundle.as_ref().map_or(0, LocalBundle::len)
     }
 
+    fn locality(&self) -> Option<f64> {
+        self.bundle.as_ref().map(LocalBundle::aggregate_locality)
+    }
+
     fn save(&self, archive: &mut Archive) {
         if let Some(bundle) = &self.bundle {
             bundle.save(archive);

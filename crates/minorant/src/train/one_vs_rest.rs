@@ -124,6 +124,7 @@ impl<'o> Shifted<'o> {
             local_gap: None,
             step: "start",
             step_length: None,
+            locality: None,
             planes: 0,
             master_seconds: sum(&|o| o.master_seconds),
         };
