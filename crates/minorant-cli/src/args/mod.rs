@@ -2,12 +2,16 @@
 //! the library's options happens in `train.rs` and `data.rs`; nothing is computed here.
 
 mod data;
+mod generate;
+mod kernel;
 mod minimize;
 mod path;
 mod stopping;
 mod train;
 
 pub(crate) use data::DataArgs;
+pub(crate) use generate::{CloudsArgs, GenerateArgs, GenerateKind};
+pub(crate) use kernel::SolverArg;
 pub(crate) use minimize::MinimizeArgs;
 pub(crate) use path::{PathArgs, TuneArgs};
 pub(crate) use stopping::StoppingArgs;
@@ -53,6 +57,8 @@ pub(crate) enum Verb {
     Audit(AuditArgs),
     /// Run a solver on a test problem from the literature
     Minimize(Box<MinimizeArgs>),
+    /// Write data that it makes itself
+    Generate(GenerateArgs),
     /// See it work in a minute, on data that it makes itself
     Demo(DemoArgs),
     /// Print completions for a shell
@@ -71,14 +77,15 @@ pub(crate) enum Verb {
   minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
   minorant train chain-crf train.txt --format conll --pairs observed --out chunks.safetensors
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
+  minorant train s3vm moons.svm --sigma 0.35 --balance auto --out moons.safetensors
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
     /// Solver; a name that does not exist lists those that do
-    #[arg(long, value_name = "S", default_value = "auto", value_parser = train::parse_method)]
-    pub(crate) solver: minorant::solver::Method,
+    #[arg(long, value_name = "S", default_value = "auto", value_parser = kernel::parse_solver)]
+    pub(crate) solver: SolverArg,
     /// Save the model here
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! The problem to train on as typed, and the library's options for it.
 
+use super::kernel::KernelArgs;
 use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -7,7 +8,8 @@ use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label, Sequences};
 use minorant::solver::{Method, MethodOptions};
 use minorant::train::{
-    ChainName, ChainOptions, Lambda, LossName, ModelName, Multiclass, Penalty, Per, TrainOptions,
+    ChainName, ChainOptions, KernelName, Lambda, LossName, ModelName, Multiclass, Penalty, Per,
+    TrainOptions,
 };
 use std::path::{Path, PathBuf};
 
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// chain-svm or chain-crf
+    /// s3vm (the same with kernels), chain-svm or chain-crf
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
@@ -44,13 +46,14 @@ pub(crate) struct ProblemArgs {
     /// Δ: a line for each true class, a number for each other one, in class order
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     label_loss: Option<PathBuf>,
-    /// ramp-svm: S < 1 of the loss min(1 − S, hinge) (default: -1)
+    /// ramp-svm: S < 1 of the loss min(1 − S, hinge) (default: -1); s3vm by cccp: decisions nearer
+    /// to 0 than |S| leave a row without label (default: -0.2)
     #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Problem")]
     ramp: Option<f64>,
     /// tsvm: weight γ ≥ 0 of the mean loss of the unlabelled rows (default: 1)
     #[arg(long, value_name = "G", allow_negative_numbers = true, help_heading = "Problem")]
     gamma: Option<f64>,
-    /// tsvm: a file of rows without labels (labels in it are ignored); rows labelled 0 have none
+    /// tsvm, s3vm: a file of rows without labels (labels in it are ignored); rows labelled 0 have none
     /// either
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     unlabeled: Option<PathBuf>,
@@ -87,6 +90,8 @@ pub(crate) struct ProblemArgs {
     #[arg(long, value_name = "LABEL=W", value_parser = parse_class_weight, allow_hyphen_values = true, help_heading = "Problem")]
     class_weight: Vec<(Label, f64)>,
     #[command(flatten)]
+    pub(super) kernel: KernelArgs,
+    #[command(flatten)]
     pub(crate) stopping: StoppingArgs,
     /// Planes to keep for each part, the aggregate included (lm-bmrm: 200); steps that sublbfgs and
     /// lbfgs remember (15)
@@ -110,6 +115,7 @@ pub(crate) struct ProblemArgs {
 pub(crate) enum ModelArg {
     Linear(ModelName),
     Chain(ChainName),
+    Kernel(KernelName),
 }
 
 impl ModelArg {
@@ -117,6 +123,7 @@ impl ModelArg {
         match self {
             ModelArg::Linear(name) => name.as_str(),
             ModelArg::Chain(name) => name.as_str(),
+            ModelArg::Kernel(name) => name.as_str(),
         }
     }
 }
@@ -167,10 +174,13 @@ pub(super) fn parse_method(name: &str) -> Result<Method, String> {
 
 fn parse_model(name: &str) -> Result<ModelArg, String> {
     let linear = ModelName::ALL.map(ModelName::as_str);
-    let names = [&linear[..], &ChainName::ALL.map(ChainName::as_str)].concat().join(", ");
+    let (chains, kernels) =
+        (ChainName::ALL.map(ChainName::as_str), KernelName::ALL.map(KernelName::as_str));
+    let names = [&linear[..], &chains, &kernels].concat().join(", ");
     let linear = ModelName::from_name(name).map(ModelArg::Linear);
     linear
         .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
+        .or_else(|| KernelName::from_name(name).map(ModelArg::Kernel))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
 }
 
@@ -209,6 +219,7 @@ impl ProblemArgs {
         method: Method,
     ) -> anyhow::Result<ChainOptions> {
         let rules = self.stopping.rules()?;
+        self.kernel.refuse()?;
         let foreign = self.loss.is_some()
             || self.bias_weight.is_some()
             || self.weights.is_some()
@@ -262,13 +273,14 @@ impl ProblemArgs {
     pub(crate) fn linear_model(&self, what: &str) -> anyhow::Result<ModelName> {
         match self.model {
             ModelArg::Linear(name) => Ok(name),
-            ModelArg::Chain(name) => bail!("{what} takes linear models, not {}", name.as_str()),
+            other => bail!("{what} takes linear models, not {}", other.as_str()),
         }
     }
 
     /// The library's options, but for the method.
     pub(crate) fn options(&self, name: ModelName, method: Method) -> anyhow::Result<TrainOptions> {
         let rules = self.stopping.rules()?;
+        self.kernel.refuse()?;
         ensure!(
             self.per.is_none() && self.pairs.is_none() && !self.boundary,
             "--per, --pairs and --boundary go with chain-svm and chain-crf"
@@ -324,6 +336,48 @@ impl ProblemArgs {
         transduction.starts = self.starts.unwrap_or(transduction.starts);
         transduction.balance_mean = self.balance_mean;
         Ok(())
+    }
+
+    /// Refuses what kernel models have no use for.
+    pub(super) fn refuse_for_kernels(&self, name: &str) -> anyhow::Result<()> {
+        ensure!(
+            self.lambda.is_none() && self.c.is_none() && self.bias.is_none(),
+            "--lambda, --c and --bias do not go with {name}: what losses count is set by options of its own, and its offset is not regularized"
+        );
+        let foreign = self.loss.is_some()
+            || self.label_loss.is_some()
+            || self.gamma.is_some()
+            || self.balance_mean.is_some()
+            || self.starts.is_some()
+            || self.bias_weight.is_some()
+            || self.weights.is_some()
+            || !self.class_weight.is_empty()
+            || self.per.is_some()
+            || self.pairs.is_some()
+            || self.boundary
+            || self.memory.is_some()
+            || self.parts.is_some()
+            || matches!(self.penalty, PenaltyArg::L1);
+        ensure!(
+            !foreign,
+            "--loss, --label-loss, --penalty, --gamma, --balance-mean, --starts, --bias-weight, --weights, --class-weight, --memory and --parts do not go with {name}"
+        );
+        Ok(())
+    }
+
+    /// Where losses bend, as typed.
+    pub(super) fn ramp(&self) -> Option<f64> {
+        self.ramp
+    }
+
+    /// The memory allowed, as typed.
+    pub(super) fn max_memory(&self) -> Option<u64> {
+        self.max_memory
+    }
+
+    /// Whether there is a file of rows without labels.
+    pub(super) fn has_unlabelled_file(&self) -> bool {
+        self.unlabeled.is_some()
     }
 
     /// The files in words.

@@ -243,7 +243,7 @@ mod tests {
             local_gap: None,
             step: "descent",
             step_length: None,
-        locality: None,
+            locality: None,
             planes: 1,
             master_seconds: 0.0,
         }

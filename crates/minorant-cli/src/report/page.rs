@@ -157,8 +157,9 @@ fn runs(report: &Report<'_>) -> String {
             is_number: true,
         },
     ];
-    let is_shown =
-        |c: &&Column<'_>| is_local || !matches!(c.name, "Local model gap" | "Locality" | "Step kinds");
+    let is_shown = |c: &&Column<'_>| {
+        is_local || !matches!(c.name, "Local model gap" | "Locality" | "Step kinds")
+    };
     let columns: Vec<&Column<'_>> = columns.iter().filter(is_shown).collect();
     let mut html = String::from("<section>\n<h2>The runs</h2>\n");
     html += SCROLLING;

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
             let page = page(
                 title,
                 facts(&runs[0].report, &problem.data_name()),
-                problem.stopping.tol,
+                problem.stopping.tol(),
                 &runs,
             );
             minorant::write_atomically(path, page.to_html().as_bytes())?;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
             let objects = runs.iter().map(|run| train_json(&run.model, &run.report, load_seconds));
             output::print(&json!({ "runs": objects.collect::<Vec<_>>() }).to_string())?;
         } else {
-            output::print(&table(&runs, problem.stopping.tol))?;
+            output::print(&table(&runs, problem.stopping.tol()))?;
             if let Some(path) = &args.report {
                 output::print(&format!("\nreport  {}", path.display()))?;
             }

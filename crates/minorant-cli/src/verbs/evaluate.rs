@@ -4,8 +4,8 @@ use super::predict::note_ignored;
 use crate::args::EvaluateArgs;
 use crate::output::{self, maybe, number, percent};
 use anyhow::ensure;
-use minorant::data::LabelRows;
-use minorant::model::{AnyModel, FittedModel, metrics::Evaluation};
+use minorant::data::{Label, LabelRows};
+use minorant::model::{AnyModel, TaskName, metrics::Evaluation};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -13,33 +13,43 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     let model = match AnyModel::load(&args.model)? {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::evaluate(&model, args),
+        AnyModel::Kernel(model) => return super::kernel::evaluate(&model, args),
     };
     args.threads.install(|| -> anyhow::Result<ExitCode> {
-        let (data, dropped) = args.data.read_for(&model)?;
+        let is_multilabel = model.task == TaskName::Multilabel;
+        let (data, dropped) = args.data.read_for(model.features, is_multilabel)?;
         ensure!(data.labels.rows != LabelRows::None, "the data has no labels to compare with");
         let scores = model.scores(&data.features);
         note_ignored(dropped + scores.ignored);
-        let evaluation = model.evaluate(&data.labels, &scores);
-        if evaluation.unknown > 0 {
-            output::tell(&format!(
-                "note: {} rows have a label that the model was not trained on; they count as wrong",
-                evaluation.unknown
-            ));
-        }
-        if evaluation.unlabelled > 0 {
-            output::tell(&format!(
-                "note: {} rows have the label 0, which means unlabelled, and are left out",
-                evaluation.unlabelled
-            ));
-        }
-        let shown = if args.json { json(&model, &evaluation) } else { text(&model, &evaluation) };
-        output::print(&shown)?;
-        Ok(ExitCode::SUCCESS)
+        show(args, &model.classes, &model.evaluate(&data.labels, &scores))
     })?
 }
 
-fn json(model: &FittedModel, evaluation: &Evaluation) -> String {
-    let classes = model.classes.iter().zip(&evaluation.classes).map(|(label, counts)| {
+/// Tells how good a model of these classes is.
+pub(super) fn show(
+    args: &EvaluateArgs,
+    classes: &[Label],
+    evaluation: &Evaluation,
+) -> anyhow::Result<ExitCode> {
+    if evaluation.unknown > 0 {
+        output::tell(&format!(
+            "note: {} rows have a label that the model was not trained on; they count as wrong",
+            evaluation.unknown
+        ));
+    }
+    if evaluation.unlabelled > 0 {
+        output::tell(&format!(
+            "note: {} rows have the label 0, which means unlabelled, and are left out",
+            evaluation.unlabelled
+        ));
+    }
+    let shown = if args.json { json(classes, evaluation) } else { text(classes, evaluation) };
+    output::print(&shown)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn json(classes: &[Label], evaluation: &Evaluation) -> String {
+    let classes = classes.iter().zip(&evaluation.classes).map(|(label, counts)| {
         json!({
             "label": output::label(label),
             "examples": counts.actual,
@@ -59,7 +69,7 @@ fn json(model: &FittedModel, evaluation: &Evaluation) -> String {
     .to_string()
 }
 
-fn text(model: &FittedModel, evaluation: &Evaluation) -> String {
+fn text(classes: &[Label], evaluation: &Evaluation) -> String {
     let kind = if evaluation.subset_error.is_some() { "Hamming error" } else { "error" };
     let mut lines =
         vec![format!("{kind} {} on {} examples", percent(evaluation.error), evaluation.examples)];
@@ -70,16 +80,16 @@ fn text(model: &FittedModel, evaluation: &Evaluation) -> String {
         lines.push(format!("ranking loss {loss:.4}"));
     }
     lines.push(String::new());
-    lines.push(class_table(model, evaluation));
+    lines.push(class_table(classes, evaluation));
     lines.join("\n")
 }
 
 /// Precision, recall and F1 of each class.
-fn class_table(model: &FittedModel, evaluation: &Evaluation) -> String {
+fn class_table(classes: &[Label], evaluation: &Evaluation) -> String {
     let cell = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.4}"));
     let mut rows =
         vec![["class", "examples", "precision", "recall", "F1"].map(String::from).to_vec()];
-    for (label, counts) in model.classes.iter().zip(&evaluation.classes) {
+    for (label, counts) in classes.iter().zip(&evaluation.classes) {
         rows.push(vec![
             label.to_string(),
             counts.actual.to_string(),

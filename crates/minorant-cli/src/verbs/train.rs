@@ -18,8 +18,9 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let name = match problem.model {
         ModelArg::Linear(name) => name,
         ModelArg::Chain(name) => return super::chain::train(name, args),
+        ModelArg::Kernel(name) => return super::kernel::train(name, args),
     };
-    let mut options = problem.options(name, args.solver)?;
+    let mut options = problem.options(name, args.solver.method()?)?;
     if args.proof.is_some() {
         options.method_options.proof_bytes = u64::MAX;
     }
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
             let weights = start_from(&FittedModel::load(file)?, &data, &options);
             options.start = Some(weights.with_context(|| file.display().to_string())?);
         }
-        let mut watchers = Watchers::new("training", problem.stopping.tol, args.output.quiet);
+        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
         let mut checkpoints = FileCheckpoints::new(
             args.checkpoint.as_deref(),
             args.resume.as_deref(),
@@ -47,14 +48,14 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         if let Some(error) = checkpoints.failure() {
             output::tell(&format!("warning: no checkpoint could be written: {error}"));
         }
-        output::hint_if_stalled(&report, problem.stopping.tol);
+        output::hint_if_stalled(&report, problem.stopping.tol());
         let saved = save(args, &model)?;
         if let Some(path) = &args.report {
             let page = Report {
                 title: format!("{} on {}", model.model.as_str(), problem.data_name()),
                 facts: facts(&report, &problem.data_name()),
-                tol: problem.stopping.tol,
-                runs: vec![report_run(&report, problem.stopping.tol, &watchers.records)],
+                tol: problem.stopping.tol(),
+                runs: vec![report_run(&report, problem.stopping.tol(), &watchers.records)],
                 extra: Vec::new(),
             };
             minorant::write_atomically(path, page.to_html().as_bytes())?;

@@ -30,8 +30,8 @@ pub struct CloudsOptions {
     pub labeled: Option<usize>,
     /// Seed.
     pub seed: u64,
-    /// Other points of the same kind.
-    pub part: u64,
+    /// Points to leave out first: others of the same seed, for testing.
+    pub skip: usize,
 }
 
 impl Clouds {
@@ -46,11 +46,11 @@ impl Clouds {
 
 /// Draws the points; labels are −1 and 1, and 0 where they are left out.
 pub fn clouds(options: &CloudsOptions) -> Dataset<'static> {
-    let shift = (options.part + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut rng = Pcg64Mcg::seed_from_u64(options.seed ^ shift);
+    let mut rng = Pcg64Mcg::seed_from_u64(options.seed);
     let mut rows = Vec::with_capacity(options.examples);
-    for _ in 0..options.examples {
-        let positive = rng.random::<bool>();
+    for i in 0..options.skip + options.examples {
+        // The classes take turns, so that any stretch has as many of both.
+        let positive = i % 2 == 1;
         let along: f64 = rng.random();
         let (x, y) = match options.clouds {
             Clouds::Moons => {
@@ -68,10 +68,13 @@ pub fn clouds(options: &CloudsOptions) -> Dataset<'static> {
             let draw: f64 = StandardNormal.sample(&mut rng);
             value + options.noise * draw
         };
-        rows.push(([noisy(x), noisy(y)], positive));
+        let point = [noisy(x), noisy(y)];
+        if i >= options.skip {
+            rows.push((point, positive));
+        }
     }
     let keep = options.labeled.unwrap_or(options.examples);
-    // The first points of each class keep their labels: points come in random order.
+    // The first points of each class keep their labels: they lie anywhere.
     let mut left = [keep / 2, keep - keep / 2];
     if options.labeled.is_none() {
         left = [keep; 2];

@@ -169,8 +169,8 @@ impl<'a> Points<'a> {
         self.dense.as_ref().map(|values| &values[row * cols..(row + 1) * cols])
     }
 
-    /// Writes a row into a buffer of zeros.
-    fn spread(&self, row: usize, buffer: &mut [f64]) {
+    /// Writes a row into a buffer.
+    pub(crate) fn spread(&self, row: usize, buffer: &mut [f64]) {
         match self.dense_row(row) {
             Some(values) => buffer.copy_from_slice(values),
             None => {

@@ -1,10 +1,12 @@
 //! Models and proofs as files.
 
-use super::{AnyModel, ChainModel, FittedModel, Penalty, SubProblem, TaskName, TrainedLoss};
+use super::{
+    AnyModel, ChainModel, FittedModel, KernelModel, Penalty, SubProblem, TaskName, TrainedLoss,
+};
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::proof::Proof;
-use crate::train::{ChainName, ModelName};
+use crate::train::{ChainName, KernelName, ModelName};
 use minorant_data::Label;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -15,7 +17,7 @@ pub(super) const PROOF_KIND: &str = "proof";
 /// A label in JSON: a number or a text.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum JsonLabel {
+pub(super) enum JsonLabel {
     Number(f64),
     Text(String),
 }
@@ -93,6 +95,9 @@ impl AnyModel {
         let header: NameHeader = container.header(path)?;
         if ChainName::from_name(&header.model).is_some() {
             return ChainModel::from_container(container, path).map(AnyModel::Chain);
+        }
+        if KernelName::from_name(&header.model).is_some() {
+            return KernelModel::from_container(path, container).map(AnyModel::Kernel);
         }
         FittedModel::from_container(path, container).map(AnyModel::Linear)
     }

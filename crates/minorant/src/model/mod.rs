@@ -3,11 +3,14 @@
 
 mod chain;
 pub mod file;
+mod kernel;
 pub mod metrics;
 mod predict;
 mod tokens;
 
 pub use chain::ChainModel;
+pub(crate) use kernel::empty_rows;
+pub use kernel::{KernelModel, Machine};
 pub use predict::{Predictions, Scores};
 pub use tokens::TokenEvaluation;
 
@@ -24,6 +27,8 @@ pub enum AnyModel {
     Linear(FittedModel),
     /// A chain.
     Chain(ChainModel),
+    /// A kernel model.
+    Kernel(KernelModel),
 }
 
 /// Proofs up to this size are saved with the model.

@@ -326,9 +326,14 @@ fn finish(
         inner.solve(options.final_tol());
         inner.refresh();
         let solution = measure(problem, &inner);
-        let worse = |best: &Solution| best.objective() < solution.objective();
         account.tell(solution.objective(), true);
-        return Ok(before.filter(worse).unwrap_or(solution));
+        // A coarser solve may have come out a rounding error lower.
+        return Ok(match before {
+            Some(best) if best.objective() < solution.objective() => {
+                Solution { local_gap: (best.objective() + inner.dual()).max(0.0), ..best }
+            }
+            _ => solution,
+        });
     }
     before.ok_or(S3vmError::NoAnswer)
 }
@@ -384,21 +389,21 @@ impl<'o> Account<'o> {
 
     /// Counts a worker's solves and takes its best function.
     fn absorb(&mut self, worker: &mut Worker<'_>) {
-        self.absorb_if_better(worker, 0.0);
+        self.count(std::mem::take(&mut worker.spent), worker.best.take(), 0.0);
     }
 
-    /// The same, where it is better by a share of the objective.
-    fn absorb_if_better(&mut self, worker: &mut Worker<'_>, share: f64) {
-        self.evaluations += std::mem::take(&mut worker.spent);
-        if let Some(solution) = worker.best.take() {
-            let (objective, before) = (solution.objective(), self.best_objective());
-            let is_better =
-                objective < before - if before.is_finite() { share * before.abs() } else { 0.0 };
-            if is_better {
-                self.best = Some(solution);
-            }
-            self.tell(objective, is_better);
+    /// Counts solves and takes the function that they found, if it is better by a share of the
+    /// objective.
+    fn count(&mut self, spent: u64, found: Option<Solution>, share: f64) {
+        self.evaluations += spent;
+        let Some(solution) = found else { return };
+        let (objective, before) = (solution.objective(), self.best_objective());
+        let least = if before.is_finite() { before - share * before.abs() } else { before };
+        let is_better = objective < least;
+        if is_better {
+            self.best = Some(solution);
         }
+        self.tell(objective, is_better);
     }
 
     /// Tells the observer of a decision function.
@@ -417,6 +422,7 @@ impl<'o> Account<'o> {
                 (_, false) => "null",
             },
             step_length: None,
+            locality: None,
             planes: 0,
             master_seconds: 0.0,
         };

@@ -20,8 +20,9 @@ use rand::RngExt;
 const BATCH: u64 = 4;
 /// Candidates of a round, at least.
 const FEWEST: u64 = 6;
-/// Rounds without improvement after which the search ends.
-const PATIENCE: u32 = 1;
+/// The search ends after a round without improvement, but not before so many inner problems were
+/// solved for each unlabelled row.
+const LEAST: f64 = 2.5;
 /// A candidate must be better by this, relative to the objective.
 const BETTER: f64 = 1e-7;
 /// The local methods that it starts from.
@@ -40,6 +41,16 @@ pub(super) fn run(
         account.absorb(&mut worker);
         ended?;
     }
+    let (low, high) = problem.balance;
+    let spread_out = (high > low).then(|| [low, low + (high - low) / 2, high]);
+    for count in spread_out.into_iter().flatten() {
+        let counted = Problem { balance: (count, count), ..problem.clone() };
+        let found = settle(problem, &counted, options, stop, account.left(), |worker| {
+            da::anneal(worker, da::centre(worker), da::SLOW)
+        });
+        account.count(found.spent, found.best, 0.0);
+        found.ended?;
+    }
     let graph = Graph::new(problem.gram);
     for leak in LEAKS {
         let mut worker = Worker::new(problem, stop, account.left(), options.search_tol());
@@ -48,8 +59,9 @@ pub(super) fn run(
         ended?;
     }
     let round = FEWEST.max((options.degree * problem.unlabelled.len() as f64).round() as u64);
-    let (mut number, mut idle) = (0, 0);
-    while idle < PATIENCE {
+    let least = (LEAST * problem.unlabelled.len() as f64) as u64;
+    let mut number = 0;
+    loop {
         let before = account.best_objective();
         let end = number + round;
         while number < end {
@@ -66,10 +78,10 @@ pub(super) fn run(
             });
             number += batch;
             let mut ended = Ok(());
-            for (mut worker, result) in polished {
-                account.absorb_if_better(&mut worker, BETTER);
+            for found in polished {
+                account.count(found.spent, found.best, BETTER);
                 // One that used up its share is no reason to end before all is used up.
-                if let Err(status) = result
+                if let Err(status) = found.ended
                     && status != Status::MaxEvals
                 {
                     ended = Err(status);
@@ -78,31 +90,71 @@ pub(super) fn run(
             ended?;
         }
         let improved = account.best_objective() < before - BETTER * before.abs();
-        idle = if improved { 0 } else { idle + 1 };
+        if !improved && account.evaluations >= least {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
-/// Makes a candidate and polishes it, by alternation or by annealing around it.
-fn polish<'p>(
-    problem: &'p Problem<'p>,
+/// What came of a candidate.
+struct Polished {
+    best: Option<Solution>,
+    spent: u64,
+    ended: Result<(), Status>,
+}
+
+/// Makes a candidate and polishes it, by alternation or by annealing around it. Where the balance
+/// leaves a choice the number of positive labels is drawn first and given free at the end: left
+/// free all the time it drifts to an end, past labelings that are better.
+fn polish(
+    problem: &Problem<'_>,
     graph: &Graph,
     incumbent: &Solution,
     options: &Options,
-    stop: &'p Stop,
+    stop: &Stop,
     number: u64,
     share: u64,
-) -> (Worker<'p>, Result<(), Status>) {
+) -> Polished {
     let mut rng = generator(options.seed, number);
-    let labels = candidate(problem, graph, &incumbent.labels, number, &mut rng);
-    let mut worker = Worker::new(problem, stop, share, options.search_tol());
-    let result = if rng.random::<f64>() < 0.5 {
-        ao::alternate(&mut worker, labels)
-    } else {
-        let from = [4.0, 1.0, 0.3][rng.random_range(0..3)];
-        let cooling = Cooling { from, to: 0.02, divisor: 2.0, steps: 3 };
+    let (low, high) = problem.balance;
+    let count = rng.random_range(low..=high);
+    let counted = Problem { balance: (count, count), ..problem.clone() };
+    let labels = candidate(&counted, graph, &incumbent.labels, number, &mut rng);
+    let by_alternation = rng.random::<f64>() < 0.5;
+    let from = [4.0, 1.0, 0.3][rng.random_range(0..3)];
+    settle(problem, &counted, options, stop, share, |worker| {
+        if by_alternation {
+            return ao::alternate(worker, labels);
+        }
+        let cooling = Cooling { from, to: 0.02, divisor: 2.0, steps: 2 };
         let p = labels.iter().map(|y| if *y { 1.0 } else { 0.0 }).collect();
-        da::anneal(&mut worker, p, cooling)
-    };
-    (worker, result.map(|_| ()))
+        da::anneal(worker, p, cooling)
+    })
+}
+
+/// Runs a local method with a fixed number of positive labels, then alternates without it.
+fn settle(
+    problem: &Problem<'_>,
+    counted: &Problem<'_>,
+    options: &Options,
+    stop: &Stop,
+    share: u64,
+    method: impl FnOnce(&mut Worker<'_>) -> Result<f64, Status>,
+) -> Polished {
+    let mut worker = Worker::new(counted, stop, share, options.search_tol());
+    let ended = method(&mut worker).map(|_| ());
+    let (mut best, mut spent) = (worker.best.take(), worker.spent);
+    if counted.balance == problem.balance || ended.is_err() {
+        return Polished { best, spent, ended };
+    }
+    let mut released = Worker::new(problem, stop, share - spent, options.search_tol());
+    let labels = best.as_ref().map(|best| best.labels.clone()).unwrap_or_default();
+    let ended = ao::alternate(&mut released, labels).map(|_| ());
+    spent += released.spent;
+    let objective =
+        |solution: &Option<Solution>| solution.as_ref().map_or(f64::INFINITY, Solution::objective);
+    if objective(&released.best) < objective(&best) {
+        best = released.best.take();
+    }
+    Polished { best, spent, ended }
 }

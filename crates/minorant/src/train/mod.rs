@@ -3,6 +3,7 @@
 //! command, Python) call [`train`]; no mathematics is done here.
 
 mod chain;
+mod kernel;
 mod one_vs_rest;
 mod options;
 mod start;
@@ -10,6 +11,7 @@ mod task;
 mod transductive;
 
 pub use chain::{ChainName, ChainOptions, Per, train_chain};
+pub use kernel::{KernelName, S3vmOptions, train_s3vm};
 pub use options::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,
 };

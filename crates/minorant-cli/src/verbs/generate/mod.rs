@@ -1,0 +1,27 @@
+//! `minorant generate`: data that the library makes, written as files. One file a kind.
+
+mod clouds;
+
+use crate::args::{GenerateArgs, GenerateKind};
+use minorant::generate::Clouds;
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
+    match &args.kind {
+        GenerateKind::Moons(args) => clouds::run(Clouds::Moons, args)?,
+        GenerateKind::Spirals(args) => clouds::run(Clouds::Spirals, args)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// More than anybody wants to make, and little enough to be made.
+const MOST: usize = 100_000_000;
+
+/// Refuses sizes that would fill the memory.
+fn check_size(numbers: Option<usize>) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        numbers.is_some_and(|numbers| numbers <= MOST),
+        "so much data would have over {MOST} numbers; ask for less"
+    );
+    Ok(())
+}
