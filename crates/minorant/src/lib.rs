@@ -34,6 +34,7 @@ mod container;
 mod fingerprint;
 pub mod generate;
 pub mod kernel;
+pub mod latent;
 pub mod line;
 pub mod master;
 pub mod model;

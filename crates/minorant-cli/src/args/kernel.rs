@@ -4,12 +4,13 @@ use super::train::{ProblemArgs, quarter_of_memory};
 use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::kernel::Kernel;
+use minorant::latent;
 use minorant::s3vm::{self, Balance, Mode};
 use minorant::solver::Method;
-use minorant::train::{KernelName, S3vmOptions};
+use minorant::train::{KernelName, LatentOptions, S3vmOptions};
 
 /// The relative gap that kernel models are solved to.
-pub(crate) const KERNEL_TOL: f64 = 1e-6;
+const KERNEL_TOL: f64 = 1e-6;
 
 /// Options of kernel models.
 #[derive(Debug, Args)]
@@ -44,6 +45,15 @@ pub(crate) struct KernelArgs {
     /// pdm: candidates of a round, as a fraction of the unlabelled rows (default: 0.1)
     #[arg(long, value_name = "M", allow_negative_numbers = true, help_heading = "Kernel models")]
     degree: Option<f64>,
+    /// latent-svm: number of components (default: 2)
+    #[arg(long, value_name = "K", help_heading = "Kernel models")]
+    components: Option<usize>,
+    /// latent-svm: what the loss of a positive row counts (default: 1)
+    #[arg(long, value_name = "C", allow_negative_numbers = true, help_heading = "Kernel models")]
+    c_pos: Option<f64>,
+    /// latent-svm: what the loss of a negative row counts, for each component (default: 1)
+    #[arg(long, value_name = "C", allow_negative_numbers = true, help_heading = "Kernel models")]
+    c_neg: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -97,32 +107,45 @@ impl SolverArg {
         Ok(Method::from_name(&self.0)?)
     }
 
-    /// The method of that name for a kernel model.
-    fn kernel(&self, model: KernelName) -> anyhow::Result<s3vm::Solver> {
-        let Some(solver) = s3vm::Solver::from_name(&self.0) else {
-            let names = s3vm::Solver::ALL.map(s3vm::Solver::name).join(", ");
-            bail!("{} has no solver '{}'; its solvers are: auto, {names}", model.as_str(), self.0)
-        };
-        Ok(solver)
+    /// The method of that name for a kernel model, which has `solvers`.
+    fn kernel(&self, model: KernelName, solvers: &[s3vm::Solver]) -> anyhow::Result<s3vm::Solver> {
+        match s3vm::Solver::from_name(&self.0).filter(|solver| solvers.contains(solver)) {
+            Some(solver) => Ok(solver),
+            None => {
+                let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
+                let (model, names) = (model.as_str(), names.join(", "));
+                bail!("{model} has no solver '{}'; its solvers are: auto, {names}", self.0)
+            }
+        }
     }
 }
 
 impl KernelArgs {
     /// Refuses what only kernel models have.
     pub(crate) fn refuse(&self) -> anyhow::Result<()> {
-        let given = self.kernel.is_some()
+        let shared = self.kernel.is_some()
             || self.sigma.is_some()
             || self.power.is_some()
             || self.offset.is_some()
-            || self.c1.is_some()
-            || self.c2.is_some()
-            || self.balance.is_some()
-            || self.mode.is_some()
             || self.degree.is_some();
         ensure!(
-            !given,
-            "--kernel, --sigma, --power, --offset, --c1, --c2, --balance, --mode and --degree go with s3vm"
+            !shared,
+            "--kernel, --sigma, --power, --offset and --degree go with s3vm and latent-svm"
         );
+        self.refuse_s3vm()?;
+        self.refuse_latent()
+    }
+
+    fn refuse_s3vm(&self) -> anyhow::Result<()> {
+        let given =
+            self.c1.is_some() || self.c2.is_some() || self.balance.is_some() || self.mode.is_some();
+        ensure!(!given, "--c1, --c2, --balance and --mode go with s3vm");
+        Ok(())
+    }
+
+    fn refuse_latent(&self) -> anyhow::Result<()> {
+        let given = self.components.is_some() || self.c_pos.is_some() || self.c_neg.is_some();
+        ensure!(!given, "--components, --c-pos and --c-neg go with latent-svm");
         Ok(())
     }
 
@@ -144,35 +167,93 @@ impl KernelArgs {
     }
 }
 
+/// The library's options for a kernel model.
+pub(crate) enum KernelOptions {
+    S3vm(S3vmOptions),
+    Latent(LatentOptions),
+}
+
+impl KernelOptions {
+    /// The relative gap that was asked for.
+    pub(crate) fn tol(&self) -> f64 {
+        match self {
+            KernelOptions::S3vm(options) => options.method.rules.tol,
+            KernelOptions::Latent(options) => options.method.rules.tol,
+        }
+    }
+}
+
 impl ProblemArgs {
-    /// The library's options for a semi-supervised machine.
-    pub(crate) fn s3vm_options(&self, solver: &SolverArg) -> anyhow::Result<S3vmOptions> {
-        self.refuse_for_kernels("s3vm")?;
-        let args = &self.kernel;
+    /// The library's options for a kernel model.
+    pub(crate) fn kernel_options(
+        &self,
+        name: KernelName,
+        solver: &SolverArg,
+    ) -> anyhow::Result<KernelOptions> {
+        match name {
+            KernelName::S3vm => self.s3vm_options(solver).map(KernelOptions::S3vm),
+            KernelName::LatentSvm => self.latent_options(solver).map(KernelOptions::Latent),
+        }
+    }
+
+    /// What the methods of kernel models share.
+    fn kernel_method(
+        &self,
+        name: KernelName,
+        solver: &SolverArg,
+        solvers: &[s3vm::Solver],
+    ) -> anyhow::Result<s3vm::Options> {
+        self.refuse_for_kernels(name.as_str())?;
+        let (args, defaults) = (&self.kernel, s3vm::Options::default());
+        Ok(s3vm::Options {
+            solver: solver.kernel(name, solvers)?,
+            mode: match args.mode {
+                None | Some(ModeArg::Search) => Mode::Search,
+                Some(ModeArg::Strict) => Mode::Strict,
+            },
+            degree: args.degree.unwrap_or(defaults.degree),
+            ramp: self.ramp().unwrap_or(defaults.ramp),
+            seed: self.seed,
+            rules: self.stopping.rules_with(KERNEL_TOL)?,
+        })
+    }
+
+    fn kernel_bytes(&self, usual: u64) -> u64 {
+        self.max_memory().or_else(quarter_of_memory).unwrap_or(usual)
+    }
+
+    fn s3vm_options(&self, solver: &SolverArg) -> anyhow::Result<S3vmOptions> {
+        let (args, defaults) = (&self.kernel, S3vmOptions::default());
+        args.refuse_latent()?;
         let kernel = args.kernel()?;
         ensure!(
             kernel != Some(Kernel::Precomputed) || !self.has_unlabelled_file(),
             "--unlabeled does not go with --kernel precomputed: one file holds the kernels of all rows"
         );
-        let defaults = S3vmOptions::default();
-        let method = s3vm::Options {
-            solver: solver.kernel(KernelName::S3vm)?,
-            mode: match args.mode {
-                None | Some(ModeArg::Search) => Mode::Search,
-                Some(ModeArg::Strict) => Mode::Strict,
-            },
-            degree: args.degree.unwrap_or(defaults.method.degree),
-            ramp: self.ramp().unwrap_or(defaults.method.ramp),
-            seed: self.seed,
-            rules: self.stopping.rules_with(KERNEL_TOL)?,
-        };
         Ok(S3vmOptions {
             kernel,
             c1: args.c1.unwrap_or(defaults.c1),
             c2: args.c2,
             balance: args.balance.unwrap_or_default(),
-            method,
-            max_bytes: self.max_memory().or_else(quarter_of_memory).unwrap_or(defaults.max_bytes),
+            method: self.kernel_method(KernelName::S3vm, solver, &s3vm::Solver::ALL)?,
+            max_bytes: self.kernel_bytes(defaults.max_bytes),
+        })
+    }
+
+    fn latent_options(&self, solver: &SolverArg) -> anyhow::Result<LatentOptions> {
+        let (args, defaults) = (&self.kernel, LatentOptions::default());
+        args.refuse_s3vm()?;
+        ensure!(
+            !self.has_unlabelled_file() && self.ramp().is_none(),
+            "--unlabeled and --ramp do not go with latent-svm"
+        );
+        Ok(LatentOptions {
+            kernel: args.kernel()?,
+            components: args.components.unwrap_or(defaults.components),
+            c_pos: args.c_pos.unwrap_or(defaults.c_pos),
+            c_neg: args.c_neg.unwrap_or(defaults.c_neg),
+            method: self.kernel_method(KernelName::LatentSvm, solver, &latent::SOLVERS)?,
+            max_bytes: self.kernel_bytes(defaults.max_bytes),
         })
     }
 }

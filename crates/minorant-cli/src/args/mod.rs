@@ -11,7 +11,7 @@ mod train;
 
 pub(crate) use data::DataArgs;
 pub(crate) use generate::{CloudsArgs, GenerateArgs, GenerateKind};
-pub(crate) use kernel::SolverArg;
+pub(crate) use kernel::{KernelOptions, SolverArg};
 pub(crate) use minimize::MinimizeArgs;
 pub(crate) use path::{PathArgs, TuneArgs};
 pub(crate) use stopping::StoppingArgs;
@@ -78,6 +78,7 @@ pub(crate) enum Verb {
   minorant train chain-crf train.txt --format conll --pairs observed --out chunks.safetensors
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
   minorant train s3vm moons.svm --sigma 0.35 --balance auto --out moons.safetensors
+  minorant train latent-svm train.svm --components 3 --kernel linear --c-pos 1 --c-neg 1
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {

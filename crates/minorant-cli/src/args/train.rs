@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// s3vm (the same with kernels), chain-svm or chain-crf
+    /// s3vm (the same with kernels), latent-svm (hidden parts, with kernels), chain-svm or chain-crf
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use super::train::report_run;
 use super::{cancel_on_interrupt, check_writable};
-use crate::args::{EvaluateArgs, PredictArgs, TrainArgs};
+use crate::args::{EvaluateArgs, KernelOptions, PredictArgs, TrainArgs};
 use crate::output::{self, maybe, number, percent};
 use crate::progress::Watchers;
 use crate::report::Report;
@@ -10,7 +10,7 @@ use anyhow::ensure;
 use minorant::data::{Dataset, LabelRows};
 use minorant::kernel::Kernel;
 use minorant::model::KernelModel;
-use minorant::train::{KernelName, TrainReport, train_s3vm};
+use minorant::train::{KernelName, TrainReport, train_latent, train_s3vm};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -22,14 +22,20 @@ pub(super) fn train(name: KernelName, args: &TrainArgs) -> anyhow::Result<ExitCo
         "--proof, --start, --checkpoint and --resume do not go with {}",
         name.as_str()
     );
-    let options = problem.s3vm_options(&args.solver)?;
-    let tol = options.method.rules.tol;
+    let options = problem.kernel_options(name, &args.solver)?;
+    let tol = options.tol();
     check_writable(&[&args.out, &args.trace, &args.report])?;
     let cancel = cancel_on_interrupt();
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read()?;
         let mut watchers = Watchers::new("training", tol, args.output.quiet);
-        let trained = train_s3vm(&data, &options, &cancel, &mut watchers);
+        let trained = match &options {
+            KernelOptions::S3vm(options) => train_s3vm(&data, options, &cancel, &mut watchers),
+            KernelOptions::Latent(options) => {
+                let trained = train_latent(&data, options, &cancel, &mut watchers);
+                trained.map(|(model, report)| (model, report, None))
+            }
+        };
         watchers.finish();
         let (model, report, delta) = trained?;
         if let Some(path) = &args.trace {
@@ -123,7 +129,10 @@ fn in_words(model: &KernelModel, report: &TrainReport, delta: Option<f64>, data:
     lines.push(if certificate.lower_bound.is_some() {
         output::certificate_in_words(report, model.tol)
     } else {
-        "the best of many local optima: nothing is proven about other labelings (solver bb proves it for small data)".into()
+        match model.model {
+            KernelName::S3vm => "the best of many local optima: nothing is proven about other labelings (solver bb proves it for small data)".into(),
+            KernelName::LatentSvm => "the best of many local optima: nothing is proven about other parts".into(),
+        }
     });
     lines.join("\n")
 }

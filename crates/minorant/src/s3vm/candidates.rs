@@ -11,7 +11,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
 
 /// A generator of its own for each numbered candidate, so that any thread may make it.
-pub(super) fn generator(seed: u64, number: u64) -> Pcg64Mcg {
+pub(crate) fn generator(seed: u64, number: u64) -> Pcg64Mcg {
     Pcg64Mcg::seed_from_u64(seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 

@@ -92,7 +92,7 @@ impl Graph {
 }
 
 /// The rows nearest to row `i` in the kernel's metric, without itself; ties go to the first.
-pub(super) fn nearest(gram: &Gram<'_>, i: usize, count: usize) -> Vec<u32> {
+pub(crate) fn nearest(gram: &Gram<'_>, i: usize, count: usize) -> Vec<u32> {
     let row = gram.row(i);
     let diagonal = gram.diagonal();
     let mut order: Vec<(f64, u32)> = (0..gram.order() as u32)

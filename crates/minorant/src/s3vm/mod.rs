@@ -39,14 +39,17 @@ mod strict;
 mod work;
 
 pub use balance::{Balance, best_labels, soft_labels};
+pub(crate) use candidates::generator;
+pub(crate) use graph::nearest;
 pub use inner::Inner;
+pub(crate) use work::Stop;
 pub use work::{Problem, Solution};
 
 use crate::risk::Cancel;
 use crate::solver::{Status, StopRules};
 use crate::trace::{Observer, TraceRecord};
 use std::time::Instant;
-use work::{Stop, Worker};
+use work::Worker;
 
 /// The methods, by the names that users type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -146,16 +149,16 @@ impl Default for Options {
 
 impl Options {
     /// By how much inner problems may violate optimality while the search goes on.
-    fn search_tol(&self) -> f64 {
+    pub(crate) fn search_tol(&self) -> f64 {
         self.rules.tol.clamp(1e-6, 1e-5)
     }
 
     /// By how much the last one may.
-    fn final_tol(&self) -> f64 {
+    pub(crate) fn final_tol(&self) -> f64 {
         (1e-3 * self.rules.tol).clamp(1e-11, 1e-7)
     }
 
-    fn check(&self) -> Result<(), S3vmError> {
+    pub(crate) fn check(&self) -> Result<(), S3vmError> {
         if !(self.degree > 0.0 && self.degree <= 1.0) {
             return Err(S3vmError::Degree(self.degree));
         }
@@ -408,25 +411,41 @@ impl<'o> Account<'o> {
 
     /// Tells the observer of a decision function.
     fn tell(&mut self, objective: f64, is_better: bool) {
-        let record = TraceRecord {
-            iteration: self.iterations,
-            evaluations: self.evaluations,
-            seconds: self.clock.elapsed().as_secs_f64(),
-            objective,
-            best_objective: self.best_objective().min(objective),
-            lower_bound: self.lower_bound,
-            local_gap: None,
-            step: match (self.iterations, is_better) {
-                (0, _) => "start",
-                (_, true) => "descent",
-                (_, false) => "null",
-            },
-            step_length: None,
-            locality: None,
-            planes: 0,
-            master_seconds: 0.0,
-        };
+        let best = self.best_objective().min(objective);
+        let counts = (self.iterations, self.evaluations);
+        let seconds = self.clock.elapsed().as_secs_f64();
+        let bound = self.lower_bound;
+        let record = trace_record(counts, seconds, (objective, best), bound, is_better);
         self.iterations += 1;
         self.observer.iteration(&record);
+    }
+}
+
+/// A record of one decision function: iterations and evaluations before it, its objective and the
+/// best one.
+pub(crate) fn trace_record(
+    (iteration, evaluations): (u64, u64),
+    seconds: f64,
+    (objective, best_objective): (f64, f64),
+    lower_bound: Option<f64>,
+    is_better: bool,
+) -> TraceRecord {
+    TraceRecord {
+        iteration,
+        evaluations,
+        seconds,
+        objective,
+        best_objective,
+        lower_bound,
+        local_gap: None,
+        step: match (iteration, is_better) {
+            (0, _) => "start",
+            (_, true) => "descent",
+            (_, false) => "null",
+        },
+        step_length: None,
+        locality: None,
+        planes: 0,
+        master_seconds: 0.0,
     }
 }

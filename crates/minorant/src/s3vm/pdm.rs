@@ -20,9 +20,15 @@ use rand::RngExt;
 const BATCH: u64 = 4;
 /// Candidates of a round, at least.
 const FEWEST: u64 = 6;
-/// The search ends after a round without improvement, but not before so many inner problems were
-/// solved for each unlabelled row.
-const LEAST: f64 = 2.5;
+/// Inner problems that rounds take for each unlabelled row, at the usual degree.
+const EFFORT: f64 = 1.9;
+/// The same in all, for few rows.
+const LEAST_EFFORT: f64 = 220.0;
+/// Inner problems of rounds after which one without improvement ends the search, at the usual
+/// degree.
+const ENOUGH: f64 = 600.0;
+/// The usual degree; more candidates mean as much more effort.
+const USUAL_DEGREE: f64 = 0.1;
 /// A candidate must be better by this, relative to the objective.
 const BETTER: f64 = 1e-7;
 /// The local methods that it starts from.
@@ -59,7 +65,11 @@ pub(super) fn run(
         ended?;
     }
     let round = FEWEST.max((options.degree * problem.unlabelled.len() as f64).round() as u64);
-    let least = (LEAST * problem.unlabelled.len() as f64) as u64;
+    let rows = problem.unlabelled.len() as f64;
+    let scale = (options.degree / USUAL_DEGREE).max(1.0);
+    let effort = (EFFORT * rows).max(LEAST_EFFORT);
+    let most = account.evaluations + (scale * effort) as u64;
+    let enough = account.evaluations + (scale * effort.min(ENOUGH)) as u64;
     let mut number = 0;
     loop {
         let before = account.best_objective();
@@ -67,9 +77,10 @@ pub(super) fn run(
         while number < end {
             let batch = BATCH.min(end - number);
             // No more is promised than there is: the shares of a batch add up to what is left.
-            let share = account.left() / batch;
+            let left = most.saturating_sub(account.evaluations);
+            let share = left.min(account.left()) / batch;
             if share == 0 {
-                return Err(Status::MaxEvals);
+                return if left < batch { Ok(()) } else { Err(Status::MaxEvals) };
             }
             let Some(incumbent) = account.best.clone() else { return Err(Status::Stalled) };
             let polished = map_chunks(&split_evenly(batch as usize, batch as usize), |k, _| {
@@ -90,7 +101,7 @@ pub(super) fn run(
             ended?;
         }
         let improved = account.best_objective() < before - BETTER * before.abs();
-        if !improved && account.evaluations >= least {
+        if !improved && account.evaluations >= enough {
             return Ok(());
         }
     }

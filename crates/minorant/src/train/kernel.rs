@@ -5,6 +5,7 @@
 use super::{TrainError, TrainReport};
 use crate::certificate::Certificate;
 use crate::kernel::{Gram, Kernel, Points};
+use crate::latent;
 use crate::model::{KernelModel, Machine, empty_rows};
 use crate::risk::Cancel;
 use crate::s3vm::{self, Balance, Fit};
@@ -24,7 +25,7 @@ pub enum KernelName {
 
 impl KernelName {
     /// All of them.
-    pub const ALL: [KernelName; 1] = [KernelName::S3vm];
+    pub const ALL: [KernelName; 2] = [KernelName::S3vm, KernelName::LatentSvm];
 
     /// The name that users type.
     pub fn as_str(self) -> &'static str {
@@ -65,6 +66,36 @@ impl Default for S3vmOptions {
             c1: 100.0,
             c2: None,
             balance: Balance::Auto,
+            method: s3vm::Options::default(),
+            max_bytes: 2 << 30,
+        }
+    }
+}
+
+/// Everything that training a latent machine depends on besides the data.
+#[derive(Debug, Clone)]
+pub struct LatentOptions {
+    /// The kernel; of a width that fits the data if not given.
+    pub kernel: Option<Kernel>,
+    /// Number of components.
+    pub components: usize,
+    /// What a positive row's loss counts.
+    pub c_pos: f64,
+    /// What a negative row's loss counts, for each component.
+    pub c_neg: f64,
+    /// The method and its settings.
+    pub method: s3vm::Options,
+    /// Memory for the kernel matrix, in bytes.
+    pub max_bytes: u64,
+}
+
+impl Default for LatentOptions {
+    fn default() -> Self {
+        LatentOptions {
+            kernel: None,
+            components: 2,
+            c_pos: 1.0,
+            c_neg: 1.0,
             method: s3vm::Options::default(),
             max_bytes: 2 << 30,
         }
@@ -171,6 +202,80 @@ pub fn train_s3vm(
         data_sha256: crate::fingerprint::of(data, None),
     };
     Ok((model, report, delta))
+}
+
+/// Trains a latent machine: the larger label is positive.
+pub fn train_latent(
+    data: &Dataset<'_>,
+    options: &LatentOptions,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<(KernelModel, TrainReport), TrainError> {
+    let labels = match &data.labels.rows {
+        LabelRows::Single(rows) => rows,
+        LabelRows::None => return refuse("the data has no labels to train on"),
+        LabelRows::Sets { .. } => return refuse("latent-svm takes one label a row"),
+    };
+    let classes = data.labels.classes.clone();
+    if classes.len() != 2 {
+        return refuse(format!(
+            "latent-svm takes two classes, of which the larger is positive; found {}",
+            classes.len()
+        ));
+    }
+    let kernel = options.kernel.unwrap_or_else(|| usual_kernel(&data.features));
+    let points = Points::new(&data.features);
+    let gram = Gram::new(kernel, &points, options.max_bytes).map_err(setting)?;
+    let positive = labels.iter().map(|z| *z == 1).collect();
+    let problem =
+        latent::Problem::new(&gram, positive, options.components, options.c_pos, options.c_neg);
+    let fit = latent::fit(&problem, &options.method, cancel, observer).map_err(setting)?;
+    let solution = &fit.solution;
+    let objective = solution.objective();
+    let lower_bound = fit.lower_bound.map(|bound| bound.min(objective));
+    let report = TrainReport {
+        solver: options.method.solver.name(),
+        examples: labels.len(),
+        features: data.features.cols(),
+        dim: options.components * (labels.len() + 1),
+        lambda: f64::NAN,
+        regularizer: solution.regularizer,
+        risk: solution.risk,
+        certificate: Certificate { objective, lower_bound },
+        local_gap: Some(solution.local_gap).filter(|gap| gap.is_finite()),
+        status: fit.status,
+        evaluations: fit.evaluations,
+        iterations: fit.iterations,
+        direction_steps: 0,
+        seconds: fit.seconds,
+        master_seconds: 0.0,
+    };
+    let used = |i: &usize| solution.components.iter().any(|part| part.beta[*i] != 0.0);
+    let support_rows: Vec<usize> = (0..labels.len()).filter(used).collect();
+    let machine = |part: &latent::Component| Machine {
+        beta: support_rows.iter().map(|&i| part.beta[i]).collect(),
+        bias: part.bias,
+        objective,
+    };
+    let model = KernelModel {
+        model: KernelName::LatentSvm,
+        kernel,
+        classes,
+        features: data.features.cols(),
+        support: support_matrix(kernel, &data.features, &support_rows),
+        machines: solution.components.iter().map(machine).collect(),
+        support_rows,
+        weights: vec![("c_pos".into(), options.c_pos), ("c_neg".into(), options.c_neg)],
+        balance: None,
+        solver: report.solver.into(),
+        status: report.status.as_str().into(),
+        tol: options.method.rules.tol,
+        certificate: report.certificate,
+        local_gap: report.local_gap,
+        examples: labels.len(),
+        data_sha256: crate::fingerprint::of(data, None),
+    };
+    Ok((model, report))
 }
 
 fn in_words(balance: Balance) -> String {

@@ -11,7 +11,7 @@ mod task;
 mod transductive;
 
 pub use chain::{ChainName, ChainOptions, Per, train_chain};
-pub use kernel::{KernelName, S3vmOptions, train_s3vm};
+pub use kernel::{KernelName, LatentOptions, S3vmOptions, train_latent, train_s3vm};
 pub use options::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,
 };
