@@ -61,6 +61,11 @@ impl Store {
         root.is_dir().then_some(Store { root })
     }
 
+    /// A file of the store.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
     fn read(&self, files: &[&str]) -> Result<Dataset<'static>> {
         let paths: Vec<PathBuf> = files.iter().map(|file| self.root.join(file)).collect();
         read(&paths, &ReadOptions::default()).with_context(|| format!("data set {}", files[0]))

@@ -7,7 +7,9 @@ mod clock;
 mod counts;
 mod data;
 mod evaluation;
+mod hand_over;
 mod l1;
+mod neuro_crf;
 mod page;
 mod pca;
 mod peers;
@@ -56,6 +58,8 @@ enum What {
     Prox,
     /// The experiments of Yu et al. on subgradient BFGS.
     QuasiNewton,
+    /// The hybrid beside the two methods that it joins.
+    Hybrid,
     /// LIBLINEAR and scikit-learn beside us.
     Peers,
     /// L1-regularised logistic regression, LIBLINEAR beside us.
@@ -64,6 +68,8 @@ enum What {
     Race,
     /// Tables 2, 3 and 6 of the NRBM paper.
     Nrbm,
+    /// Table 8 of the NRBM paper: a network under a chain.
+    NeuroCrf,
     /// All of these.
     All,
 }
@@ -80,14 +86,16 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 8] = [
+    let benchmarks: [(What, &str, Benchmark); 10] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
         (What::QuasiNewton, "Subgradient BFGS and its rivals", quasi_newton::section),
+        (What::Hybrid, "The hybrid", hand_over::section),
         (What::Nrbm, "Table 6 of the NRBM paper", transduction::section),
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),
+        (What::NeuroCrf, "Table 8 of the NRBM paper", neuro_crf::section),
         (What::Race, "The race to a gap of 1e-3", race::section),
     ];
     let mut sections = Vec::new();
@@ -126,7 +134,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 8);
+            assert_eq!(text.matches("Skipped: ").count(), 10);
         }
     }
 }

@@ -62,7 +62,8 @@ fn minimise(
     budget: Budget,
     observer: &mut dyn Observer,
 ) -> Result<Outcome> {
-    let has_parts = matches!(method, Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm);
+    let has_parts =
+        matches!(method, Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm | Method::Hybrid);
     let parts = has_parts.then_some(PARTS);
     let mut solver = method.build(problem, &MethodOptions { parts, ..MethodOptions::default() })?;
     let rules = StopRules {

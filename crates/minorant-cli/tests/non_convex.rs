@@ -122,6 +122,42 @@ fn several_classes() {
 }
 
 #[test]
+fn convex_problems_in_the_dual() {
+    let bench = Bench::new();
+    few_labels(&bench);
+    for model in ["ramp-svm train.svm", "tsvm few.svm --gamma 2"] {
+        let args = format!("train {model} --lambda 0.02 --solver cccp --tol 1e-5 --json");
+        let [primal, dual] = ["primal", "dual"]
+            .map(|place| bench.call(&format!("{args} --convex-problems {place}")).json());
+        let objective = |json: &Value| json["objective"].as_f64().unwrap();
+        assert_eq!(dual["status"], "converged");
+        assert!((objective(&primal) - objective(&dual)).abs() <= 0.02 * objective(&primal));
+    }
+    let several = "train tsvm some.svm --solver cccp --convex-problems dual";
+    bench.write("some.svm", "1 1:1\n2 1:2\n3 1:3\n0 1:4\n");
+    let refused = bench.call(several);
+    assert!(refused.refused().contains("convex problems in the primal"), "{}", refused.stderr);
+}
+
+/// From 0 on the ramp is flat at w = 0, which is stationary and useless.
+#[test]
+fn flat_ramps_start_at_the_svm() {
+    let bench = Bench::new();
+    let row = |i: usize| format!("{} {}:{}\n", i % 3, i % 3 + 1, 1 + i % 7);
+    bench.write("blobs.svm", &(0..60).map(row).collect::<String>());
+    for data in ["train.svm", "blobs.svm"] {
+        for (ramp, solver) in [("0", "auto"), ("0.3", "auto"), ("0.3", "cccp"), ("0", "nbm")] {
+            let args = format!("train ramp-svm {data} --ramp {ramp} --solver {solver} --json");
+            let json = bench.call(&format!("{args} --lambda 0.01")).json();
+            let most = 0.8 * (1.0 - ramp.parse::<f64>().unwrap());
+            assert!(json["objective"].as_f64().unwrap() < most, "{data}, {ramp}, {solver}: {json}");
+            let json = bench.call(&format!("{args} --max-evals 3")).json();
+            assert!(json["evaluations"].as_u64().unwrap() <= 3, "{json}");
+        }
+    }
+}
+
+#[test]
 fn wrong_settings_are_refused() {
     let bench = Bench::new();
     few_labels(&bench);

@@ -1,6 +1,6 @@
-//! Vectors and matrices: slice kernels, sparse and dense design matrices, products with weights and
-//! growable Cholesky factors. The only crate with `unsafe`, SIMD or a linear-algebra dependency.
-//! It knows nothing of losses, bundles or files.
+//! Vectors and matrices: slice kernels, sparse and dense design matrices, products with weights,
+//! products of dense matrices and growable Cholesky factors. The only crate with `unsafe`, SIMD or
+//! a linear-algebra dependency. It knows nothing of losses, bundles or files.
 
 pub mod cholesky;
 pub mod columns;
@@ -9,6 +9,7 @@ pub mod design;
 pub mod matrix;
 mod pages;
 pub mod parallel;
+pub mod product;
 pub mod sum;
 
 pub use columns::{ColumnSet, Columns};

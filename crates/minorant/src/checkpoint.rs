@@ -5,7 +5,7 @@
 use crate::archive::Archive;
 use crate::container::{Array, Container, FileError};
 use crate::solver::Checkpoints;
-use crate::train::{ChainOptions, TrainOptions};
+use crate::train::{ChainOptions, NeuroOptions, TrainOptions};
 use minorant_data::{Dataset, Sequences};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl Header {
                 (&options.class_weights, options.method, options.penalty),
                 (options.method_options.memory, options.method_options.parts),
                 (options.method_options.locality, options.ramp, options.transduction),
-                options.method_options.seed,
+                (options.method_options.seed, options.method_options.convex_problems),
             )
         );
         Header { data_sha256, settings }
@@ -68,6 +68,17 @@ impl FileCheckpoints {
         resume: Option<&Path>,
         data: &Sequences,
         options: &ChainOptions,
+    ) -> Result<Self, FileError> {
+        let data_sha256 = crate::fingerprint::of_sequences(data);
+        Self::open(write, resume, Header { data_sha256, settings: options.settings() })
+    }
+
+    /// The same for a network under a chain.
+    pub fn for_neuro(
+        write: Option<&Path>,
+        resume: Option<&Path>,
+        data: &Sequences,
+        options: &NeuroOptions,
     ) -> Result<Self, FileError> {
         let data_sha256 = crate::fingerprint::of_sequences(data);
         Self::open(write, resume, Header { data_sha256, settings: options.settings() })

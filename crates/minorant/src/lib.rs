@@ -38,6 +38,7 @@ pub mod latent;
 pub mod line;
 pub mod master;
 pub mod model;
+pub mod neural;
 pub mod path;
 pub mod problems;
 pub mod proof;

@@ -64,6 +64,7 @@ fn the_mathematics_does_no_input_or_output() {
         "kernel",
         "s3vm",
         "latent",
+        "neural",
         "line",
         "bundle",
         "master",
@@ -87,6 +88,10 @@ fn rooms_depend_downwards() {
     );
     forbid(
         "crates/minorant/src/structured",
+        &["crate::bundle", "crate::master", "crate::solver", "crate::certificate"],
+    );
+    forbid(
+        "crates/minorant/src/neural",
         &["crate::bundle", "crate::master", "crate::solver", "crate::certificate"],
     );
     forbid(

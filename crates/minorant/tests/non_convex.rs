@@ -70,6 +70,12 @@ impl Loss for Any {
     fn pieces(&self, i: usize, f: &[f64], d: &[f64], pieces: &mut minorant::line::Pieces<'_>) {
         self.0.pieces(i, f, d, pieces);
     }
+    fn convex_part(&self) -> Option<Box<dyn Loss + '_>> {
+        self.0.convex_part()
+    }
+    fn concave_tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> f64 {
+        self.0.concave_tangent(example, f, c)
+    }
 }
 
 #[test]
@@ -367,4 +373,53 @@ fn convex_risks_get_a_bound() {
             assert!(audit.holds, "{told}: {}", audit.why);
         }
     }
+}
+
+/// The convex problems of the concave-convex procedure: the same optimum in the primal and in the
+/// dual, whose climbing knows the shifted slopes.
+#[test]
+fn convex_problems_in_the_dual() {
+    let mut random = Random::new(23);
+    let mut climbed = 0;
+    for case in 0..cases(40, 600) {
+        let n = random.between(4, 24);
+        let cols = random.between(1, 5);
+        let entries = (0..n * cols).map(|_| random.normal()).collect::<Vec<f64>>();
+        let matrix = Matrix::dense(n, cols, entries.into()).unwrap();
+        for loss in losses(&mut random, n) {
+            let weights = ExampleWeights::Each((0..n).map(|_| random.scale(0.01, 1.0)).collect());
+            let Some(part) = loss.convex_part() else {
+                panic!("every loss here has a convex part")
+            };
+            let climbs = part.climbs();
+            drop(part);
+            let risk = LinearRisk::new(Design::new(&matrix, None), Any(loss), weights);
+            let w: Vec<f64> = (0..risk.dim()).map(|_| random.normal()).collect();
+            let point = risk.at(w, &Cancel::new()).unwrap();
+            let parts = risk.difference().unwrap();
+            assert_eq!(parts.has_dual_coordinates(), climbs);
+            if !climbs {
+                continue;
+            }
+            climbed += 1;
+            let convex = parts.convexified(&point);
+            let regularizer = L2::new(random.scale(0.01, 1.0)).unwrap();
+            let problem = Problem::new(&*convex, &regularizer);
+            let least = |method: Method| {
+                let rules = StopRules { tol: 1e-9, abs_tol: 1e-9, ..StopRules::default() };
+                let mut solver = method.build(problem, &MethodOptions::default()).unwrap();
+                run(&mut *solver, problem, rules, &Cancel::new(), &mut (), &mut ()).unwrap()
+            };
+            let (primal, dual) = (least(Method::LsBmrm), least(Method::DualCd));
+            assert_eq!(dual.status, Status::Converged, "case {case}");
+            let (above, below) = (&primal.certificate, &dual.certificate);
+            assert!(
+                below.lower_bound.unwrap() <= above.objective
+                    && above.lower_bound.unwrap() <= below.objective
+                    && (above.objective - below.objective).abs() <= 1e-8,
+                "case {case}: {above:?} {below:?}"
+            );
+        }
+    }
+    assert!(climbed >= 80);
 }

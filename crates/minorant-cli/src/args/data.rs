@@ -6,7 +6,7 @@ use minorant::data::{
     Dataset, Format, LabelKind, ReadOptions, SequenceFormat, SequenceOptions, Sequences, Template,
 };
 use minorant::linalg::Storage;
-use minorant::model::ChainModel;
+use minorant::model::SequenceModel;
 use std::path::{Path, PathBuf};
 
 /// Which files to read, and how.
@@ -166,12 +166,12 @@ impl DataArgs {
     /// Reads sequences for a model that knows its attributes.
     pub(crate) fn read_sequences_for(
         &self,
-        model: &ChainModel,
+        model: &dyn SequenceModel,
         keep_lines: bool,
     ) -> anyhow::Result<Sequences> {
         let options = SequenceOptions {
-            known: Some(model.attributes.clone()),
-            template: model.template.clone(),
+            known: Some(model.attributes().clone()),
+            template: model.template().cloned(),
             keep_lines,
             ..self.sequence_options()?
         };

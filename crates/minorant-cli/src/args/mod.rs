@@ -5,6 +5,7 @@ mod data;
 mod generate;
 mod kernel;
 mod minimize;
+mod neuro;
 mod path;
 mod stopping;
 mod train;
@@ -79,6 +80,7 @@ pub(crate) enum Verb {
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
   minorant train s3vm moons.svm --sigma 0.35 --balance auto --out moons.safetensors
   minorant train latent-svm train.svm --components 3 --kernel linear --c-pos 1 --c-neg 1
+  minorant train neuro-crf letter.data.gz --folds 0-7 --hidden 300,300 --lambda 2e-4 --max-evals 150
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {

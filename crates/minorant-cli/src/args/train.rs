@@ -1,12 +1,14 @@
 //! The problem to train on as typed, and the library's options for it.
 
 use super::kernel::KernelArgs;
+use super::neuro::NeuroArgs;
 use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label, Sequences};
-use minorant::solver::{Method, MethodOptions};
+use minorant::model::NEURO_CRF;
+use minorant::solver::{ConvexProblems, Method, MethodOptions};
 use minorant::train::{
     ChainName, ChainOptions, KernelName, Lambda, LossName, ModelName, Multiclass, Penalty, Per,
     TrainOptions,
@@ -17,7 +19,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// s3vm (the same with kernels), latent-svm (hidden parts, with kernels), chain-svm or chain-crf
+    /// s3vm (the same with kernels), latent-svm (hidden parts, with kernels), chain-svm, chain-crf,
+    /// or neuro-crf (a network under a chain)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
@@ -68,6 +71,9 @@ pub(crate) struct ProblemArgs {
     /// The nrbm family: how localities of planes grow with the steps of the best point
     #[arg(long, value_name = "HOW", default_value = "path", help_heading = "Method")]
     locality: LocalityArg,
+    /// cccp: where its convex problems are solved
+    #[arg(long, value_name = "WHERE", default_value = "primal", help_heading = "Method")]
+    convex_problems: ConvexProblemsArg,
     /// Add a constant feature B, regularized like the others
     #[arg(long, value_name = "B", allow_negative_numbers = true, help_heading = "Problem")]
     bias: Option<f64>,
@@ -82,7 +88,9 @@ pub(crate) struct ProblemArgs {
     pairs: Option<PairsArg>,
     /// Chains: weights for labels at the beginning and at the end
     #[arg(long, help_heading = "Chains")]
-    boundary: bool,
+    pub(super) boundary: bool,
+    #[command(flatten)]
+    pub(super) neuro: NeuroArgs,
     /// Example weights, one a line
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     weights: Option<PathBuf>,
@@ -116,6 +124,7 @@ pub(crate) enum ModelArg {
     Linear(ModelName),
     Chain(ChainName),
     Kernel(KernelName),
+    Neuro,
 }
 
 impl ModelArg {
@@ -124,6 +133,7 @@ impl ModelArg {
             ModelArg::Linear(name) => name.as_str(),
             ModelArg::Chain(name) => name.as_str(),
             ModelArg::Kernel(name) => name.as_str(),
+            ModelArg::Neuro => NEURO_CRF,
         }
     }
 }
@@ -163,6 +173,14 @@ enum LocalityArg {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
+enum ConvexProblemsArg {
+    /// By the convex bundle method
+    Primal,
+    /// By dual coordinate ascent (two classes)
+    Dual,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
 enum MulticlassArg {
     Joint,
     Ovr,
@@ -176,10 +194,11 @@ fn parse_model(name: &str) -> Result<ModelArg, String> {
     let linear = ModelName::ALL.map(ModelName::as_str);
     let (chains, kernels) =
         (ChainName::ALL.map(ChainName::as_str), KernelName::ALL.map(KernelName::as_str));
-    let names = [&linear[..], &chains, &kernels].concat().join(", ");
+    let names = [&linear[..], &chains, &[NEURO_CRF], &kernels].concat().join(", ");
     let linear = ModelName::from_name(name).map(ModelArg::Linear);
     linear
         .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
+        .or_else(|| (name == NEURO_CRF).then_some(ModelArg::Neuro))
         .or_else(|| KernelName::from_name(name).map(ModelArg::Kernel))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
 }
@@ -218,7 +237,24 @@ impl ProblemArgs {
         name: ChainName,
         method: Method,
     ) -> anyhow::Result<ChainOptions> {
+        self.refuse_all_but(ModelArg::Chain(name))?;
         let rules = self.stopping.rules()?;
+        let mut options = ChainOptions::new(name);
+        options.observed_pairs = matches!(self.pairs, Some(PairsArg::Observed));
+        options.boundary = self.boundary;
+        options.bias = self.bias;
+        options.per = self.per();
+        options.penalty = self.penalty();
+        options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
+        options.lambda = self.lambda();
+        options.method = method;
+        options.method_options = self.method_options(options.method_options);
+        options.rules = rules;
+        Ok(options)
+    }
+
+    /// Refuses options that do not go with a model of sequences.
+    pub(super) fn refuse_all_but(&self, model: ModelArg) -> anyhow::Result<()> {
         self.kernel.refuse()?;
         let foreign = self.loss.is_some()
             || self.bias_weight.is_some()
@@ -229,23 +265,31 @@ impl ProblemArgs {
         ensure!(
             !foreign,
             "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
-            name.as_str()
+            model.as_str()
         );
-        let mut options = ChainOptions::new(name);
-        options.observed_pairs = matches!(self.pairs, Some(PairsArg::Observed));
-        options.boundary = self.boundary;
-        options.bias = self.bias;
-        options.per = match self.per {
+        if model != ModelArg::Neuro {
+            return self.neuro.refuse();
+        }
+        let of_chains = self.pairs.is_some()
+            || self.bias.is_some()
+            || self.label_loss.is_some()
+            || matches!(self.penalty, PenaltyArg::L1);
+        ensure!(
+            !of_chains,
+            "--pairs, --bias, --label-loss and --penalty do not go with neuro-crf: its layers have biases, and all pairs have weights"
+        );
+        Ok(())
+    }
+
+    pub(super) fn lambda(&self) -> Option<Lambda> {
+        self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C))
+    }
+
+    pub(super) fn per(&self) -> Per {
+        match self.per {
             None | Some(PerArg::Sequence) => Per::Sequence,
             Some(PerArg::Token) => Per::Token,
-        };
-        options.penalty = self.penalty();
-        options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
-        options.method = method;
-        options.method_options = self.method_options(options.method_options);
-        options.rules = rules;
-        Ok(options)
+        }
     }
 
     fn penalty(&self) -> Penalty {
@@ -255,7 +299,7 @@ impl ProblemArgs {
         }
     }
 
-    fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
+    pub(super) fn method_options(&self, defaults: MethodOptions) -> MethodOptions {
         MethodOptions {
             memory: self.memory,
             parts: self.parts,
@@ -263,6 +307,10 @@ impl ProblemArgs {
             locality: match self.locality {
                 LocalityArg::Path => Locality::Path,
                 LocalityArg::Squares => Locality::Squares,
+            },
+            convex_problems: match self.convex_problems {
+                ConvexProblemsArg::Primal => ConvexProblems::Primal,
+                ConvexProblemsArg::Dual => ConvexProblems::Dual,
             },
             max_bytes: self.max_memory.or_else(quarter_of_memory),
             ..defaults
@@ -285,6 +333,7 @@ impl ProblemArgs {
             self.per.is_none() && self.pairs.is_none() && !self.boundary,
             "--per, --pairs and --boundary go with chain-svm and chain-crf"
         );
+        self.neuro.refuse()?;
         if let Some(weight) = self.bias_weight {
             ensure!(
                 weight > 0.0 && weight.is_finite(),
@@ -306,7 +355,7 @@ impl ProblemArgs {
         };
         self.set_non_convex(&mut options)?;
         options.label_kind = self.data.labels.map(|labels| labels.kind());
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.lambda = self.lambda();
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
         options.bias = self.bias;
         options.bias_weight = self.bias_weight;
@@ -340,6 +389,7 @@ impl ProblemArgs {
 
     /// Refuses what kernel models have no use for.
     pub(super) fn refuse_for_kernels(&self, name: &str) -> anyhow::Result<()> {
+        self.neuro.refuse()?;
         ensure!(
             self.lambda.is_none() && self.c.is_none() && self.bias.is_none(),
             "--lambda, --c and --bias do not go with {name}: what losses count is set by options of its own, and its offset is not regularized"

@@ -17,6 +17,7 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
             args.model.display(),
             model.model.as_str()
         ),
+        AnyModel::Neuro(_) => return super::neuro::audit(args),
     };
     if let Some(path) = &args.proof {
         model.load_proof(path)?;

@@ -8,7 +8,7 @@ use crate::progress::Watchers;
 use crate::report::Report;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::data::Sequences;
-use minorant::model::{ChainModel, PROOF_BYTES, TokenEvaluation};
+use minorant::model::{ChainModel, PROOF_BYTES, SequenceModel, TokenEvaluation};
 use minorant::train::{ChainName, train_chain};
 use serde_json::json;
 use std::fmt::Write;
@@ -92,12 +92,13 @@ fn note_unknown(data: &Sequences) {
     }
 }
 
-pub(super) fn predict(model: &ChainModel, args: &PredictArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn predict(model: &dyn SequenceModel, args: &PredictArgs) -> anyhow::Result<ExitCode> {
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let data = args.data.read_sequences_for(model, args.columns)?;
         note_unknown(&data);
         let labels = model.predict(&data);
-        let k = model.classes.len();
+        let classes = model.classes();
+        let k = classes.len();
         let numbers = if args.marginals {
             Some(model.marginals(&data))
         } else {
@@ -106,7 +107,7 @@ pub(super) fn predict(model: &ChainModel, args: &PredictArgs) -> anyhow::Result<
         let sequences = || data.starts.windows(2).map(|span| span[0]..span[1]);
         if args.json {
             let names = |tokens: std::ops::Range<usize>| {
-                labels[tokens].iter().map(|&z| &model.classes[z as usize]).collect::<Vec<_>>()
+                labels[tokens].iter().map(|&z| &classes[z as usize]).collect::<Vec<_>>()
             };
             let mut object = json!({ "labels": sequences().map(names).collect::<Vec<_>>() });
             if let Some(numbers) = &numbers {
@@ -128,7 +129,7 @@ pub(super) fn predict(model: &ChainModel, args: &PredictArgs) -> anyhow::Result<
                 if args.columns {
                     write!(text, "{}\t", data.lines[token])?;
                 }
-                text.push_str(&model.classes[labels[token] as usize]);
+                text.push_str(&classes[labels[token] as usize]);
                 if let Some(numbers) = &numbers {
                     numbers[token * k..(token + 1) * k]
                         .iter()
@@ -142,7 +143,7 @@ pub(super) fn predict(model: &ChainModel, args: &PredictArgs) -> anyhow::Result<
     })?
 }
 
-pub(super) fn evaluate(model: &ChainModel, args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn evaluate(model: &dyn SequenceModel, args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let data = args.data.read_sequences_for(model, false)?;
         anyhow::ensure!(!data.labels.is_empty(), "the data has no labels to compare with");
@@ -154,13 +155,18 @@ pub(super) fn evaluate(model: &ChainModel, args: &EvaluateArgs) -> anyhow::Resul
                 evaluation.unknown
             ));
         }
-        output::print(&if args.json { as_json(model, &evaluation) } else { as_text(model, &evaluation) })?;
+        output::print(&shown(model.classes(), &evaluation, args.json))?;
         Ok(ExitCode::SUCCESS)
     })?
 }
 
-fn as_json(model: &ChainModel, evaluation: &TokenEvaluation) -> String {
-    let classes = model.classes.iter().zip(&evaluation.classes).map(|(label, counts)| {
+/// The quality of predictions of these labels.
+pub(super) fn shown(classes: &[String], evaluation: &TokenEvaluation, json: bool) -> String {
+    if json { as_json(classes, evaluation) } else { as_text(classes, evaluation) }
+}
+
+fn as_json(classes: &[String], evaluation: &TokenEvaluation) -> String {
+    let classes = classes.iter().zip(&evaluation.classes).map(|(label, counts)| {
         json!({
             "label": label,
             "tokens": counts.actual,
@@ -183,7 +189,7 @@ fn as_json(model: &ChainModel, evaluation: &TokenEvaluation) -> String {
     .to_string()
 }
 
-fn as_text(model: &ChainModel, evaluation: &TokenEvaluation) -> String {
+fn as_text(classes: &[String], evaluation: &TokenEvaluation) -> String {
     let cell = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.4}"));
     let mut lines = vec![
         format!("token error {} on {} tokens", percent(evaluation.token_error), evaluation.tokens),
@@ -203,7 +209,7 @@ fn as_text(model: &ChainModel, evaluation: &TokenEvaluation) -> String {
     }
     let mut rows =
         vec![["label", "tokens", "precision", "recall", "F1"].map(String::from).to_vec()];
-    for (label, counts) in model.classes.iter().zip(&evaluation.classes) {
+    for (label, counts) in classes.iter().zip(&evaluation.classes) {
         rows.push(vec![
             label.clone(),
             counts.actual.to_string(),

@@ -14,6 +14,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::evaluate(&model, args),
         AnyModel::Kernel(model) => return super::kernel::evaluate(&model, args),
+        AnyModel::Neuro(model) => return super::chain::evaluate(&model, args),
     };
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let is_multilabel = model.task == TaskName::Multilabel;

@@ -16,6 +16,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
             AnyModel::Linear(model) => inspect_model(&model, args.json),
             AnyModel::Chain(model) => super::chain::inspect(&model, args.json),
             AnyModel::Kernel(model) => super::kernel::inspect(&model, args.json),
+            AnyModel::Neuro(model) => super::neuro::inspect(&model, args.json),
         },
         files => {
             let options = ReadOptions { for_prediction: true, ..args.data.options() };

@@ -10,6 +10,7 @@ pub(crate) mod generate;
 pub(crate) mod inspect;
 mod kernel;
 pub(crate) mod minimize;
+mod neuro;
 pub(crate) mod path;
 pub(crate) mod predict;
 pub(crate) mod train;

@@ -16,6 +16,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
             refuse_sequences(args)?;
             return super::kernel::predict(&model, args);
         }
+        AnyModel::Neuro(model) => return super::chain::predict(&model, args),
     };
     refuse_sequences(args)?;
     args.threads.install(|| -> anyhow::Result<ExitCode> {

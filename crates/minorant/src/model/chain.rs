@@ -279,7 +279,7 @@ impl ChainModel {
 }
 
 /// Bytes as whole numbers, eight at a time.
-fn pack(bytes: &[u8]) -> Vec<u64> {
+pub(super) fn pack(bytes: &[u8]) -> Vec<u64> {
     let word = |chunk: &[u8]| {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
@@ -288,7 +288,7 @@ fn pack(bytes: &[u8]) -> Vec<u64> {
     bytes.chunks(8).map(word).collect()
 }
 
-fn take_attributes(
+pub(super) fn take_attributes(
     container: &mut Container,
     kind: &str,
     columns: usize,

@@ -1,7 +1,8 @@
 //! Models and proofs as files.
 
 use super::{
-    AnyModel, ChainModel, FittedModel, KernelModel, Penalty, SubProblem, TaskName, TrainedLoss,
+    AnyModel, ChainModel, FittedModel, KernelModel, NEURO_CRF, NeuroModel, Penalty, SubProblem,
+    TaskName, TrainedLoss,
 };
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
@@ -98,6 +99,9 @@ impl AnyModel {
         }
         if KernelName::from_name(&header.model).is_some() {
             return KernelModel::from_container(path, container).map(AnyModel::Kernel);
+        }
+        if header.model == NEURO_CRF {
+            return NeuroModel::from_container(container, path).map(AnyModel::Neuro);
         }
         FittedModel::from_container(path, container).map(AnyModel::Linear)
     }

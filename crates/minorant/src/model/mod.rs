@@ -5,13 +5,17 @@ mod chain;
 pub mod file;
 mod kernel;
 pub mod metrics;
+mod neuro;
 mod predict;
+mod sequence;
 mod tokens;
 
 pub use chain::ChainModel;
 pub(crate) use kernel::empty_rows;
 pub use kernel::{KernelModel, Machine};
+pub use neuro::{NEURO_CRF, NeuroModel};
 pub use predict::{Predictions, Scores};
+pub use sequence::SequenceModel;
 pub use tokens::TokenEvaluation;
 
 use crate::certificate::Certificate;
@@ -29,6 +33,8 @@ pub enum AnyModel {
     Chain(ChainModel),
     /// A kernel model.
     Kernel(KernelModel),
+    /// A network under a chain.
+    Neuro(NeuroModel),
 }
 
 /// Proofs up to this size are saved with the model.

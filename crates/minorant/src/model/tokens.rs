@@ -28,68 +28,73 @@ pub struct TokenEvaluation {
 impl ChainModel {
     /// Compares predictions with the labels of the same sequences.
     pub fn evaluate(&self, data: &Sequences) -> TokenEvaluation {
-        let known: Vec<Option<u16>> = data
-            .classes
-            .iter()
-            .map(|class| self.classes.iter().position(|own| own == class).map(|at| at as u16))
-            .collect();
-        let predicted = self.predict(data);
-        let mut classes = vec![ClassCounts::default(); self.classes.len()];
-        let (mut wrong, mut unknown) = (0usize, 0);
-        for (&guess, &label) in predicted.iter().zip(&data.labels) {
-            classes[guess as usize].predicted += 1;
-            match known[label as usize] {
-                Some(actual) => {
-                    classes[actual as usize].actual += 1;
-                    classes[actual as usize].hits += usize::from(actual == guess);
-                    wrong += usize::from(actual != guess);
-                }
-                None => {
-                    unknown += 1;
-                    wrong += 1;
-                }
-            }
-        }
-        let spans = || data.starts.windows(2).map(|span| span[0]..span[1]);
-        let is_wrong = |span: &std::ops::Range<usize>| {
-            span.clone().any(|t| known[data.labels[t] as usize] != Some(predicted[t]))
-        };
-        let wrong_sequences = spans().filter(is_wrong).count();
-        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
-        let names_chunks = |names: &[String]| names.iter().all(|name| tag(name).is_some());
-        let has_chunks = names_chunks(&self.classes)
-            && names_chunks(&data.classes)
-            && self.classes.iter().any(|name| name != "O");
-        let chunks = has_chunks.then(|| {
-            let mut counts = ClassCounts::default();
-            for span in spans() {
-                let name = |names: &[String], z: u16| names[z as usize].clone();
-                let said: Vec<String> =
-                    predicted[span.clone()].iter().map(|&z| name(&self.classes, z)).collect();
-                let actual: Vec<String> =
-                    data.labels[span].iter().map(|&z| name(&data.classes, z)).collect();
-                let (said, actual) = (chunks(&said), chunks(&actual));
-                counts.predicted += said.len();
-                counts.actual += actual.len();
-                counts.hits += said.iter().filter(|chunk| actual.contains(chunk)).count();
-            }
-            counts
-        });
-        TokenEvaluation {
-            sequences: data.len(),
-            tokens: predicted.len(),
-            token_error: share(wrong, predicted.len()),
-            sequence_error: share(wrong_sequences, data.len()),
-            chunks,
-            classes,
-            unknown,
-        }
+        let labels = (&data.classes[..], &data.labels[..]);
+        compare((&self.classes, &self.predict(data)), labels, &data.starts)
     }
 
     /// The score of each label at each token, transitions left out.
     pub fn scores(&self, data: &Sequences) -> Vec<f64> {
         let of = |span: &[usize]| self.shape.best(&data.tokens, span[0]..span[1], &self.weights).1;
         data.starts.par_windows(2).map(of).collect::<Vec<_>>().concat()
+    }
+}
+
+/// Compares the labels said of tokens with the true ones, each with the names that its numbers
+/// stand for.
+pub(super) fn compare(
+    (own, predicted): (&[String], &[u16]),
+    (names, labels): (&[String], &[u16]),
+    starts: &[usize],
+) -> TokenEvaluation {
+    let known: Vec<Option<u16>> = names
+        .iter()
+        .map(|class| own.iter().position(|own| own == class).map(|at| at as u16))
+        .collect();
+    let mut classes = vec![ClassCounts::default(); own.len()];
+    let (mut wrong, mut unknown) = (0usize, 0);
+    for (&guess, &label) in predicted.iter().zip(labels) {
+        classes[guess as usize].predicted += 1;
+        match known[label as usize] {
+            Some(actual) => {
+                classes[actual as usize].actual += 1;
+                classes[actual as usize].hits += usize::from(actual == guess);
+                wrong += usize::from(actual != guess);
+            }
+            None => {
+                unknown += 1;
+                wrong += 1;
+            }
+        }
+    }
+    let spans = || starts.windows(2).map(|span| span[0]..span[1]);
+    let is_wrong = |span: &std::ops::Range<usize>| {
+        span.clone().any(|t| known[labels[t] as usize] != Some(predicted[t]))
+    };
+    let wrong_sequences = spans().filter(is_wrong).count();
+    let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+    let names_chunks = |names: &[String]| names.iter().all(|name| tag(name).is_some());
+    let has_chunks = names_chunks(own) && names_chunks(names) && own.iter().any(|name| name != "O");
+    let chunks = has_chunks.then(|| {
+        let mut counts = ClassCounts::default();
+        for span in spans() {
+            let name = |names: &[String], z: u16| names[z as usize].clone();
+            let said: Vec<String> = predicted[span.clone()].iter().map(|&z| name(own, z)).collect();
+            let actual: Vec<String> = labels[span].iter().map(|&z| name(names, z)).collect();
+            let (said, actual) = (chunks(&said), chunks(&actual));
+            counts.predicted += said.len();
+            counts.actual += actual.len();
+            counts.hits += said.iter().filter(|chunk| actual.contains(chunk)).count();
+        }
+        counts
+    });
+    TokenEvaluation {
+        sequences: starts.len() - 1,
+        tokens: predicted.len(),
+        token_error: share(wrong, predicted.len()),
+        sequence_error: share(wrong_sequences, starts.len() - 1),
+        chunks,
+        classes,
+        unknown,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A loss that is a convex function plus a concave one, with the concave part replaced by its
 //! linearisation at given outputs: convex, above the loss, and touching it there.
 
-use super::loss::{Loss, Tangent};
+use super::loss::{Climb, Loss, Rival, Tangent};
 use crate::line::Pieces;
 
 pub(super) struct Convexified<'a> {
@@ -27,6 +27,14 @@ impl<'a> Convexified<'a> {
         &self.slopes[example * k..(example + 1) * k]
     }
 
+    /// Does something with what the slopes `c` of a minorant leave to the convex part.
+    fn shifted<T>(&self, example: usize, c: &mut [f64], then: impl FnOnce(&mut [f64]) -> T) -> T {
+        c.iter_mut().zip(self.slopes(example)).for_each(|(c, slope)| *c -= slope);
+        let found = then(c);
+        c.iter_mut().zip(self.slopes(example)).for_each(|(c, slope)| *c += slope);
+        found
+    }
+
     fn linear(&self, example: usize, f: &[f64]) -> f64 {
         let products = self.slopes(example).iter().zip(f).map(|(c, f)| c * f);
         self.offsets[example] + products.sum::<f64>()
@@ -46,6 +54,35 @@ impl Loss for Convexified<'_> {
         let Tangent { value, offset } = self.convex.tangent(example, f, c);
         c.iter_mut().zip(self.slopes(example)).for_each(|(c, slope)| *c += slope);
         Tangent { value: value + self.linear(example, f), offset: offset + self.offsets[example] }
+    }
+
+    fn knows_offsets(&self) -> bool {
+        self.convex.knows_offsets()
+    }
+
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let offset = self.shifted(example, c, |c| self.convex.highest_offset(example, c))?;
+        Some(offset + self.offsets[example])
+    }
+
+    fn climbs(&self) -> bool {
+        self.convex.climbs()
+    }
+
+    fn climb(
+        &self,
+        example: usize,
+        f: &[f64],
+        curvature: f64,
+        c: &mut [f64],
+        change: &mut [f64],
+        room: &mut Vec<Rival>,
+    ) -> Climb {
+        self.shifted(example, c, |c| self.convex.climb(example, f, curvature, c, change, room))
+    }
+
+    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
+        self.shifted(example, &mut c.to_vec(), |c| self.convex.pull(example, f, c))
     }
 
     fn is_piecewise(&self) -> bool {

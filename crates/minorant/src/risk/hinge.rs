@@ -23,9 +23,7 @@ impl Loss for Hinge {
     }
 
     fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
-        let size = allowed_size(-self.signs[example] * c[0], 1.0)?;
-        c[0] = -self.signs[example] * size;
-        Some(size)
+        highest_offset(self.signs[example], &mut c[0])
     }
 
     fn climbs(&self) -> bool {
@@ -42,20 +40,11 @@ impl Loss for Hinge {
         change: &mut [f64],
         _room: &mut Vec<Rival>,
     ) -> Climb {
-        let sign = self.signs[example];
-        let (size, slope) = (-sign * c[0], 1.0 - sign * f[0]);
-        // Where the way costs nothing, the largest number stands for its end.
-        let reach = (1.0 / curvature).min(f64::MAX);
-        let next = (size + slope * reach).clamp(0.0, 1.0);
-        let step = next - size;
-        c[0] = -sign * next;
-        change[0] = -sign * step;
-        let pull = pull(size, slope);
-        Climb { rise: step * (slope - 0.5 * curvature * step), pull, way: step.abs() }
+        climb(self.signs[example], f[0], curvature, &mut c[0], &mut change[0])
     }
 
     fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
-        pull(-self.signs[example] * c[0], 1.0 - self.signs[example] * f[0])
+        pull(self.signs[example], f[0], c[0])
     }
 
     fn outputs(&self) -> usize {
@@ -119,9 +108,35 @@ impl Loss for Hinge {
     }
 }
 
+/// [`Loss::highest_offset`] of the hinge of a sign.
+pub(super) fn highest_offset(sign: f64, c: &mut f64) -> Option<f64> {
+    let size = allowed_size(-sign * *c, 1.0)?;
+    *c = -sign * size;
+    Some(size)
+}
+
+/// [`Loss::climb`] of the hinge of a sign.
+#[inline(always)]
+pub(super) fn climb(sign: f64, f: f64, curvature: f64, c: &mut f64, change: &mut f64) -> Climb {
+    let (size, slope) = (-sign * *c, 1.0 - sign * f);
+    let next = (size + slope * reach(curvature)).clamp(0.0, 1.0);
+    let step = next - size;
+    let pull = pull(sign, f, *c);
+    (*c, *change) = (-sign * next, -sign * step);
+    Climb { rise: step * (slope - 0.5 * curvature * step), pull, way: step.abs() }
+}
+
+/// How far a step goes for each unit of slope. Where the way costs nothing, the largest number
+/// stands for its end.
+#[inline(always)]
+pub(super) fn reach(curvature: f64) -> f64 {
+    (1.0 / curvature).min(f64::MAX)
+}
+
 /// How steep the dual is along a slope's size between 0 and 1.
 #[inline(always)]
-fn pull(size: f64, slope: f64) -> f64 {
+pub(super) fn pull(sign: f64, f: f64, c: f64) -> f64 {
+    let (size, slope) = (-sign * c, 1.0 - sign * f);
     if size <= 0.0 {
         slope
     } else if size >= 1.0 {

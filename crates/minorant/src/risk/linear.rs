@@ -343,6 +343,10 @@ impl<L: Loss> DifferenceOfConvex for LinearRisk<'_, L> {
         })
     }
 
+    fn has_dual_coordinates(&self) -> bool {
+        self.loss.convex_part().is_some_and(|part| part.climbs())
+    }
+
     fn restored(&self, point: Point) -> Point {
         self.between(&point, &point, 0.0)
     }

@@ -272,6 +272,9 @@ pub trait DifferenceOfConvex {
     /// part plus the linearisation of the concave part there.
     fn convexified<'r>(&'r self, point: &Point) -> Box<dyn Risk + 'r>;
 
+    /// Whether the duals of such convex risks can be climbed by examples.
+    fn has_dual_coordinates(&self) -> bool;
+
     /// A point of such a convex risk as a point of this one, without a pass over the data.
     fn restored(&self, point: Point) -> Point;
 }

@@ -3,7 +3,8 @@
 //! the mean of those without; its loss (f − M)²/2 keeps their mean decision near M. Not convex: for
 //! a row without a label max(1, |f|) less |f|.
 
-use super::loss::{Loss, Tangent};
+use super::hinge::reach;
+use super::loss::{Climb, Loss, Rival, Tangent, allowed_size};
 use crate::line::Pieces;
 
 /// The loss of rows of which some have a binary label.
@@ -121,6 +122,77 @@ struct ConvexPart<'a>(&'a Transductive);
 impl Loss for ConvexPart<'_> {
     fn outputs(&self) -> usize {
         1
+    }
+
+    fn knows_offsets(&self) -> bool {
+        true
+    }
+
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        match self.0.row(example) {
+            Row::Labelled(sign) => super::hinge::highest_offset(sign, &mut c[0]),
+            Row::Unlabelled => {
+                let size = allowed_size(c[0].abs(), 1.0)?;
+                c[0] = size.copysign(c[0]);
+                Some(1.0 - size)
+            }
+            Row::Mean(mean) => Some(-c[0] * (0.5 * c[0] + mean)),
+        }
+    }
+
+    fn climbs(&self) -> bool {
+        true
+    }
+
+    fn climb(
+        &self,
+        example: usize,
+        f: &[f64],
+        curvature: f64,
+        c: &mut [f64],
+        change: &mut [f64],
+        _room: &mut Vec<Rival>,
+    ) -> Climb {
+        let (f, before) = (f[0], c[0]);
+        let rise_of_offset = match self.0.row(example) {
+            Row::Labelled(sign) => {
+                return super::hinge::climb(sign, f, curvature, &mut c[0], &mut change[0]);
+            }
+            Row::Unlabelled => {
+                // The offset 1 − |c| bends at c = 0.
+                let reach = reach(curvature);
+                let (up, down) = (before + (f - 1.0) * reach, before + (f + 1.0) * reach);
+                c[0] = if up > 0.0 { up.min(1.0) } else { down.clamp(-1.0, 0.0) };
+                before.abs() - c[0].abs()
+            }
+            Row::Mean(mean) => {
+                c[0] = (f - mean + curvature * before) / (1.0 + curvature);
+                (before - c[0]) * (0.5 * (before + c[0]) + mean)
+            }
+        };
+        let pull = self.pull(example, &[f], &[before]);
+        let step = c[0] - before;
+        change[0] = step;
+        let rise = rise_of_offset + step * (f - 0.5 * curvature * step);
+        Climb { rise, pull, way: step.abs() }
+    }
+
+    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
+        let (f, c) = (f[0], c[0]);
+        match self.0.row(example) {
+            Row::Labelled(sign) => super::hinge::pull(sign, f, c),
+            Row::Unlabelled => {
+                let up = if c < 0.0 { f + 1.0 } else { f - 1.0 };
+                let down = if c > 0.0 { 1.0 - f } else { -1.0 - f };
+                let (up_is_open, down_is_open) = (c < 1.0, c > -1.0);
+                match (up_is_open, down_is_open) {
+                    (true, true) => up.max(down),
+                    (true, false) => up,
+                    _ => down,
+                }
+            }
+            Row::Mean(mean) => (f - mean - c).abs(),
+        }
     }
 
     fn value(&self, example: usize, f: &[f64]) -> f64 {

@@ -1,13 +1,15 @@
 //! `cccp`: the concave-convex procedure (Yuille and Rangarajan). Each iteration replaces the concave
 //! part of the risk by its linearisation at the best point and minimises the convex risk that this
-//! leaves, which lies above the true one, by the convex bundle method, started at the best point.
+//! leaves, which lies above the true one: by the convex bundle method, started at the best point, or
+//! in the dual, where the linearisation shifts the slopes that each example may have.
 //!
 //! Its gap is the objective less the convex problem's lower bound: what one more iteration could
 //! still win at most. Like all gaps of risks that are not convex it is a local one.
 
 use super::driver::{self, RunError};
 use super::{
-    Halt, Method, MethodOptions, Problem, Run, Solver, Status, Step, load_point, save_point,
+    ConvexProblems, Halt, Method, MethodOptions, Problem, Run, Solver, Status, Step, load_point,
+    save_point,
 };
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Point, RiskError};
@@ -31,7 +33,8 @@ pub struct Cccp {
 impl Cccp {
     /// A run on a problem with `dim` weights; inner planes may take as many bytes as `options` say.
     pub fn new(dim: usize, options: &MethodOptions) -> Self {
-        let inner = MethodOptions { max_bytes: options.max_bytes, ..MethodOptions::default() };
+        let MethodOptions { max_bytes, convex_problems, seed, .. } = *options;
+        let inner = MethodOptions { max_bytes, convex_problems, seed, ..MethodOptions::default() };
         Cccp { dim, inner, best: None, planes: 0 }
     }
 }
@@ -52,7 +55,11 @@ impl Solver for Cccp {
         let before = run.problem.objective(best);
         let convex = difference.convexified(best);
         let problem = Problem::new(&*convex, run.problem.regularizer).starting_at(Some(&best.w));
-        let Ok(mut solver) = Method::pick_bundle(problem).build_owned(problem, &self.inner) else {
+        let method = match self.inner.convex_problems {
+            ConvexProblems::Primal => Method::pick_bundle(problem),
+            ConvexProblems::Dual => Method::DualCd,
+        };
+        let Ok(mut solver) = method.build_owned(problem, &self.inner) else {
             return Err(Halt::Stop(Status::Stalled));
         };
         let rules = run.rules_for_inner_run(INNER, LEAST)?;

@@ -3,11 +3,11 @@
 use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
     Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Nbm,
-    NewtonCd, Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, Solver, Strategy, SubBfgs,
-    Subgradient, Subgradients, sgd_pass,
+    NewtonCd, Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, SgdAnywhere, Solver,
+    Strategy, SubBfgs, Subgradient, Subgradients, sgd_pass,
 };
 use crate::bundle::{Limits, Locality};
-use crate::risk::Risk;
+use crate::risk::{Examples, Risk};
 
 /// A method, as users name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,16 @@ pub enum Method {
     Auto,
 }
 
+/// How the concave-convex procedure solves its convex problems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ConvexProblems {
+    /// By the convex bundle method, started at the best point.
+    #[default]
+    Primal,
+    /// By dual coordinate ascent.
+    Dual,
+}
+
 /// What a user may set.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MethodOptions {
@@ -85,6 +95,8 @@ pub struct MethodOptions {
     pub proof_bytes: u64,
     /// How exactly directions of descent are searched for, relative to the objective.
     pub direction_tolerance: Option<f64>,
+    /// How `cccp` solves its convex problems.
+    pub convex_problems: ConvexProblems,
     /// Lets methods for smooth risks run on others, where they may come to a halt anywhere.
     pub despite_kinks: bool,
 }
@@ -206,6 +218,12 @@ impl Method {
         matches!(self, Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Cccp)
     }
 
+    /// Whether stochastic descent goes without the metric that it has on convex risks.
+    fn needs_no_metric(self, risk: &dyn Risk) -> bool {
+        let has_metric = |all: &dyn Examples| all.metric(1.0, None).is_some();
+        self == Method::Sgd && !risk.is_convex() && !risk.examples().is_some_and(has_metric)
+    }
+
     /// Whether the method searches for directions of descent, so that steps of that are told.
     pub fn finds_directions(self) -> bool {
         matches!(self, Method::SubBfgs | Method::SubLbfgs | Method::Hybrid | Method::SubGd)
@@ -235,6 +253,14 @@ impl Method {
             Method::Cccp if risk.difference().is_none() => {
                 Some("a risk that is the difference of convex ones")
             }
+            Method::Sgd if risk.examples().is_none() => Some("a risk that is a sum over examples"),
+            Method::Sgd if self.needs_no_metric(risk) => None,
+            Method::Cccp
+                if options.convex_problems == ConvexProblems::Dual
+                    && !risk.difference().is_some_and(|parts| parts.has_dual_coordinates()) =>
+            {
+                Some("convex problems in the primal, or two classes")
+            }
             _ if !risk.is_convex() && !self.walks() && !self.is_local() => Some("a convex risk"),
             Method::LsBmrm | Method::LsPBmrm | Method::Hybrid if risk.lines().is_none() => {
                 Some("the restriction of the risk to lines")
@@ -246,7 +272,6 @@ impl Method {
             Method::DualCd if risk.lines().is_none() || risk.dual_coordinates().is_none() => {
                 Some("a hinge or squared hinge of two classes, or the joint hinge of several")
             }
-            Method::Sgd if risk.examples().is_none() => Some("a risk that is a sum over examples"),
             Method::Sgd if !problem.regularizer.is_centered() => Some("a regularizer centred at 0"),
             Method::DualCd | Method::Sgd if sgd_pass::metric(problem).is_none() => {
                 Some("regularization weights that are the same for all outputs of a feature")
@@ -352,6 +377,9 @@ impl Method {
             Method::DualCd => {
                 let solver = DualCd::new(problem, options.seed);
                 Box::new(solver.ok_or_else(|| lacks("examples"))?)
+            }
+            Method::Sgd if method.needs_no_metric(risk) => {
+                Box::new(SgdAnywhere::new(problem, options.seed))
             }
             Method::Sgd => {
                 let solver = Sgd::new(problem, limits, options.seed);

@@ -3,15 +3,17 @@
 //! command, Python) call [`train`]; no mathematics is done here.
 
 mod chain;
+mod from_svm;
 mod kernel;
+mod neuro;
 mod one_vs_rest;
 mod options;
 mod start;
 mod task;
-mod transductive;
 
 pub use chain::{ChainName, ChainOptions, Per, train_chain};
 pub use kernel::{KernelName, LatentOptions, S3vmOptions, train_latent, train_s3vm};
+pub use neuro::{NeuroOptions, Pretrain, train_neuro};
 pub use options::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,
 };
@@ -90,9 +92,9 @@ pub fn train(
             observer,
             checkpoints,
         )?
-    } else if let Task::Transductive { .. } = task {
-        let rows = transductive::Rows { task: &task, data, weights };
-        transductive::solve(&rows, &regularizer, options, cancel, observer, checkpoints)?
+    } else if from_svm::is_start_of(&task, options) {
+        let rows = from_svm::Rows { task: &task, data, weights };
+        from_svm::solve(&rows, &regularizer, options, cancel, observer, checkpoints)?
     } else {
         let risk = task.risk(0, design, weights, options);
         let problem = Problem::new(&*risk, &regularizer)

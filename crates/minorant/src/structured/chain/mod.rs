@@ -131,7 +131,7 @@ impl ChainShape {
     }
 
     /// The transposed of [`ChainShape::write_shared`].
-    fn add_back_shared(&self, shared: &[f64], to: &mut [f64]) {
+    pub(crate) fn add_back_shared(&self, shared: &[f64], to: &mut [f64]) {
         let (of_pairs, of_ends) = shared.split_at(self.labels * self.labels);
         let weights = &mut to[self.transitions_at()..];
         match &self.pairs {
@@ -227,27 +227,46 @@ impl ChainShape {
         }
     }
 
-    /// Prediction: the best labels of a sequence, and its node scores.
-    pub fn best(&self, tokens: &Matrix<'_>, rows: Range<usize>, w: &[f64]) -> (Vec<u16>, Vec<f64>) {
+    /// The shared scores at weights `w` as the recursions want them.
+    pub(crate) fn prepare(&self, w: &[f64]) -> Vec<f64> {
         let mut shared = vec![0.0; self.shared_scores()];
         self.write_shared(w, &mut shared);
-        let prepared = dynamic::prepare(self.labels, self.boundary, &shared);
+        dynamic::prepare(self.labels, self.boundary, &shared)
+    }
+
+    /// The best labels of a sequence by its node scores.
+    pub(crate) fn best_labels(&self, prepared: &[f64], nodes: &[f64]) -> Vec<u16> {
+        viterbi(&Shared::new(self.labels, prepared), nodes, None)
+    }
+
+    /// −log p of a sequence's labels by its node scores, with its derivatives: in the nodes to
+    /// `own`, in the shared scores, times `weight`, added to `shared` (which may be empty). Without
+    /// labels `own` becomes the marginals.
+    pub(crate) fn log_loss(
+        &self,
+        prepared: &[f64],
+        nodes: &[f64],
+        truth: Option<&[u16]>,
+        weight: f64,
+        own: &mut [f64],
+        shared: &mut [f64],
+    ) -> LogLoss {
+        log_likelihood(&Shared::new(self.labels, prepared), nodes, truth, weight, own, shared)
+    }
+
+    /// Prediction: the best labels of a sequence, and its node scores.
+    pub fn best(&self, tokens: &Matrix<'_>, rows: Range<usize>, w: &[f64]) -> (Vec<u16>, Vec<f64>) {
         let mut nodes = vec![0.0; rows.len() * self.labels];
         self.write_nodes(tokens, rows, w, &mut nodes);
-        let labels = viterbi(&Shared::new(self.labels, &prepared), &nodes, None);
-        (labels, nodes)
+        (self.best_labels(&self.prepare(w), &nodes), nodes)
     }
 
     /// The probability of each label at each token.
     pub fn marginals(&self, tokens: &Matrix<'_>, rows: Range<usize>, w: &[f64]) -> Vec<f64> {
-        let mut shared = vec![0.0; self.shared_scores()];
-        self.write_shared(w, &mut shared);
-        let prepared = dynamic::prepare(self.labels, self.boundary, &shared);
         let mut nodes = vec![0.0; rows.len() * self.labels];
         self.write_nodes(tokens, rows, w, &mut nodes);
         let mut own = vec![0.0; nodes.len()];
-        let shared = Shared::new(self.labels, &prepared);
-        log_likelihood(&shared, &nodes, None, 0.0, &mut own, &mut []);
+        self.log_loss(&self.prepare(w), &nodes, None, 0.0, &mut own, &mut []);
         own
     }
 }

@@ -1,9 +1,11 @@
-//! The transductive support vector machine: minimised from the support vector machine of the rows
-//! with a label, and from further seeded starts around it, of which the best is kept. Evaluations
-//! of all runs add up; a pass over the labelled rows alone counts by their share of all rows.
+//! Models that are not convex and for which w = 0 is no place to start: they are minimised from the
+//! support vector machine of the rows that have a label, and from further seeded starts around it,
+//! of which the best is kept. The transductive machine is one; another is the ramp loss that is
+//! constant around margins of 0, where w = 0 is as stationary as a point can be. Evaluations of all
+//! runs add up; a pass over the labelled rows alone counts by their share of all rows.
 
 use super::one_vs_rest::Sequence;
-use super::options::{TrainError, TrainOptions};
+use super::options::{ModelName, TrainError, TrainOptions};
 use super::task::Task;
 use crate::certificate::Certificate;
 use crate::regularizer::L2;
@@ -45,18 +47,19 @@ pub(super) fn solve(
 ) -> Result<(Vec<Outcome>, Method), TrainError> {
     let mut state = Sequence::resume(checkpoints).map_err(RunError::from)?;
     let mut sums = Effort { all: rows.data.features.rows() as u64, ..Effort::default() };
-    // The runs before the transductive ones: none where the start is given.
+    // The runs before those on the risk itself: none where the start is given.
     let first = usize::from(options.start.is_none());
     if state.finished.len() < first {
         let outcome = labelled_only(rows, regularizer, options, cancel, &mut state)?;
         state.finished.push(outcome);
     }
     let begin = options.start.clone().unwrap_or_else(|| state.finished[0].point.w.clone());
-    let labelled = (0..rows.task.rows()).filter(|&i| rows.task.is_labelled(i)).count() as u64;
     if first == 1 {
-        sums.add(&state.finished[0], labelled);
+        sums.passed += state.finished[0].evaluations * labelled(rows.task).count() as u64;
+        sums.seconds += state.finished[0].seconds;
+        sums.master_seconds += state.finished[0].master_seconds;
     }
-    state.finished[first..].iter().for_each(|outcome| sums.add(outcome, sums.all));
+    state.finished[first..].iter().for_each(|outcome| sums.add(outcome));
 
     let balanced = balanced_rows(rows, options)?;
     let (matrix, weights) = match &balanced {
@@ -89,7 +92,7 @@ pub(super) fn solve(
         };
         let mut watching = Watching { observer: &mut *observer, before: &sums };
         let outcome = solver::run(&mut *solver, problem, rules, &token, &mut watching, &mut state)?;
-        sums.add(&outcome, sums.all);
+        sums.add(&outcome);
         cut = cut.or(stopped([&outcome]));
         state.finished.push(outcome);
     }
@@ -111,6 +114,17 @@ fn stopped<'o>(outcomes: impl IntoIterator<Item = &'o Outcome>) -> Option<Status
     outcomes.into_iter().map(|outcome| outcome.status).find(is_cut)
 }
 
+/// Whether a model starts at a support vector machine.
+pub(super) fn is_start_of(task: &Task, options: &TrainOptions) -> bool {
+    let is_flat_at_zero = options.model == ModelName::RampSvm && options.ramp >= 0.0;
+    matches!(task, Task::Transductive { .. }) || is_flat_at_zero
+}
+
+/// The rows that have a label.
+fn labelled(task: &Task) -> impl Iterator<Item = usize> {
+    (0..task.rows()).filter(|&i| task.is_labelled(i))
+}
+
 /// The support vector machine of the labelled rows.
 fn labelled_only(
     rows: &Rows<'_>,
@@ -119,22 +133,26 @@ fn labelled_only(
     cancel: &Cancel,
     checkpoints: &mut dyn Checkpoints,
 ) -> Result<Outcome, TrainError> {
-    let Task::Transductive { classes, outputs, labels } = rows.task else {
-        return Err(RunError::NoPoint.into());
-    };
-    let chosen: Vec<usize> = (0..labels.len()).filter(|&i| labels[i].is_some()).collect();
-    let matrix = rows.data.features.select_rows(&chosen);
-    let known: Vec<u32> = labels.iter().flatten().copied().collect();
-    let weights = ExampleWeights::Each(chosen.iter().map(|&i| rows.weights.of(i)).collect());
-    let design = Design::new(&matrix, options.bias);
-    let risk: Box<dyn Risk> = if *outputs == 1 {
-        Box::new(LinearRisk::new(design, Hinge::new(Task::signs(&known, 1)), weights))
+    let chosen: Vec<usize> = labelled(rows.task).collect();
+    let matrix;
+    let risk: Box<dyn Risk> = if let Task::Transductive { classes, outputs, labels } = rows.task {
+        matrix = rows.data.features.select_rows(&chosen);
+        let design = Design::new(&matrix, options.bias);
+        let known: Vec<u32> = labels.iter().flatten().copied().collect();
+        let weights = ExampleWeights::Each(chosen.iter().map(|&i| rows.weights.of(i)).collect());
+        if *outputs == 1 {
+            Box::new(LinearRisk::new(design, Hinge::new(Task::signs(&known, 1)), weights))
+        } else {
+            let loss = MulticlassHinge::new(*classes, known, uniform_margins(*classes));
+            Box::new(LinearRisk::new(design, loss, weights))
+        }
     } else {
-        let loss = MulticlassHinge::new(*classes, known, uniform_margins(*classes));
-        Box::new(LinearRisk::new(design, loss, weights))
+        let svm = TrainOptions { model: ModelName::Svm, ..options.clone() };
+        let design = Design::new(&rows.data.features, options.bias);
+        rows.task.risk(0, design, rows.weights.clone(), &svm)
     };
-    // As many passes over these rows as leave evaluations for the first transductive run.
-    let (all, some) = (labels.len() as u64, chosen.len() as u64);
+    // As many passes over these rows as leave evaluations for the first run on the risk itself.
+    let (all, some) = (rows.task.rows() as u64, chosen.len() as u64);
     let passes = |most: u64| most.saturating_sub(LEAST).saturating_mul(all) / some;
     if options.rules.max_evaluations.is_some_and(|most| passes(most) < LEAST) {
         return Ok(no_run(regularizer.center(risk.dim())));
@@ -218,22 +236,20 @@ struct Effort {
     direction_steps: u64,
     seconds: f64,
     master_seconds: f64,
-    /// The least objective of a transductive run.
+    /// The least objective of a run on the risk itself.
     objective: Option<f64>,
 }
 
 impl Effort {
-    /// Adds a run whose evaluations pass over `rows` rows each.
-    fn add(&mut self, outcome: &Outcome, rows: u64) {
-        self.passed += outcome.evaluations * rows;
+    /// Adds a run on the risk itself.
+    fn add(&mut self, outcome: &Outcome) {
+        self.passed += outcome.evaluations * self.all;
         self.direction_steps += outcome.direction_steps;
         self.seconds += outcome.seconds;
         self.master_seconds += outcome.master_seconds;
-        if rows == self.all {
-            self.iterations += outcome.iterations;
-            let objective = outcome.certificate.objective;
-            self.objective = Some(self.objective.map_or(objective, |least| least.min(objective)));
-        }
+        self.iterations += outcome.iterations;
+        let objective = outcome.certificate.objective;
+        self.objective = Some(self.objective.map_or(objective, |least| least.min(objective)));
     }
 
     fn evaluations(&self) -> u64 {

@@ -1,0 +1,144 @@
+//! The verbs on networks under a chain that differ from those on chains.
+
+use super::train::{facts, report_in_words, report_run};
+use super::{cancel_on_interrupt, check_writable};
+use crate::args::{AuditArgs, TrainArgs};
+use crate::output::{self, maybe, number, percent};
+use crate::progress::Watchers;
+use crate::report::Report;
+use minorant::audit::Audit;
+use minorant::checkpoint::FileCheckpoints;
+use minorant::model::{NEURO_CRF, NeuroModel};
+use minorant::train::{Pretrain, train_neuro};
+use serde_json::json;
+use std::process::ExitCode;
+
+pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
+    let problem = &args.problem;
+    let options = problem.neuro_options(args.solver.method()?)?;
+    anyhow::ensure!(
+        args.start.is_none() && args.proof.is_none(),
+        "--start and --proof do not go with neuro-crf: it makes its own start and has no bound to prove"
+    );
+    check_writable(&[&args.out, &args.trace, &args.report, &args.checkpoint])?;
+    let cancel = cancel_on_interrupt();
+    problem.threads.install(|| -> anyhow::Result<ExitCode> {
+        let (data, load_seconds) = problem.read_sequences()?;
+        options.check(&data)?;
+        let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
+        let mut checkpoints = FileCheckpoints::for_neuro(write, resume, &data, &options)?;
+        if options.pretrain == Pretrain::Rbm && resume.is_none() && !args.output.quiet {
+            output::tell("pretraining the layers without labels; then the objective is minimised");
+        }
+        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
+        let trained = train_neuro(&data, &options, &cancel, &mut watchers, &mut checkpoints);
+        watchers.finish();
+        let (model, report) = trained?;
+        if let Some(path) = &args.trace {
+            watchers.write_trace(path)?;
+        }
+        if let Some(error) = checkpoints.failure() {
+            output::tell(&format!("warning: no checkpoint could be written: {error}"));
+        }
+        if let Some(path) = &args.out {
+            model.save(path)?;
+        }
+        let data_name = problem.data_name();
+        if let Some(path) = &args.report {
+            let page = Report {
+                title: format!("{NEURO_CRF} on {data_name}"),
+                facts: facts(&report, &data_name),
+                tol: problem.stopping.tol(),
+                runs: vec![report_run(&report, problem.stopping.tol(), &watchers.records)],
+                extra: Vec::new(),
+            };
+            minorant::write_atomically(path, page.to_html().as_bytes())?;
+        }
+        if args.output.json {
+            let object = output::report_json(NEURO_CRF, model.tol, &report, load_seconds);
+            output::print(&object.to_string())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        output::print(&report_in_words(NEURO_CRF, model.tol, &report, &data_name, None))?;
+        if let Some(path) = &args.out {
+            output::print(&format!("model         {}", path.display()))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    })?
+}
+
+/// There is nothing to check: such a model claims no bound.
+pub(super) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
+    let audit = Audit {
+        holds: false,
+        objective: None,
+        lower_bound: None,
+        why: "a neuro-crf is not convex and has no global bound to prove".into(),
+    };
+    super::audit::show(&audit, args.json)
+}
+
+pub(super) fn inspect(model: &NeuroModel, as_json: bool) -> String {
+    let (network, lambda) = (&model.network, model.lambda);
+    if as_json {
+        return json!({
+            "kind": "model",
+            "model": NEURO_CRF,
+            "classes": model.classes,
+            "features": model.attributes.len(),
+            "hidden": network.hidden,
+            "activation": network.activation.as_str(),
+            "pretrain": model.pretrain,
+            "seed": model.seed,
+            "examples": model.examples,
+            "tokens": model.tokens,
+            "boundary": network.top.boundary,
+            "per": model.per,
+            "lambda": number(lambda),
+            "dim": model.weights.len(),
+            "solver": model.solver,
+            "status": model.status,
+            "objective": number(model.objective),
+            "lower_bound": null,
+            "relative_gap": null,
+            "local_gap": maybe(model.local_gap),
+            "certified": false,
+            "auditable": false,
+            "data_sha256": model.data_sha256,
+        })
+        .to_string();
+    }
+    let gap = model.local_gap.map_or("unknown".into(), |gap| {
+        format!("local model gap {}", percent(gap / model.objective.abs()))
+    });
+    let names: Vec<&str> = model.classes.iter().take(12).map(String::as_str).collect();
+    let more = if model.classes.len() > 12 { ", …" } else { "" };
+    let widths: Vec<String> = network.hidden.iter().map(ToString::to_string).collect();
+    [
+        format!("model         {NEURO_CRF}"),
+        format!("labels        {}: {}{more}", model.classes.len(), names.join(", ")),
+        format!("attributes    {}", model.attributes.len()),
+        format!(
+            "hidden        {} {} units, pretraining {}, seed {}",
+            widths.join(", "),
+            network.activation.as_str(),
+            model.pretrain.as_str(),
+            model.seed
+        ),
+        format!("weights       {}", model.weights.len()),
+        format!(
+            "trained on    {} sequences of {} tokens, lambda {}, {} ({})",
+            model.examples,
+            model.tokens,
+            crate::number::setting(lambda),
+            model.solver,
+            model.status
+        ),
+        format!("objective     {}", crate::number::objective(model.objective)),
+        "lower bound   none".into(),
+        format!("gap           {gap}"),
+        "proof         none: the model is not convex".into(),
+        format!("data          sha256 {}", model.data_sha256),
+    ]
+    .join("\n")
+}

@@ -1,0 +1,240 @@
+//! The risk of Eq. 23 of Do and Artières: the weighted sum over sequences of −log p(labels) under
+//! a network with a chain on top. (As printed the equation has +log p, which would maximise the
+//! loss.) It is not convex; it is smooth unless units are rectified. One forward and one backward
+//! pass over all tokens is one evaluation.
+//!
+//! Products are done in the precision of the inputs, on blocks of whole sequences; scores, losses
+//! and sums over chunks of blocks are f64, in fixed chunks and in chunk order.
+
+use super::inputs::Inputs;
+use super::network::{Activation, Block, Network};
+use crate::risk::{Cancel, ExampleWeights, Examples, Plane, Point, Risk, RiskError};
+use minorant_linalg::parallel::{map_chunks, split_evenly};
+use minorant_linalg::product::Real;
+use minorant_linalg::sum::{Sum, compensated_dot};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Tokens of a block, unless a single sequence has more.
+const BLOCK: usize = 384;
+/// Most chunks: each has a gradient of its own.
+const CHUNKS: usize = 32;
+/// Numbers that all chunks' gradients together should not exceed by much.
+const GRADIENTS: usize = 1 << 26;
+
+/// Maximum likelihood of labelled sequences under a network with a chain.
+#[derive(Debug)]
+pub struct NeuroRisk<'a, T> {
+    network: &'a Network,
+    inputs: Inputs<'a, T>,
+    starts: &'a [usize],
+    labels: &'a [u16],
+    weights: ExampleWeights,
+    /// Sequences of each block.
+    blocks: Vec<Range<usize>>,
+    /// Blocks of each chunk.
+    chunks: Vec<Range<usize>>,
+}
+
+/// What a chunk adds to value and gradient.
+struct Share<T> {
+    value: f64,
+    /// In the weights of layers and node scores.
+    of_nodes: Vec<T>,
+    /// In the scores of label pairs and ends.
+    of_shared: Vec<f64>,
+}
+
+impl<'a, T: Real> NeuroRisk<'a, T> {
+    /// Sequence i has the tokens `starts[i]..starts[i + 1]`, and they have these labels.
+    ///
+    /// # Panics
+    /// When a label is not below the network's number of labels, or lengths do not fit together.
+    pub fn new(
+        network: &'a Network,
+        inputs: Inputs<'a, T>,
+        starts: &'a [usize],
+        labels: &'a [u16],
+        weights: ExampleWeights,
+    ) -> Self {
+        assert!(labels.iter().all(|&label| usize::from(label) < network.top.labels));
+        assert_eq!(starts.last(), Some(&labels.len()));
+        let blocks = blocks_of(starts, BLOCK);
+        let most = (GRADIENTS / network.dim().max(1)).clamp(4, CHUNKS).min(blocks.len());
+        let chunks = split_evenly(blocks.len(), most);
+        NeuroRisk { network, inputs, starts, labels, weights, blocks, chunks }
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        self.network
+    }
+
+    fn tokens(&self, sequences: &Range<usize>) -> Range<usize> {
+        self.starts[sequences.start]..self.starts[sequences.end]
+    }
+
+    /// Value and, if wanted, derivatives of the blocks of a chunk; `scale` times the risk's.
+    fn share(
+        &self,
+        w: &[T],
+        prepared: &[f64],
+        blocks: &[Range<usize>],
+        scale: f64,
+        with_gradient: bool,
+        cancel: &Cancel,
+    ) -> Result<Share<T>, RiskError> {
+        let k = self.network.top.labels;
+        let top = &self.network.top;
+        let mut block = Block::default();
+        let mut value = Sum::new();
+        let mut of_shared = vec![0.0; if with_gradient { top.shared_scores() } else { 0 }];
+        let mut of_nodes = vec![T::default(); if with_gradient { w.len() } else { 0 }];
+        let (mut nodes, mut of_node, mut of_scores) = (Vec::new(), Vec::new(), Vec::new());
+        for sequences in blocks {
+            cancel.check()?;
+            let rows = self.tokens(sequences);
+            if rows.is_empty() {
+                continue;
+            }
+            self.network.forward(w, &self.inputs, rows.clone(), &mut block);
+            of_scores.clear();
+            for i in sequences.clone() {
+                let span = self.starts[i]..self.starts[i + 1];
+                let at = (span.start - rows.start) * k..(span.end - rows.start) * k;
+                nodes.clear();
+                nodes.extend(block.scores[at].iter().map(|s| s.wide()));
+                of_node.resize(nodes.len(), 0.0);
+                let weight = scale * self.weights.of(i);
+                let truth = Some(&self.labels[span]);
+                let loss =
+                    top.log_loss(prepared, &nodes, truth, weight, &mut of_node, &mut of_shared);
+                value.add(self.weights.of(i) * loss.value);
+                of_scores.extend(of_node.iter().map(|d| T::round(weight * d)));
+            }
+            if with_gradient {
+                let to = &mut of_nodes;
+                self.network.add_gradient(w, &self.inputs, rows, &of_scores, &mut block, to);
+            }
+        }
+        Ok(Share { value: value.value(), of_nodes, of_shared })
+    }
+
+    fn shares(
+        &self,
+        w: &[f64],
+        with_gradient: bool,
+        cancel: &Cancel,
+    ) -> Result<(f64, Vec<Share<T>>), RiskError> {
+        let prepared = self.network.top.prepare(&w[self.network.top_at()..]);
+        let rounded = self.network.rounded(w);
+        let shares = map_chunks(&self.chunks, |_, blocks| {
+            self.share(&rounded, &prepared, &self.blocks[blocks], 1.0, with_gradient, cancel)
+        });
+        let shares = shares.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
+        let value = shares.iter().map(|share| share.value).collect::<Sum>().value();
+        if !value.is_finite() {
+            return Err(RiskError::NotFinite(format!("its value is {value}")));
+        }
+        Ok((value, shares))
+    }
+
+    /// The gradient from what the chunks found, in chunk order.
+    fn gradient(&self, shares: &[Share<T>]) -> Vec<f64> {
+        const STRETCH: usize = 4096;
+        let mut gradient = vec![0.0; self.network.dim()];
+        let nodes = shares.first().map_or(0, |share| share.of_nodes.len());
+        gradient[..nodes].par_chunks_mut(STRETCH).enumerate().for_each(|(at, to)| {
+            for share in shares {
+                let of = &share.of_nodes[at * STRETCH..];
+                to.iter_mut().zip(of).for_each(|(to, g)| *to += g.wide());
+            }
+        });
+        let top_at = self.network.top_at();
+        for share in shares {
+            self.network.top.add_back_shared(&share.of_shared, &mut gradient[top_at..]);
+        }
+        gradient
+    }
+}
+
+/// Sequences in blocks of at most `most` tokens, or of one sequence that has more.
+pub(super) fn blocks_of(starts: &[usize], most: usize) -> Vec<Range<usize>> {
+    let mut blocks = Vec::new();
+    let mut first = 0;
+    for i in 0..starts.len() - 1 {
+        if i > first && starts[i + 1] - starts[first] > most {
+            blocks.push(first..i);
+            first = i;
+        }
+    }
+    blocks.push(first..starts.len() - 1);
+    blocks
+}
+
+impl<T: Real> Risk for NeuroRisk<'_, T> {
+    fn dim(&self) -> usize {
+        self.network.dim()
+    }
+
+    fn is_convex(&self) -> bool {
+        false
+    }
+
+    fn is_smooth(&self) -> bool {
+        self.network.activation != Activation::Relu
+    }
+
+    fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
+        let (value, _) = self.shares(&w, false, cancel)?;
+        Ok(Point { w, outputs: Vec::new(), value })
+    }
+
+    fn planes(
+        &self,
+        point: &Point,
+        parts: usize,
+        cancel: &Cancel,
+    ) -> Result<Vec<Plane>, RiskError> {
+        Ok(self.at_with_planes(point.w.clone(), parts, cancel)?.1)
+    }
+
+    fn at_with_planes(
+        &self,
+        w: Vec<f64>,
+        _parts: usize,
+        cancel: &Cancel,
+    ) -> Result<(Point, Vec<Plane>), RiskError> {
+        let (value, shares) = self.shares(&w, true, cancel)?;
+        let normal = self.gradient(&shares);
+        let offset = value - compensated_dot(&normal, &w);
+        let plane = Plane { normal, offset, ..Plane::default() };
+        Ok((Point { w, outputs: Vec::new(), value }, vec![plane]))
+    }
+
+    fn examples(&self) -> Option<&dyn Examples> {
+        Some(self)
+    }
+}
+
+impl<T: Real> Examples for NeuroRisk<'_, T> {
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64 {
+        let top_at = self.network.top_at();
+        let prepared = self.network.top.prepare(&w[top_at..]);
+        let rounded = self.network.rounded(w);
+        let block = example..example + 1;
+        let never = Cancel::new();
+        match self.share(&rounded, &prepared, &[block], step, true, &never) {
+            Ok(share) => {
+                gradient.iter_mut().zip(&share.of_nodes).for_each(|(to, g)| *to += g.wide());
+                self.network.top.add_back_shared(&share.of_shared, &mut gradient[top_at..]);
+                share.value
+            }
+            Err(_) => f64::NAN,
+        }
+    }
+}

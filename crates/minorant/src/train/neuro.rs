@@ -1,0 +1,306 @@
+//! From labelled sequences to a fitted network under a chain: the weights to begin with, the risk
+//! in the precision of the data, the method, the answer's objective. No mathematics is done here.
+
+use super::{Lambda, Per, TrainError, TrainReport};
+use crate::archive::Archive;
+use crate::certificate::Certificate;
+use crate::model::NeuroModel;
+use crate::neural::{Activation, Inputs, Network, NeuroRisk, Rbm, Start, start};
+use crate::regularizer::L2;
+use crate::risk::{Cancel, ExampleWeights, Risk};
+use crate::solver::{
+    self, Checkpoints, Method, MethodOptions, Outcome, Problem, RunError, StopRules,
+};
+use crate::trace::Observer;
+use minorant_data::Sequences;
+use minorant_linalg::Values;
+use minorant_linalg::product::Real;
+
+/// How the weights to begin with are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pretrain {
+    /// By restricted Boltzmann machines, without labels.
+    #[default]
+    Rbm,
+    /// At random.
+    None,
+}
+
+impl Pretrain {
+    /// The name that users type.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Pretrain::Rbm => "rbm",
+            Pretrain::None => "none",
+        }
+    }
+}
+
+/// Everything that training a network under a chain depends on besides the data.
+#[derive(Debug, Clone)]
+pub struct NeuroOptions {
+    /// Units of each hidden layer.
+    pub hidden: Vec<usize>,
+    /// What they do.
+    pub activation: Activation,
+    /// How the weights to begin with are made.
+    pub pretrain: Pretrain,
+    /// How machines are trained.
+    pub rbm: Rbm,
+    /// Labels at the beginning and at the end have weights.
+    pub boundary: bool,
+    /// What the risk is the mean over.
+    pub per: Per,
+    /// λ or C; 1/n if not given.
+    pub lambda: Option<Lambda>,
+    /// The method.
+    pub method: Method,
+    /// Its settings.
+    pub method_options: MethodOptions,
+    /// When to stop.
+    pub rules: StopRules,
+}
+
+impl Default for NeuroOptions {
+    fn default() -> Self {
+        NeuroOptions {
+            hidden: vec![300, 300],
+            activation: Activation::default(),
+            pretrain: Pretrain::default(),
+            rbm: Rbm::default(),
+            boundary: false,
+            per: Per::default(),
+            lambda: None,
+            method: Method::Auto,
+            method_options: MethodOptions::default(),
+            rules: StopRules::default(),
+        }
+    }
+}
+
+impl NeuroOptions {
+    /// All settings that the iterates depend on, for checkpoints.
+    pub fn settings(&self) -> String {
+        format!(
+            "{:?}",
+            (
+                (&self.hidden, self.activation, self.pretrain, self.rbm, self.boundary),
+                (self.per, self.lambda, self.method),
+                (self.method_options.memory, self.method_options.parts),
+                (self.method_options.locality, self.method_options.seed),
+            )
+        )
+    }
+
+    fn lambda(&self, units: usize) -> Result<f64, TrainError> {
+        match self.lambda {
+            None => Ok(1.0 / units as f64),
+            Some(Lambda::Lambda(lambda)) => Ok(lambda),
+            Some(Lambda::C(c)) if c > 0.0 && c.is_finite() => Ok(1.0 / (c * units as f64)),
+            Some(Lambda::C(c)) => {
+                Err(TrainError::Setting(format!("C must be a positive number, not {c}")))
+            }
+        }
+    }
+
+    /// Refuses settings out of range, and sequences that nothing can be learned from.
+    pub fn check(&self, data: &Sequences) -> Result<(), TrainError> {
+        let network = self.network(data)?;
+        let regularizer = L2::new(self.lambda(self.units(data))?)?;
+        // A method that cannot be had is refused before the weights to begin with are made.
+        let task =
+            Task { network: &network, data, units: 1, regularizer: &regularizer, options: self };
+        let risk = task.risk::<f32>();
+        let problem = Problem::new(&risk, &regularizer);
+        self.method.build(problem, &self.method_options)?;
+        Ok(())
+    }
+
+    /// What the risk is the mean over, counted.
+    fn units(&self, data: &Sequences) -> usize {
+        match self.per {
+            Per::Sequence => data.len(),
+            Per::Token => data.tokens.rows(),
+        }
+    }
+
+    /// The network for these sequences.
+    fn network(&self, data: &Sequences) -> Result<Network, TrainError> {
+        let refuse = |sentence: String| Err(TrainError::Setting(sentence));
+        if data.labels.is_empty() {
+            return refuse("the data has no labels to train on".into());
+        }
+        if self.hidden.is_empty() {
+            return refuse("a network needs at least one hidden layer".into());
+        }
+        if self.hidden.contains(&0) {
+            return refuse("every hidden layer must have at least 1 unit, not 0".into());
+        }
+        let (inputs, labels) = (data.attributes.len(), data.classes.len());
+        let hidden = self.hidden.clone();
+        let network = Network::new(inputs, hidden, self.activation, labels, self.boundary);
+        // Weights, gradients and what methods remember: a few dozen vectors at least.
+        let most = self.method_options.max_bytes.unwrap_or(1 << 36) / 8;
+        match network.checked_dim() {
+            Some(dim) if (dim as u64) <= most / 16 => Ok(network),
+            dim => refuse(format!(
+                "a network of {inputs} inputs with hidden layers of {} units has {} weights, more than fit into memory; use fewer units or fewer attributes",
+                self.hidden.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+                dim.map_or("too many".into(), |dim| dim.to_string()),
+            )),
+        }
+    }
+}
+
+/// Trains a network under a chain.
+pub fn train_neuro(
+    data: &Sequences,
+    options: &NeuroOptions,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
+) -> Result<(NeuroModel, TrainReport), TrainError> {
+    let network = options.network(data)?;
+    options.check(data)?;
+    let units = options.units(data);
+    let lambda = options.lambda(units)?;
+    let mut checkpoints = WithStart::new(checkpoints);
+    if checkpoints.start.len() != network.dim() {
+        let how = match options.pretrain {
+            Pretrain::Rbm => Start::Rbm(options.rbm),
+            Pretrain::None => Start::Random,
+        };
+        let seed = options.method_options.seed;
+        let start = start(&network, &data.tokens, how, seed, cancel);
+        checkpoints.start = start.map_err(RunError::from)?;
+    }
+    let regularizer = L2::new(lambda)?.with_center(checkpoints.start.clone())?;
+    let task = Task { network: &network, data, units, regularizer: &regularizer, options };
+    // The answer's objective is computed in double precision, which takes an evaluation more.
+    let most = options.rules.max_evaluations;
+    let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
+    let (outcome, method) = if is_single {
+        let rules = StopRules { max_evaluations: most.map(|most| most - 1), ..options.rules };
+        let (mut outcome, method) = task.run::<f32>(rules, cancel, observer, &mut checkpoints)?;
+        task.recompute(&mut outcome)?;
+        (outcome, method)
+    } else {
+        task.run::<f64>(options.rules, cancel, observer, &mut checkpoints)?
+    };
+    let report = TrainReport {
+        solver: method.name(),
+        examples: data.len(),
+        features: data.attributes.len(),
+        dim: network.dim(),
+        lambda,
+        regularizer: regularizer.value(&outcome.point.w),
+        risk: outcome.point.value,
+        certificate: outcome.certificate,
+        local_gap: outcome.local_gap,
+        status: outcome.status,
+        evaluations: outcome.evaluations,
+        iterations: outcome.iterations,
+        direction_steps: outcome.direction_steps,
+        seconds: outcome.seconds,
+        master_seconds: outcome.master_seconds,
+    };
+    let model = NeuroModel {
+        network,
+        attributes: data.attributes.clone(),
+        template: data.template.clone(),
+        classes: data.classes.clone(),
+        pretrain: options.pretrain,
+        seed: options.method_options.seed,
+        per: options.per,
+        lambda,
+        solver: report.solver.into(),
+        status: report.status.as_str().into(),
+        tol: options.rules.tol,
+        objective: report.certificate.objective,
+        local_gap: report.local_gap,
+        examples: data.len(),
+        tokens: data.tokens.rows(),
+        data_sha256: crate::fingerprint::of_sequences(data),
+        weights: outcome.point.w,
+        start: checkpoints.start,
+    };
+    Ok((model, report))
+}
+
+/// What is to be minimised.
+struct Task<'t> {
+    network: &'t Network,
+    data: &'t Sequences,
+    units: usize,
+    regularizer: &'t L2,
+    options: &'t NeuroOptions,
+}
+
+impl Task<'_> {
+    fn risk<T: Real>(&self) -> NeuroRisk<'_, T> {
+        let (data, weights) = (self.data, ExampleWeights::mean(self.units));
+        NeuroRisk::new(self.network, Inputs::new(&data.tokens), &data.starts, &data.labels, weights)
+    }
+
+    fn run<T: Real>(
+        &self,
+        rules: StopRules,
+        cancel: &Cancel,
+        observer: &mut dyn Observer,
+        checkpoints: &mut dyn Checkpoints,
+    ) -> Result<(Outcome, Method), TrainError> {
+        let risk = self.risk::<T>();
+        let problem = Problem::new(&risk, self.regularizer);
+        let method = self.options.method.resolve(problem);
+        let mut solver = method.build(problem, &self.options.method_options)?;
+        let outcome = solver::run(&mut *solver, problem, rules, cancel, observer, checkpoints)?;
+        Ok((outcome, method))
+    }
+
+    /// Risk and objective of the answer in double precision: one evaluation.
+    fn recompute(&self, outcome: &mut Outcome) -> Result<(), TrainError> {
+        let w = std::mem::take(&mut outcome.point.w);
+        outcome.point = self.risk::<f64>().at(w, &Cancel::new()).map_err(RunError::from)?;
+        let objective = self.regularizer.value(&outcome.point.w) + outcome.point.value;
+        outcome.certificate = Certificate { objective, lower_bound: None };
+        outcome.evaluations += 1;
+        Ok(())
+    }
+}
+
+/// Checkpoints that carry w₀ along, so that a resumed run need not make it again.
+struct WithStart<'c> {
+    checkpoints: &'c mut dyn Checkpoints,
+    archive: Option<Archive>,
+    start: Vec<f64>,
+}
+
+const START: &str = "network.start";
+
+impl<'c> WithStart<'c> {
+    fn new(checkpoints: &'c mut dyn Checkpoints) -> Self {
+        let mut archive = checkpoints.resume();
+        let start = archive.as_mut().and_then(|archive| archive.take_reals(START).ok());
+        WithStart { checkpoints, archive, start: start.unwrap_or_default() }
+    }
+}
+
+impl Checkpoints for WithStart<'_> {
+    fn resume(&mut self) -> Option<Archive> {
+        self.archive.take()
+    }
+
+    fn are_wanted(&self) -> bool {
+        self.checkpoints.are_wanted()
+    }
+
+    fn is_due(&mut self) -> bool {
+        self.checkpoints.is_due()
+    }
+
+    fn store(&mut self, mut archive: Archive) {
+        archive.put_reals(START, self.start.clone());
+        self.checkpoints.store(archive);
+    }
+}
