@@ -2,6 +2,7 @@
 //! them lives in [`crate::s3vm`].
 
 mod gram;
+pub mod nystrom;
 
 pub use gram::{Gram, GramRow};
 
@@ -157,6 +158,11 @@ impl<'a> Points<'a> {
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The rows with these numbers, in this order.
+    pub fn select(&self, rows: &[usize]) -> Matrix<'static> {
+        self.matrix.select_rows(rows)
     }
 
     /// Room for one row.

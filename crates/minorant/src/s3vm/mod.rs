@@ -31,6 +31,7 @@ mod gd;
 mod graph;
 mod ia;
 pub mod inner;
+pub mod large;
 mod lcs;
 mod newton;
 mod pdm;
@@ -207,6 +208,9 @@ pub enum S3vmError {
     /// Rows with both labels are needed.
     #[error("expected labelled rows of both classes (0 means unlabelled), found one class only")]
     OneClass,
+    /// The kernel cannot be taken of the rows.
+    #[error("{0}")]
+    Kernel(String),
     /// The run was stopped before it had an answer.
     #[error("the run was stopped before its first inner problem was solved")]
     NoAnswer,
@@ -240,17 +244,10 @@ pub fn fit(
     observer: &mut dyn Observer,
 ) -> Result<Fit, S3vmError> {
     options.check()?;
-    for (name, value) in [("C1", problem.c1), ("C2", problem.c2)] {
-        if !(value > 0.0 && value.is_finite()) {
-            return Err(S3vmError::Weight { name, value });
-        }
-    }
+    check(problem.c1, problem.c2, &problem.signs)?;
     let (rows, labels) = (problem.gram.order(), problem.signs.len());
     if rows != labels {
         return Err(S3vmError::Lengths { rows, labels });
-    }
-    if !(problem.signs.contains(&1) && problem.signs.contains(&-1)) {
-        return Err(S3vmError::OneClass);
     }
     let clock = Instant::now();
     let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
@@ -292,6 +289,16 @@ pub fn fit(
         iterations: account.iterations,
         seconds: clock.elapsed().as_secs_f64(),
     })
+}
+
+/// Refuses weights and labels that make no problem.
+fn check(c1: f64, c2: f64, signs: &[i8]) -> Result<(), S3vmError> {
+    for (name, value) in [("C1", c1), ("C2", c2)] {
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(S3vmError::Weight { name, value });
+        }
+    }
+    if signs.contains(&1) && signs.contains(&-1) { Ok(()) } else { Err(S3vmError::OneClass) }
 }
 
 /// Runs a local method.

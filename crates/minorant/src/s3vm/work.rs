@@ -59,15 +59,26 @@ impl<'g> Problem<'g> {
     /// The objective's parts at decision values of all rows: the loss with the best labels that
     /// meet the balance, and these labels.
     pub fn loss(&self, decision: impl Fn(usize) -> f64) -> (f64, Vec<bool>) {
-        let scores: Vec<f64> = self.unlabelled.iter().map(|&i| decision(i)).collect();
-        let labels = best_labels(&scores, self.balance);
-        let hinge = |sign: f64, h: f64| (1.0 - sign * h).max(0.0);
-        let known = |i: usize| hinge(f64::from(self.signs[i]), decision(i));
-        let labelled: f64 = (0..self.signs.len()).filter(|&i| self.signs[i] != 0).map(known).sum();
-        let of = |(h, y): (&f64, &bool)| hinge(if *y { 1.0 } else { -1.0 }, *h);
-        let unlabelled: f64 = scores.iter().zip(&labels).map(of).sum();
-        (self.c1 * labelled + self.c2 * unlabelled, labels)
+        loss(&self.signs, &self.unlabelled, (self.c1, self.c2), self.balance, decision)
     }
+}
+
+/// The loss of decisions with the best labels that meet the balance, and these labels.
+pub(super) fn loss(
+    signs: &[i8],
+    unlabelled: &[usize],
+    (c1, c2): (f64, f64),
+    balance: (usize, usize),
+    decision: impl Fn(usize) -> f64,
+) -> (f64, Vec<bool>) {
+    let scores: Vec<f64> = unlabelled.iter().map(|&i| decision(i)).collect();
+    let labels = best_labels(&scores, balance);
+    let hinge = |sign: f64, h: f64| (1.0 - sign * h).max(0.0);
+    let known = |i: usize| hinge(f64::from(signs[i]), decision(i));
+    let labelled: f64 = (0..signs.len()).filter(|&i| signs[i] != 0).map(known).sum();
+    let of = |(h, y): (&f64, &bool)| hinge(if *y { 1.0 } else { -1.0 }, *h);
+    let rest: f64 = scores.iter().zip(&labels).map(of).sum();
+    (c1 * labelled + c2 * rest, labels)
 }
 
 /// A decision function with its objective.

@@ -8,6 +8,7 @@ use crate::kernel::{Gram, Kernel, Points};
 use crate::latent;
 use crate::model::{KernelModel, Machine, empty_rows};
 use crate::risk::Cancel;
+use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
 use crate::s3vm::{self, Balance, Fit};
 use crate::solver::{Status, StopRules};
 use crate::trace::Observer;
@@ -140,8 +141,17 @@ pub fn train_s3vm(
         ));
     }
     let kernel = options.kernel.unwrap_or_else(|| usual_kernel(&data.features));
+    kernel.check().map_err(setting)?;
     let points = Points::new(&data.features);
-    let gram = Gram::new(kernel, &points, options.max_bytes).map_err(setting)?;
+    // By search, many rows are dealt with from coarse to fine, without a kernel matrix.
+    let is_large = labels.len() > LARGE
+        && kernel != Kernel::Precomputed
+        && (options.method.solver, options.method.mode) == (s3vm::Solver::Pdm, s3vm::Mode::Search);
+    let gram = if is_large {
+        None
+    } else {
+        Some(Gram::new(kernel, &points, options.max_bytes).map_err(setting)?)
+    };
     let c2 = options.c2.unwrap_or(FULL_WEIGHT as f64 / unlabelled.max(FULL_WEIGHT) as f64);
     let mut fits: Vec<Fit> = Vec::new();
     for machine in 0..machines {
@@ -156,7 +166,6 @@ pub fn train_s3vm(
             .balance
             .interval(count(positive), labels.len() - unlabelled, unlabelled)
             .map_err(setting)?;
-        let problem = s3vm::Problem::new(&gram, signs, options.c1, c2, balance);
         // What earlier classes left over, shared by those to come.
         let spent: u64 = fits.iter().map(|fit| fit.evaluations).sum();
         let seconds: f64 = fits.iter().map(|fit| fit.seconds).sum();
@@ -167,7 +176,18 @@ pub fn train_s3vm(
             ..rules
         };
         let method = s3vm::Options { rules, ..options.method };
-        fits.push(s3vm::fit(&problem, &method, cancel, observer).map_err(setting)?);
+        let fit = match &gram {
+            Some(gram) => {
+                let problem = s3vm::Problem::new(gram, signs, options.c1, c2, balance);
+                s3vm::fit(&problem, &method, cancel, observer)
+            }
+            None => {
+                let (c1, points, signs) = (options.c1, &points, &signs[..]);
+                let problem = LargeProblem { kernel, points, signs, c1, c2, balance };
+                fit_large(problem, &method, cancel, observer)
+            }
+        };
+        fits.push(fit.map_err(setting)?);
     }
     let report = summarise(&fits, data, options.method.solver.name());
     let delta = fits.iter().map(|fit| fit.delta).fold(None, |most: Option<f64>, delta| {
