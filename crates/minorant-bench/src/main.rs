@@ -12,6 +12,7 @@ mod l1;
 mod neuro_crf;
 mod page;
 mod pca;
+mod pdm;
 mod peers;
 mod probe;
 mod prox;
@@ -70,6 +71,8 @@ enum What {
     Nrbm,
     /// Table 8 of the NRBM paper: a network under a chain.
     NeuroCrf,
+    /// Tables 2 and 3 and Figure 2 of the PDM paper: semi-supervised machines.
+    Pdm,
     /// All of these.
     All,
 }
@@ -86,7 +89,7 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 10] = [
+    let benchmarks: [(What, &str, Benchmark); 11] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
@@ -96,6 +99,7 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
         (What::Peers, "Beside the peers", peers::section),
         (What::L1, l1::TITLE, l1::section),
         (What::NeuroCrf, "Table 8 of the NRBM paper", neuro_crf::section),
+        (What::Pdm, "Tables 2 and 3 of the PDM paper", pdm::section),
         (What::Race, "The race to a gap of 1e-3", race::section),
     ];
     let mut sections = Vec::new();

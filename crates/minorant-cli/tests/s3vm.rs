@@ -68,7 +68,8 @@ fn trains_predicts_evaluates_and_inspects() {
     assert_eq!(seen["objective"], json["objective"]);
     assert!(bench.call("inspect m.st").text().contains("support rows"));
     assert!(bench.call("audit m.st moons.svm").refused().contains("not auditable"));
-    assert!(String::from_utf8(bench.read("r.html")).unwrap().contains("rbf kernel"));
+    let page = String::from_utf8(bench.read("r.html")).unwrap();
+    assert!(page.contains("rbf kernel") && page.contains("Before:") && page.contains("After:"));
     // The same file again, whatever the threads; rows left out of evaluation where they have no label.
     let first = bench.read("m.st");
     bench.call(&format!("{train} --threads 1 --out n.st")).text();

@@ -36,7 +36,7 @@ fn cases(seed: u64, n: usize) -> Vec<Case> {
 
 /// Weights of all kinds: both sides, one side, none.
 fn weights(rng: &mut Lcg, n: usize) -> (Vec<f64>, Vec<f64>) {
-    let mut side = |rng: &mut Lcg| match rng.below(4) {
+    let side = |rng: &mut Lcg| match rng.below(4) {
         0 => 0.0,
         1 => 10.0,
         _ => rng.unit(),

@@ -5,12 +5,16 @@ use super::{cancel_on_interrupt, check_writable};
 use crate::args::{EvaluateArgs, KernelOptions, PredictArgs, TrainArgs};
 use crate::output::{self, maybe, number, percent};
 use crate::progress::Watchers;
-use crate::report::Report;
+use crate::report::plane::{self, Plane, PlanePoint};
+use crate::report::{Report, Section};
 use anyhow::ensure;
-use minorant::data::{Dataset, LabelRows};
+use minorant::data::{Dataset, Label, LabelRows};
 use minorant::kernel::Kernel;
+use minorant::linalg::Matrix;
 use minorant::model::KernelModel;
-use minorant::train::{KernelName, TrainReport, train_latent, train_s3vm};
+use minorant::risk::Cancel;
+use minorant::s3vm::{self, Balance};
+use minorant::train::{KernelName, S3vmOptions, TrainReport, train_latent, train_s3vm};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -50,7 +54,7 @@ pub(super) fn train(name: KernelName, args: &TrainArgs) -> anyhow::Result<ExitCo
                 facts: facts(&model, &report, &problem.data_name()),
                 tol,
                 runs: vec![report_run(&report, tol, &watchers.records)],
-                extra: Vec::new(),
+                extra: pictures(&data, &options, &model)?,
             };
             minorant::write_atomically(path, page.to_html().as_bytes())?;
         }
@@ -67,6 +71,65 @@ pub(super) fn train(name: KernelName, args: &TrainArgs) -> anyhow::Result<ExitCo
         }
         Ok(ExitCode::SUCCESS)
     })?
+}
+
+/// Rows with two features, before (by the labelled rows alone) and after.
+fn pictures(
+    data: &Dataset<'_>,
+    options: &KernelOptions,
+    model: &KernelModel,
+) -> anyhow::Result<Vec<Section>> {
+    let (KernelOptions::S3vm(options), LabelRows::Single(labels)) = (options, &data.labels.rows)
+    else {
+        return Ok(Vec::new());
+    };
+    if data.features.cols() != 2 || model.classes.len() != 2 || model.kernel == Kernel::Precomputed
+    {
+        return Ok(Vec::new());
+    }
+    let is_labelled = |i: usize| data.labels.classes[labels[i] as usize] != Label::Number(0.0);
+    let known: Vec<usize> = (0..labels.len()).filter(|&i| is_labelled(i)).collect();
+    let alone = S3vmOptions {
+        kernel: Some(model.kernel),
+        balance: Balance::Auto,
+        method: s3vm::Options { solver: s3vm::Solver::Ao, ..options.method },
+        ..options.clone()
+    };
+    let rows = data.select_rows(&known);
+    let (before, ..) = train_s3vm(&rows, &alone, &Cancel::new(), &mut ())?;
+    let places: Vec<[f64; 2]> = (0..labels.len())
+        .map(|i| {
+            let mut place = [0.0; 2];
+            data.features.for_each_in_row(i, |j, x| place[j] = x);
+            place
+        })
+        .collect();
+    let grid = plane::grid(plane::frame(places.iter().copied())).concat();
+    let grid = Matrix::dense(plane::GRID * plane::GRID, 2, grid.into())?;
+    let picture = |caption: &str, model: &KernelModel| {
+        let decisions = model.scores(&data.features).values;
+        let point = |(i, place): (usize, &[f64; 2])| PlanePoint {
+            place: *place,
+            is_positive: decisions[i] > 0.0,
+            is_labelled: is_labelled(i),
+        };
+        Plane {
+            caption: caption.into(),
+            points: places.iter().enumerate().map(point).collect(),
+            decisions: model.scores(&grid).values,
+        }
+    };
+    Ok(vec![Section {
+        heading: "The plane".into(),
+        paragraphs: vec![
+            "Points in the colour of their decision, those with a label large; the line is where the decision changes.".into(),
+        ],
+        planes: vec![
+            picture("Before: by the labelled rows alone", &before),
+            picture("After: with the unlabelled rows", model),
+        ],
+        ..Section::default()
+    }])
 }
 
 /// The kernel and its settings.

@@ -33,9 +33,9 @@ impl Called {
     }
 
     /// What is on standard output after a call that went well.
-    pub(crate) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> String {
         assert_eq!(self.code, 0, "{}", self.stderr);
-        self.stdout.trim_end()
+        self.stdout.trim_end().to_string()
     }
 
     /// One clear sentence on standard error, exit code 1, nothing on standard output.
