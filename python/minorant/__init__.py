@@ -12,27 +12,42 @@ bound that no weights can go below, and the gap between the two.
 True
 """
 
+from ._chain_crf import ChainCRF
+from ._chain_svm import ChainSVM
 from ._core import methods, version as _version
 from ._files import load
 from ._linear_svc import LinearSVC
 from ._logistic_regression import LogisticRegression
 from ._minimize import EvaluationError, MinimizeResult, minimize
 from ._multilabel_svc import MultilabelSVC
-from ._plot import plot_convergence
+from ._path import Between, Path, path
+from ._plot import plot_convergence, plot_path
+from ._ramp_svc import RampSVC
 from ._results import Certificate, Trace
+from ._structured_svm import StructuredSVM
+from ._transductive_svc import TransductiveSVC
 
 __version__ = _version()
 
 __all__ = [
+    "Between",
     "Certificate",
+    "ChainCRF",
+    "ChainSVM",
     "EvaluationError",
     "LinearSVC",
     "LogisticRegression",
     "MinimizeResult",
     "MultilabelSVC",
+    "Path",
+    "RampSVC",
+    "StructuredSVM",
     "Trace",
+    "TransductiveSVC",
     "load",
     "methods",
     "minimize",
+    "path",
     "plot_convergence",
+    "plot_path",
 ]

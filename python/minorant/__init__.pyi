@@ -1,8 +1,8 @@
 """The types of what the package exports."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from matplotlib.axes import Axes
 from numpy import float64
@@ -24,6 +24,7 @@ class Certificate(NamedTuple):
     objective: float
     lower_bound: float | None
     tol: float
+    local_gap: float | None = None
     @property
     def gap(self) -> float | None: ...
     @property
@@ -80,6 +81,16 @@ class LinearSVC(_LinearEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None: ...
+    def path(
+        self,
+        X: _Matrix,
+        y: Any,
+        lams: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        validation: tuple[_Matrix, Any] | None = None,
+        fill: bool = True,
+    ) -> Path[Self]: ...
 
 class LogisticRegression(_LinearEstimator):
     def __init__(
@@ -103,6 +114,16 @@ class LogisticRegression(_LinearEstimator):
     ) -> None: ...
     def predict_proba(self, X: _Matrix) -> NDArray[float64]: ...
     def predict_log_proba(self, X: _Matrix) -> NDArray[float64]: ...
+    def path(
+        self,
+        X: _Matrix,
+        y: Any,
+        lams: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        validation: tuple[_Matrix, Any] | None = None,
+        fill: bool = True,
+    ) -> Path[Self]: ...
 
 class MultilabelSVC(_LinearEstimator):
     threshold_: float
@@ -123,11 +144,177 @@ class MultilabelSVC(_LinearEstimator):
         verbose: int = 0,
     ) -> None: ...
 
+class RampSVC(_LinearEstimator):
+    def __init__(
+        self,
+        *,
+        ramp: float = -1.0,
+        C: float | None = None,
+        lam: float | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+
+class TransductiveSVC(_LinearEstimator):
+    transduction_: NDArray[Any]
+    def __init__(
+        self,
+        *,
+        gamma: float = 1.0,
+        n_starts: int = 1,
+        balance_mean: float | None = None,
+        C: float | None = None,
+        lam: float | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+
+class _ChainEstimator(BaseEstimator):
+    classes_: NDArray[Any]
+    coef_: Any  # an array, or a sparse one where only observed pairs have weights
+    transitions_: NDArray[float64]
+    intercept_: NDArray[float64]
+    start_: NDArray[float64]
+    end_: NDArray[float64]
+    feature_names_: list[str] | None
+    certificate_: Certificate
+    trace_: Trace
+    n_features_in_: int
+    n_iter_: int
+    n_evaluations_: int
+    lam_: float
+    method_: str
+    status_: str
+    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self: ...
+    def predict(self, X: Sequence[Any]) -> list[NDArray[Any]]: ...
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float: ...
+    def save(self, path: _Path) -> None: ...
+    @classmethod
+    def load(cls, path: _Path) -> Self: ...
+
+class ChainSVM(_ChainEstimator):
+    def __init__(
+        self,
+        *,
+        C: float | None = None,
+        lam: float | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        pairs: Literal["all", "observed"] = "all",
+        boundary: bool = False,
+        bias: float | None = None,
+        per: Literal["sequence", "token"] = "sequence",
+        min_count: int | None = None,
+        label_loss: ArrayLike | None = None,
+        random_state: int | RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+
+class ChainCRF(_ChainEstimator):
+    def __init__(
+        self,
+        *,
+        C: float | None = None,
+        lam: float | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        pairs: Literal["all", "observed"] = "all",
+        boundary: bool = False,
+        bias: float | None = None,
+        per: Literal["sequence", "token"] = "sequence",
+        min_count: int | None = None,
+        penalty: Literal["l2", "l1"] = "l2",
+        random_state: int | RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+    def predict_marginals(self, X: Sequence[Any]) -> list[NDArray[float64]]: ...
+
+class StructuredModel(Protocol):
+    def joint_feature(self, x: Any, y: Any) -> Any: ...
+    def loss(self, y_true: Any, y: Any) -> float: ...
+    def loss_augmented_inference(self, x: Any, y_true: Any, w: NDArray[float64]) -> Any: ...
+    def predict(self, x: Any, w: NDArray[float64]) -> Any: ...
+
+class StructuredSVM(BaseEstimator):
+    coef_: NDArray[float64]
+    certificate_: Certificate
+    trace_: Trace
+    n_iter_: int
+    n_evaluations_: int
+    n_outputs_: int
+    lam_: float
+    method_: str
+    status_: str
+    def __init__(
+        self,
+        model: StructuredModel,
+        *,
+        C: float | None = None,
+        lam: float | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self: ...
+    def predict(self, X: Sequence[Any]) -> list[Any]: ...
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float: ...
+
+class Between(NamedTuple):
+    lo: float
+    hi: float
+    relative_gap: float | None
+
+_Estimator = TypeVar("_Estimator")
+
+class Path(Generic[_Estimator]):
+    lams: NDArray[float64]
+    estimators: list[_Estimator]
+    between: list[Between]
+    train_errors: NDArray[float64]
+    validation_errors: NDArray[float64] | None
+    n_evaluations: int
+    is_whole: bool
+    def __len__(self) -> int: ...
+    @property
+    def certificates(self) -> list[Certificate]: ...
+    @property
+    def best(self) -> _Estimator: ...
+    def at(self, lam: float) -> _Estimator: ...
+    def gap_at(self, lam: float) -> float | None: ...
+
 class MinimizeResult(OptimizeResult):
     x: NDArray[float64]
     fun: float
     lower_bound: float | None
     gap: float | None
+    local_gap: float | None
     nfev: int
     nit: int
     status: str
@@ -136,7 +323,9 @@ class MinimizeResult(OptimizeResult):
     trace: Trace
 
 class EvaluationError(ValueError):
-    result: MinimizeResult | None
+    best: MinimizeResult | None
+    @property
+    def result(self) -> MinimizeResult | None: ...
 
 def minimize(
     fun: Callable[[NDArray[float64]], tuple[float, ArrayLike]],
@@ -153,7 +342,18 @@ def minimize(
     convex: bool = False,
     memory: int | None = None,
 ) -> MinimizeResult: ...
-def load(path: _Path) -> LinearSVC | LogisticRegression | MultilabelSVC: ...
+def path(
+    estimator: _Estimator,
+    X: _Matrix,
+    y: Any,
+    lams: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    validation: tuple[_Matrix, Any] | None = None,
+    fill: bool = True,
+) -> Path[_Estimator]: ...
+def load(path: _Path) -> Any: ...
+def plot_path(path: Path[Any], *, ax: Axes | None = None) -> Axes: ...
 def plot_convergence(
     *runs: Any,
     ax: Axes | None = None,

@@ -1,11 +1,16 @@
 """Models by their files."""
 
-from ._core import Model
+from ._chain_crf import ChainCRF
+from ._chain_svm import ChainSVM
+from ._core import Model, model_name
 from ._linear_svc import LinearSVC
 from ._logistic_regression import LogisticRegression
 from ._multilabel_svc import MultilabelSVC
+from ._ramp_svc import RampSVC
+from ._transductive_svc import TransductiveSVC
 
-_ESTIMATORS = (LinearSVC, LogisticRegression, MultilabelSVC)
+_ESTIMATORS = (LinearSVC, LogisticRegression, MultilabelSVC, RampSVC, TransductiveSVC)
+_CHAINS = {"chain-crf": ChainCRF, "chain-svm": ChainSVM}
 
 
 def load(path):
@@ -31,6 +36,9 @@ def load(path):
     ...     minorant.load(path).predict([[2.0]])
     array(['yes'], dtype='<U3')
     """
+    name = model_name(path)
+    if name in _CHAINS:
+        return _CHAINS[name].load(path)
     model = Model.load(path)
     for estimator in _ESTIMATORS:
         if estimator._can_take(model):

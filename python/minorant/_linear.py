@@ -11,19 +11,20 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
 from ._callbacks import Callbacks, CallbackSupportMixin
 from ._features import LAYOUT, entries, hand_over
-from ._parameters import positive
+from ._parameters import positive, seed
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
 #: Problems with fewer entries are solved to rounding whatever ``tol`` says.
 SMALL = 10**6
+#: Evaluations after which small non-convex problems count as solved.
+ENOUGH = 10_000
 
 
 class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -43,28 +44,16 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Trains on validated features; ``classes`` and ``rows`` are labels as the library has
         them."""
         start = self._start(classes, X.shape[1]) if self.warm_start else None
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-            if np.any(sample_weight < 0):
-                raise ValueError("Negative values in data passed to `sample_weight`.")
-        settings = {
-            "loss": "hinge",
-            "penalty": "l2",
-            "multiclass": "joint",
-            "multilabel": False,
-            "class_weight": [],
-            **self._shared_options(X),
-            "sample_weight": sample_weight,
-            "start": start,
-            **options,
-        }
+        settings = self._settings(X, sample_weight, start=start, **options)
+        name = settings.pop("model")
+        labels = settings.pop("labels", None) or [label(c) for c in classes.tolist()]
         callbacks = Callbacks(self, X, y, sample_weight)
         bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
         try:
             model, report, trace, raised = _core.train(
-                self._model_name,
+                name,
                 hand_over(X),
-                [_label(c) for c in classes.tolist()],
+                labels,
                 rows,
                 settings,
                 self._watcher(callbacks, bar, classes, X.shape[1]),
@@ -75,17 +64,45 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if raised is not None and not self.warm_start:
             raise raised
         self.classes_ = classes
+        self._finish(model, report, Trace(trace))
+        if raised is not None:
+            raise raised
+        warn_unless_certified(self, stacklevel=4)
+        callbacks.end()
+        return self
+
+    def _settings(self, X, sample_weight, **options):
+        """All options as the compiled half takes them."""
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            if np.any(sample_weight < 0):
+                raise ValueError("Negative values in data passed to `sample_weight`.")
+        return {
+            "model": self._model_name,
+            "loss": "hinge",
+            "penalty": "l2",
+            "multiclass": "joint",
+            "multilabel": False,
+            "ramp": -1.0,
+            "gamma": 1.0,
+            "starts": 1,
+            "balance_mean": None,
+            "class_weight": [],
+            **self._shared_options(X),
+            "sample_weight": sample_weight,
+            "start": None,
+            **options,
+        }
+
+    def _finish(self, model, report, trace):
+        """Takes over what a run has left."""
         self._take(model)
-        self.trace_ = Trace(trace)
+        self.certificate_ = self.certificate_._replace(local_gap=report["local_gap"])
+        self.trace_ = trace
         self.n_iter_ = int(report["iterations"])
         self.n_evaluations_ = int(report["evaluations"])
         self.method_ = report["method"]
         self.status_ = report["status"]
-        if raised is not None:
-            raise raised
-        self._warn_unless_certified()
-        callbacks.end()
-        return self
 
     def _shared_options(self, X):
         """The options that all estimators have, checked."""
@@ -94,10 +111,6 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("lam and C say the same in two ways: give one of them")
         if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
             raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
-        # Two fits that differ in `n_jobs` alone must not differ in their seeds.
-        seed = 0
-        if self.random_state is not None:
-            seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return {
             "lam": lam,
             "c": c,
@@ -107,13 +120,19 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "method": self.method,
             "memory": None,
             "parts": None,
-            "seed": int(seed),
+            "seed": seed(self.random_state),
             "tol": float(self.tol),
             "small": entries(X) < SMALL,
             "max_evals": positive("max_evals", self.max_evals, Integral),
             "max_seconds": positive("max_seconds", self.max_seconds),
             "threads": effective_n_jobs(self.n_jobs),
         }
+
+    def _effort(self, X):
+        """A non-convex run to rounding may creep for ever; this much is enough."""
+        if self.max_evals is not None or entries(X) >= SMALL:
+            return {}
+        return {"max_evals": ENOUGH}
 
     def _watcher(self, callbacks, bar, classes, n_features):
         if not callbacks.are_set and bar is None:
@@ -155,17 +174,6 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.coef_, self.intercept_ = _unpack(model.weights(), model.features, model.bias)
         self.lam_ = model.lam
         self.certificate_ = Certificate(model.objective, model.lower_bound, model.tol)
-
-    def _warn_unless_certified(self):
-        if not self.certificate_.certified:
-            gap = self.certificate_.relative_gap
-            found = "no bound was proven" if gap is None else f"the gap is {gap:.2e}"
-            warnings.warn(
-                f"{type(self).__name__} stopped ({self.status_}) before it could certify a "
-                f"relative gap of {self.tol:g}: {found}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
 
     # Prediction
 
@@ -242,13 +250,18 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if not cls._can_take(model):
             raise ValueError(f"{path} holds another model than {cls.__name__}")
         estimator = cls(**cls._parameters_of(model))
-        estimator.classes_ = _classes(model.classes)
+        estimator.classes_ = cls._classes_of(model)
         estimator.n_features_in_ = model.features
         estimator._take(model)
         estimator.trace_ = Trace()
         estimator.method_ = model.method
         estimator.status_ = model.status
         return estimator
+
+    @classmethod
+    def _classes_of(cls, model):
+        """The classes of a model of a file."""
+        return classes_of(model.classes)
 
     @classmethod
     def _can_take(cls, model):
@@ -271,7 +284,7 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "method": self.method_,
                 "status": self.status_,
                 "objective": number(self.certificate_.objective),
-                "relative gap": number(self.certificate_.relative_gap),
+                **self.certificate_._proven(),
                 "lambda": number(self.lam_),
             }
         )
@@ -279,6 +292,27 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _repr_html_inner(self):
         page = super()._repr_html_inner()
         return page + self._certificate_html() if hasattr(self, "certificate_") else page
+
+
+def warn_unless_certified(estimator, stacklevel):
+    """Warns of a run that ended before it had what was asked of it."""
+    name, status = type(estimator).__name__, estimator.status_
+    tol, certificate = estimator.tol, estimator.certificate_
+    if certificate.local_gap is not None:
+        is_near = certificate.local_gap <= tol * abs(certificate.objective)
+        if status in ("converged", "stalled") or is_near:
+            return
+        text = f"{name} stopped ({status}) at a local gap of {certificate.local_gap:.2e}."
+    elif certificate.certified or (status == "converged" and certificate.lower_bound is not None):
+        # Where the objective is zero to rounding, only the absolute gap can be small.
+        return
+    else:
+        gap = certificate.relative_gap
+        found = "no bound was proven" if gap is None else f"the gap is {gap:.2e}"
+        text = (
+            f"{name} stopped ({status}) before it could certify a relative gap of {tol:g}: {found}."
+        )
+    warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
 
 
 def class_numbers(y):
@@ -303,7 +337,7 @@ def class_weights(class_weight, classes, y, sample_weight):
     else:
         of_class = compute_class_weight(class_weight, classes=classes, y=y)
     pairs = zip(classes.tolist(), of_class.tolist(), strict=True)
-    return [(_label(c), float(w)) for c, w in pairs if w != 1.0]
+    return [(label(c), float(w)) for c, w in pairs if w != 1.0]
 
 
 def _unpack(problems, n_features, bias):
@@ -317,14 +351,15 @@ def _unpack(problems, n_features, bias):
     return coef, intercept
 
 
-def _label(value):
+def label(value):
     """A class as the library knows it: a number where it is one, else a text."""
     if isinstance(value, Real) and float(value) == value:
         return float(value)
     return str(value)
 
 
-def _classes(labels):
+def classes_of(labels):
+    """Labels of a file as an array: integers or floats where they are such, else strings."""
     if not all(isinstance(label, float) for label in labels):
         return np.array([str(label) for label in labels])
     values = np.array(labels)

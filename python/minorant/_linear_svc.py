@@ -6,9 +6,10 @@ from sklearn.utils.validation import validate_data
 from ._callbacks import with_callbacks
 from ._features import LAYOUT
 from ._linear import LinearEstimator, class_numbers, class_weights
+from ._path import PathMixin
 
 
-class LinearSVC(LinearEstimator):
+class LinearSVC(PathMixin, LinearEstimator):
     """Linear support vector classification with a certified optimality gap.
 
     Minimises λ/2 ‖w‖² plus the weighted mean of the losses, which is scikit-learn's objective
@@ -147,6 +148,11 @@ class LinearSVC(LinearEstimator):
         self : LinearSVC
             The fitted estimator.
         """
+        X, y, classes, rows, options = self._checked(X, y, sample_weight)
+        return self._train(X, y, sample_weight, classes, rows, **options)
+
+    def _checked(self, X, y, sample_weight):
+        """Data and labels as the compiled half takes them, and the options of this estimator."""
         if self.loss not in ("hinge", "squared_hinge"):
             raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}")
         if self.multi_class not in ("joint", "ovr"):
@@ -158,16 +164,12 @@ class LinearSVC(LinearEstimator):
             raise ValueError(
                 "loss='squared_hinge' with more than two classes needs multi_class='ovr'"
             )
-        return self._train(
-            X,
-            y,
-            sample_weight,
-            classes,
-            rows,
-            loss=self.loss,
-            multiclass=self.multi_class,
-            class_weight=class_weights(self.class_weight, classes, y, sample_weight),
-        )
+        options = {
+            "loss": self.loss,
+            "multiclass": self.multi_class,
+            "class_weight": class_weights(self.class_weight, classes, y, sample_weight),
+        }
+        return X, y, classes, rows, options
 
     @classmethod
     def _parameters_of(cls, model):

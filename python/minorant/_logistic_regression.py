@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 from ._callbacks import with_callbacks
 from ._features import LAYOUT
 from ._linear import LinearEstimator, class_numbers, class_weights
+from ._path import PathMixin
 
 
 def _has_probabilities(self):
@@ -18,7 +19,7 @@ def _has_probabilities(self):
     raise AttributeError("probabilities need multi_class='joint' or two classes")
 
 
-class LogisticRegression(LinearEstimator):
+class LogisticRegression(PathMixin, LinearEstimator):
     """Logistic regression, binary or softmax, with a certified optimality gap.
 
     Minimises λ/2 ‖w‖² or λ ‖w‖₁ plus the weighted mean of the negative log-likelihoods.
@@ -154,6 +155,11 @@ class LogisticRegression(LinearEstimator):
         self : LogisticRegression
             The fitted estimator.
         """
+        X, y, classes, rows, options = self._checked(X, y, sample_weight)
+        return self._train(X, y, sample_weight, classes, rows, **options)
+
+    def _checked(self, X, y, sample_weight):
+        """Data and labels as the compiled half takes them, and the options of this estimator."""
         if self.penalty not in ("l2", "l1"):
             raise ValueError(f"penalty must be 'l2' or 'l1', got {self.penalty!r}")
         if self.multi_class not in ("joint", "ovr"):
@@ -161,16 +167,12 @@ class LogisticRegression(LinearEstimator):
         X, y = validate_data(self, X, y, **LAYOUT)
         check_classification_targets(y)
         classes, rows = class_numbers(y)
-        return self._train(
-            X,
-            y,
-            sample_weight,
-            classes,
-            rows,
-            penalty=self.penalty,
-            multiclass=self.multi_class,
-            class_weight=class_weights(self.class_weight, classes, y, sample_weight),
-        )
+        options = {
+            "penalty": self.penalty,
+            "multiclass": self.multi_class,
+            "class_weight": class_weights(self.class_weight, classes, y, sample_weight),
+        }
+        return X, y, classes, rows, options
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):

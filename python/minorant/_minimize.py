@@ -1,5 +1,6 @@
 """Minimising a user's own function."""
 
+import itertools
 import math
 from numbers import Integral, Real
 
@@ -32,6 +33,9 @@ class MinimizeResult(OptimizeResult):
         A number that the objective cannot go below; None unless ``convex=True``.
     gap : float or None
         ``fun`` less ``lower_bound``.
+    local_gap : float or None
+        The gap of the last local model, where ``fun`` is not said to be convex. It proves nothing
+        about other points.
     nfev, nit : int
         Evaluations and iterations.
     status : str
@@ -51,6 +55,7 @@ class MinimizeResult(OptimizeResult):
                 "fun": number(self.fun),
                 "lower bound": number(self.lower_bound),
                 "gap": number(self.gap),
+                "local gap": number(self.local_gap),
                 "evaluations": str(self.nfev),
                 "iterations": str(self.nit),
                 "message": self.message,
@@ -63,11 +68,16 @@ class EvaluationError(ValueError):
 
     Attributes
     ----------
-    result : MinimizeResult or None
-        The best point before that, if there is one.
+    best : MinimizeResult or None
+        The best point before that, if there is one; ``result`` is the same.
     """
 
-    result = None
+    best = None
+
+    @property
+    def result(self):
+        """The best point before the failure, if there is one."""
+        return self.best
 
 
 def minimize(
@@ -120,14 +130,15 @@ def minimize(
     Returns
     -------
     result : MinimizeResult
-        ``x``, ``fun`` (the whole objective), ``lower_bound``, ``gap``, ``nfev``, ``nit``,
-        ``status``, ``message`` and ``trace``.
+        ``x``, ``fun`` (the whole objective), ``lower_bound``, ``gap``, ``local_gap``, ``nfev``,
+        ``nit``, ``status``, ``message`` and ``trace``.
 
     Raises
     ------
     EvaluationError
-        If ``fun`` returns something of another shape, or a number that is not finite. Its
-        ``result`` is the best point before that.
+        If ``fun`` returns something of another shape, or numbers that are not finite. It says at
+        which evaluation, and its ``best`` is the best point before that. A line search takes a
+        value that is not finite for a step too long and tries shorter ones first.
 
     Examples
     --------
@@ -160,18 +171,25 @@ def minimize(
         "memory": positive("memory", memory, Integral),
     }
 
-    def evaluate(w):
-        return _checked(fun(w), x0.size)
+    calls = itertools.count(1)
 
-    found, raised = _core.minimize(evaluate, x0, options, _watcher(callback))
+    def evaluate(w):
+        call = next(calls)
+        answer = fun(w)
+        try:
+            return _checked(answer, x0.size)
+        except EvaluationError as error:
+            raise EvaluationError(f"at evaluation {call} {error}") from None
+
+    found, trouble, raised = _core.minimize(evaluate, x0, options, _watcher(callback))
     result = None if found is None else _result(found)
     if isinstance(raised, EvaluationError):
-        raised.result = result
+        raised.best = result
     if raised is not None:
         raise raised
     if result is None or result.status == "failed":
-        error = EvaluationError("there is no point to return" if found is None else result.message)
-        error.result = result
+        error = EvaluationError(trouble or "there is no point to return")
+        error.best = result
         raise error
     return result
 
@@ -205,11 +223,6 @@ def _checked(answer, size):
         raise EvaluationError(
             f"fun must return a subgradient of shape ({size},), not {gradient.shape}"
         )
-    if not math.isfinite(value):
-        raise EvaluationError(f"the value that fun returned is {value}")
-    if not np.isfinite(gradient).all():
-        at = int(np.flatnonzero(~np.isfinite(gradient))[0])
-        raise EvaluationError(f"entry {at} of the subgradient that fun returned is {gradient[at]}")
     return value, gradient
 
 

@@ -36,12 +36,7 @@ def plot_convergence(*runs, ax=None, x="evaluations", labels=None):
     """
     if not runs:
         raise ValueError("there is nothing to plot: give a result or a fitted estimator")
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError("plot_convergence needs matplotlib: pip install minorant[plot]") from None
-    if ax is None:
-        _, ax = plt.subplots()
+    ax = _axes(ax)
     labels = [_name(run) for run in runs] if labels is None else labels
     if len(labels) != len(runs):
         raise ValueError(f"expected {len(runs)} labels, got {len(labels)}")
@@ -59,6 +54,50 @@ def plot_convergence(*runs, ax=None, x="evaluations", labels=None):
     ax.set_ylabel("relative gap" if has_gaps else "objective")
     ax.legend()
     return ax
+
+
+def plot_path(path, *, ax=None):
+    """Draws the errors of a path over λ.
+
+    Parameters
+    ----------
+    path : Path
+        What :func:`minorant.path` returned.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    ax : matplotlib.axes.Axes
+        The axes with the curves.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklearn.datasets import load_iris
+    >>> import minorant
+    >>> path = minorant.LinearSVC().path(*load_iris(return_X_y=True), [1.0, 0.1, 0.01])
+    >>> minorant.plot_path(path).get_xlabel()
+    'lambda'
+    """
+    ax = _axes(ax)
+    ax.plot(path.lams, path.train_errors, marker=".", label="training data")
+    if path.validation_errors is not None:
+        ax.plot(path.lams, path.validation_errors, marker=".", label="validation data")
+    ax.set_xscale("log")
+    ax.set_xlabel("lambda")
+    ax.set_ylabel("error")
+    ax.legend()
+    return ax
+
+
+def _axes(ax):
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("pictures need matplotlib: pip install minorant[plot]") from None
+    return plt.subplots()[1] if ax is None else ax
 
 
 def _trace(run):

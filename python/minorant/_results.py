@@ -20,6 +20,9 @@ class Certificate(NamedTuple):
         A number that no weights can go below, if one is proven.
     tol : float
         The relative gap that was asked for.
+    local_gap : float or None
+        The gap of the last local model, where the risk is not convex. It says that the weights are
+        nearly stationary and proves nothing about other weights: there is no bound then.
 
     Examples
     --------
@@ -32,6 +35,7 @@ class Certificate(NamedTuple):
     objective: float
     lower_bound: float | None
     tol: float
+    local_gap: float | None = None
 
     @property
     def gap(self) -> float | None:
@@ -55,14 +59,17 @@ class Certificate(NamedTuple):
         return relative is not None and relative <= self.tol
 
     def _repr_html_(self) -> str:
-        return html_table(
-            {
-                "objective": number(self.objective),
-                "lower bound": number(self.lower_bound),
-                "relative gap": number(self.relative_gap),
-                "certified": "yes" if self.certified else "no",
-            }
-        )
+        return html_table({"objective": number(self.objective), **self._proven()})
+
+    def _proven(self) -> dict[str, str]:
+        """What is known about the objective, for people."""
+        if self.lower_bound is None and self.local_gap is not None:
+            return {"local gap": number(self.local_gap), "certified": "no: the risk is not convex"}
+        return {
+            "lower bound": number(self.lower_bound),
+            "relative gap": number(self.relative_gap),
+            "certified": "yes" if self.certified else "no",
+        }
 
 
 class Trace(Mapping[str, Any]):

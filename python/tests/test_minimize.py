@@ -80,9 +80,6 @@ def test_exceptions_come_through_unchanged():
         (3.0, "value and a subgradient"),
         ((1.0, [1.0]), r"shape \(3,\)"),
         ((1.0, np.ones((3, 1))), r"shape \(3,\)"),
-        ((np.nan, np.ones(3)), "nan"),
-        ((np.inf, np.ones(3)), "inf"),
-        ((1.0, [1.0, np.nan, 0.0]), "entry 1"),
         (("x", np.ones(3)), "numbers"),
         ((None, np.ones(3)), "numbers"),
     ],
@@ -96,10 +93,52 @@ def test_bad_answers_keep_the_best_point(answer, words):
 
     with pytest.raises(minorant.EvaluationError, match=words) as caught:
         minorant.minimize(sometimes, np.zeros(3), 0.1)
-    result = caught.value.result
-    assert result.status == "failed" and not result.success
-    assert result.fun == pytest.approx(distance(result.x)[0] + 0.05 * (result.x**2).sum())
-    assert len(calls) == result.nfev == 3
+    assert str(caught.value).startswith("at evaluation 3 ")
+    best = caught.value.best
+    assert best is caught.value.result and best.status == "failed" and not best.success
+    assert best.fun == pytest.approx(distance(best.x)[0] + 0.05 * (best.x**2).sum())
+    assert len(calls) == best.nfev == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ((np.nan, np.ones(3)), "NaN"),
+        ((np.inf, np.ones(3)), "inf"),
+        ((1.0, [1.0, np.nan, 0.0]), "coordinate 1"),
+    ],
+)
+@pytest.mark.parametrize("method", ["auto", "nrbm", "prox-nrbm", "nbm", "bmrm"])
+def test_numbers_that_stay_infinite_end_the_run(answer, words, method):
+    convex = method == "bmrm"
+    calls = []
+
+    def sometimes(w):
+        calls.append(w)
+        return distance(w) if len(calls) < 3 else answer
+
+    with pytest.raises(minorant.EvaluationError, match=f"evaluation 3 .*{words}") as caught:
+        minorant.minimize(sometimes, np.zeros(3), 0.1, convex=convex, method=method)
+    best = caught.value.best
+    assert best.fun == pytest.approx(distance(best.x)[0] + 0.05 * (best.x**2).sum())
+    assert len(calls) == best.nfev < 100
+
+
+@pytest.mark.parametrize("method", ["auto", "nrbm", "prox-nrbm", "nbm"])
+def test_a_step_to_where_it_is_not_finite_was_too_long(method):
+    def walled(w):
+        if (w > 4).any():
+            return np.inf, np.full(2, np.nan)
+        return np.abs(w - 3).sum(), np.sign(w - 3)
+
+    result = minorant.minimize(walled, np.zeros(2), 0.1, method=method, max_evals=200)
+    np.testing.assert_allclose(result.x, [3.0, 3.0], atol=0.1)
+
+
+def test_local_gaps_are_no_bounds():
+    result = minorant.minimize(distance, np.zeros(3), 0.1)
+    assert result.lower_bound is None and result.local_gap <= 1e-3 * result.fun
+    assert minorant.minimize(distance, np.zeros(3), 0.1, convex=True).local_gap is None
 
 
 def test_bad_first_answers_have_no_point():

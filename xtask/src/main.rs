@@ -1,6 +1,7 @@
 //! `cargo xtask`: runs everything that must hold before a change goes in, and the long campaigns.
 //! It only starts other commands and counts how they end; what is tested stands in the tests.
 
+mod docs;
 mod python;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -13,6 +14,7 @@ Everything that is tested, in one command.
 
   cargo xtask test                 formatting, lints, tests, documentation, the demo, Python
   cargo xtask python [TEST]...     the Python package alone, or some of its tests
+  cargo xtask docs                 the documentation: links, and the book in target/book
   cargo xtask campaign [NAME]      long runs: fuzz, certificates, faults, or all (the default)
   cargo xtask help                 this text
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let steps = match args[..] {
         ["test"] => test_steps(),
         ["python", ref tests @ ..] => Some(vec![python::step(tests)]),
+        ["docs"] => Some(vec![docs::pages(), docs::book()]),
         ["campaign"] => campaign_steps("all"),
         ["campaign", name] => campaign_steps(name),
         ["help" | "--help" | "-h"] | [] => {
@@ -121,6 +124,8 @@ fn test_steps() -> Option<Vec<Step>> {
         Step::new("documentation", || {
             cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])
         }),
+        docs::pages(),
+        docs::book(),
         Step::new("demo", demo),
         python::step(&[]),
     ])

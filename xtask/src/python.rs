@@ -26,7 +26,7 @@ pub(crate) fn step(tests: &[&str]) -> Step {
     })
 }
 
-fn interpreter() -> String {
+pub(crate) fn interpreter() -> String {
     std::env::var("MINORANT_PYTHON").unwrap_or_else(|_| "python3".into())
 }
 

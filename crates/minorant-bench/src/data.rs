@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// Where the data sets lie.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
-    root: PathBuf,
+    pub(crate) root: PathBuf,
 }
 
 /// What is to be learned.
@@ -61,7 +61,7 @@ impl Store {
         root.is_dir().then_some(Store { root })
     }
 
-    /// A file of the store.
+    /// A file of a data set.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -77,6 +77,9 @@ impl Store {
             "a9a" => self.binary("adult/a9a.gz"),
             "w8a" => self.binary("w8a/w8a.gz"),
             "leukemia" => self.binary("leukemia/leu.gz"),
+            "pcmac" | "basehock" | "relathe" => {
+                self.binary(&format!("news20_pairs/{name}.libsvm.gz"))
+            }
             "covtype" => self.covtype(),
             "satimage" => self.classes("satimage/sat.trn.gz")?.scaled(),
             "letter" => self.classes("letter/letter.scale.gz"),

@@ -33,7 +33,7 @@ fn digits(store: &Store) -> Result<Set> {
     store.mnist(Form::Dense, Storage::F32)
 }
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 14] = [
     Case {
         name: "hinge, MNIST even/odd, dense f32",
         loss: LossKind::Hinge,
@@ -63,6 +63,19 @@ const CASES: [Case; 12] = [
         loss: LossKind::Hinge,
         lambda: 1e-4,
         load: |s| s.news20(Storage::F32),
+    },
+    // No tf-idf value is exactly an f32: this is how such files are stored.
+    Case {
+        name: "hinge, news20 text, CSR f64",
+        loss: LossKind::Hinge,
+        lambda: 1e-4,
+        load: |s| s.news20(Storage::F64),
+    },
+    Case {
+        name: "hinge, news20 text 16 times over, CSR f64",
+        loss: LossKind::Hinge,
+        lambda: 1e-4,
+        load: |s| repeated(&s.news20(Storage::F64)?, 16),
     },
     Case {
         name: "hinge, news20 text 16 times over, CSR f32",

@@ -12,6 +12,27 @@ use zip::write::SimpleFileOptions;
 
 const PACKAGES: [&str; 4] = ["liblinear-official", "scikit-learn", "numpy", "scipy"];
 
+/// The folder under the build folder whose `env` is a Python environment with these packages; it
+/// is made if it is not there yet.
+pub(crate) fn environment(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = folder(name)?;
+    let ready = folder.join("ready");
+    if !ready.exists() {
+        eprintln!("{name}: setting up a Python environment with {}", packages.join(", "));
+        command(Command::new("python3").args(["-m", "venv"]).arg(folder.join("env")))?;
+        let python = folder.join("env/bin/python");
+        command(Command::new(&python).args(["-m", "pip", "install", "-q"]).args(packages))?;
+        std::fs::write(&ready, "")?;
+    }
+    Ok(folder)
+}
+
+fn folder(name: &str) -> Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder.canonicalize()?)
+}
+
 /// A running process that trains with the peers.
 #[derive(Debug)]
 pub(crate) struct Peers {
@@ -24,19 +45,23 @@ pub(crate) struct Peers {
 impl Peers {
     /// Makes the environment if it is not there yet, and starts the process in it.
     pub(crate) fn start() -> Result<Peers> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
-        std::fs::create_dir_all(&folder)?;
-        let folder = folder.canonicalize()?;
-        let python = folder.join("env/bin/python");
-        let ready = folder.join("ready");
-        if !ready.exists() {
-            eprintln!("peers: setting up a Python environment with {}", PACKAGES.join(", "));
-            command(Command::new("python3").args(["-m", "venv"]).arg(folder.join("env")))?;
-            command(Command::new(&python).args(["-m", "pip", "install", "-q"]).args(PACKAGES))?;
-            std::fs::write(&ready, "")?;
-        }
+        let folder = environment("peers", &PACKAGES)?;
+        Peers::start_in(&folder.join("env/bin/python"), include_str!("peers.py"))
+    }
+
+    /// Starts the process of the package beside scikit-learn, in the environment that the
+    /// package's tests have made.
+    pub(crate) fn start_package() -> Result<Peers> {
+        let python =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/env/bin/python");
+        ensure!(python.exists(), "`cargo xtask python` makes its environment");
+        Peers::start_in(&python, include_str!("package.py"))
+    }
+
+    fn start_in(python: &Path, script: &str) -> Result<Peers> {
+        let data = folder("peers")?.join("data.npz");
         let mut child = Command::new(python)
-            .args(["-c", include_str!("peers.py")])
+            .args(["-c", script])
             .env("OMP_NUM_THREADS", "1")
             .env("OPENBLAS_NUM_THREADS", "1")
             .stdin(Stdio::piped())
@@ -44,10 +69,11 @@ impl Peers {
             .spawn()?;
         let requests = child.stdin.take().context("no pipe to Python")?;
         let answers = BufReader::new(child.stdout.take().context("no pipe from Python")?);
-        Ok(Peers { child, requests, answers, data: folder.join("data.npz") })
+        Ok(Peers { child, requests, answers, data })
     }
 
-    fn ask(&mut self, request: &Value) -> Result<Value> {
+    /// Sends a request and waits for the answer.
+    pub(crate) fn ask(&mut self, request: &Value) -> Result<Value> {
         writeln!(self.requests, "{request}")?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
@@ -97,6 +123,7 @@ impl Drop for Peers {
     }
 }
 
+/// Where the peers' environment and data are.
 fn command(command: &mut Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("{name} cannot be run"))?;

@@ -24,8 +24,8 @@ fn main() -> ExitCode {
         Verb::Path(args) => verbs::path::run(args),
         Verb::Tune(args) => verbs::tune::run(args),
         Verb::Audit(args) => verbs::audit::run(args),
-        Verb::Minimize(args) => verbs::minimize::run(args),
         Verb::Generate(args) => verbs::generate::run(args),
+        Verb::Minimize(args) => verbs::minimize::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
         Verb::Completions(args) => verbs::completions::run(args),
     };

@@ -95,7 +95,7 @@ impl Observer for Watchers {
 
 /// A trace line.
 fn trace_json(record: &TraceRecord) -> serde_json::Value {
-    json!({
+    let mut line = json!({
         "iteration": record.iteration,
         "evaluations": record.evaluations,
         "seconds": number(record.seconds),
@@ -105,8 +105,11 @@ fn trace_json(record: &TraceRecord) -> serde_json::Value {
         "gap": maybe(record.gap()),
         "step": record.step,
         "step_length": maybe(record.step_length),
-        "locality": maybe(record.locality),
         "planes": record.planes,
         "master_seconds": number(record.master_seconds),
-    })
+    });
+    if let Some(locality) = record.locality {
+        line["locality"] = number(locality);
+    }
+    line
 }

@@ -90,6 +90,35 @@ fn predictions_have_a_line_for_each_token() {
 }
 
 #[test]
+fn solvers_are_compared_on_chains_and_the_penalty_l1_is_certified() {
+    let bench = bench();
+    let line = "compare chain-svm train.txt --lambda 0.1 --tol 1e-2 --solvers bcfw,bmrm --json";
+    let compared = bench.call(&format!("{line} --report r.html")).json();
+    let runs = compared["runs"].as_array().unwrap();
+    assert_eq!((&runs[0]["solver"], &runs[1]["solver"]), (&"bcfw".into(), &"bmrm".into()));
+    assert!(runs.iter().all(|run| run["certified"] == true), "{compared}");
+    assert!(bench.read("r.html").starts_with(b"<!"));
+    let line = "train chain-crf train.txt --penalty l1 --lambda 0.02 --tol 1e-3 --json --out m.st";
+    let report = bench.call(line).json();
+    assert_eq!(report["certified"], true, "{report}");
+    let inspected = bench.call("inspect m.st --json").json();
+    assert!(inspected["nonzero_weights"].as_u64() < report["dim"].as_u64(), "{inspected}");
+    assert_eq!(bench.call("audit m.st train.txt --json").json()["holds"], true);
+}
+
+#[test]
+fn one_label_and_empty_sequences_are_no_trouble() {
+    let bench = Bench::new();
+    bench.write("one.txt", "a X\nb X\n\n\n\nc X\n");
+    for model in ["chain-svm", "chain-crf"] {
+        let line = format!("train {model} one.txt --lambda 0.1 --json --out m.st");
+        let report = bench.call(&line).json();
+        assert_eq!((&report["examples"], &report["certified"]), (&2.into(), &true.into()));
+        assert_eq!(bench.call("predict m.st one.txt").stdout, "X\nX\n\nX\n");
+    }
+}
+
+#[test]
 fn the_same_bytes_on_any_number_of_threads_and_after_a_resume() {
     let bench = bench();
     let train = |extra: &str| {

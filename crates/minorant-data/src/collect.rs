@@ -106,7 +106,8 @@ impl<'o> Collector<'o> {
     }
 }
 
-fn join_labels(
+/// The labels of all rows, with the classes in their final order.
+pub(crate) fn join_labels(
     name: &str,
     options: &ReadOptions,
     mut rows: PieceRows,

@@ -4,6 +4,7 @@
 //! to what it has read. Sequences have a room of their own. Models and the command line live
 //! elsewhere.
 
+mod arrays;
 mod collect;
 mod compress;
 mod dataset;
@@ -20,11 +21,12 @@ mod source;
 mod text;
 mod values;
 
+pub use arrays::{Array, Arrays, NamedArray, npz_bytes};
 pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
 pub use detect::Format;
 pub use error::{Place, ReadError};
 pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files, read_for_model};
 pub use sequences::{
-    Attributes, SequenceFormat, SequenceOptions, Sequences, Template, read_sequence_bytes,
-    read_sequences,
+    Attributes, LabelledBy, RecordingOptions, Recordings, SequenceFormat, SequenceOptions,
+    Sequences, Template, read_recordings, read_sequence_bytes, read_sequences,
 };

@@ -3,11 +3,14 @@
 //! computes nothing and decides nothing: defaults, checks of parameters and everything that a user
 //! sees stand in `python/minorant`.
 
+mod chain;
 mod features;
 mod labels;
 mod minimize;
 mod model;
+mod path;
 mod predict;
+mod structured;
 mod trace;
 mod train;
 mod watch;
@@ -18,13 +21,19 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::chain::{Chain, model_name, train_chain};
+    #[pymodule_export]
     use super::methods;
     #[pymodule_export]
     use super::minimize::minimize;
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
+    use super::path::path;
+    #[pymodule_export]
     use super::predict::scores;
+    #[pymodule_export]
+    use super::structured::train_structured;
     #[pymodule_export]
     use super::train::train;
     #[pymodule_export]

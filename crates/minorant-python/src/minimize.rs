@@ -5,12 +5,11 @@ use crate::train::refuse;
 use crate::{trace, watch};
 use minorant::certificate::Certificate;
 use minorant::regularizer::L2;
-use minorant::risk::{Cancel, FunctionRisk};
+use minorant::risk::{Cancel, FunctionRisk, Point};
 use minorant::solver::{self, Method, MethodError, MethodOptions, Problem, StopRules};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the user asks for, as a dictionary.
 #[derive(FromPyObject)]
@@ -48,29 +47,27 @@ impl Options<'_> {
 struct Answer {
     x: Vec<f64>,
     certificate: Certificate,
+    local_gap: Option<f64>,
     evaluations: u64,
     status: &'static str,
-    /// What was wrong with the function, or with its answer.
-    trouble: Option<String>,
 }
 
 /// Minimises. `function` takes an array and returns a number and an array of its own length; the
-/// Python half sees to that. Returns the best point (nothing where there is none) and the
-/// exception that ended the run early, if one did.
+/// Python half sees to that. Returns the best point (nothing where there is none), what was
+/// wrong with the function, and the exception that ended the run early, if one did.
 #[pyfunction]
+#[allow(clippy::type_complexity)]
 pub(crate) fn minimize<'py>(
     py: Python<'py>,
     function: Py<PyAny>,
     x0: PyReadonlyArray1<'py, f64>,
     options: Options<'py>,
     callback: Option<Py<PyAny>>,
-) -> PyResult<(Option<Bound<'py, PyDict>>, Option<PyErr>)> {
+) -> PyResult<(Option<Bound<'py, PyDict>>, Option<String>, Option<PyErr>)> {
     let start = x0.as_slice()?;
     let method = Method::from_name(&options.method).or_else(refuse)?;
     let regularizer = options.regularizer(start.len())?;
-    let calls = AtomicU64::new(0);
     let call = |w: &[f64]| -> PyResult<(f64, Vec<f64>)> {
-        calls.fetch_add(1, Ordering::Relaxed);
         Python::attach(|py| {
             let answer = function.bind(py).call1((PyArray1::from_slice(py, w),))?;
             let (value, gradient): (f64, PyReadonlyArray1<'_, f64>) = answer.extract()?;
@@ -91,23 +88,32 @@ pub(crate) fn minimize<'py>(
         let mut solver = method.build(problem, &settings)?;
         let outcome = solver::run(&mut *solver, problem, rules, &cancel, observer, &mut ());
         Ok(match outcome {
-            Ok(outcome) => Some(Answer {
-                x: outcome.point.w,
-                certificate: outcome.certificate,
-                evaluations: outcome.evaluations,
-                status: outcome.status.as_str(),
-                trouble: None,
-            }),
-            Err(error) => solver.best().map(|best| Answer {
-                x: best.w.clone(),
-                certificate: Certificate { objective: problem.objective(best), lower_bound: None },
-                evaluations: calls.load(Ordering::Relaxed),
-                status: "failed",
-                trouble: Some(error.to_string()),
-            }),
+            Ok(outcome) => {
+                let answer = Answer {
+                    x: outcome.point.w,
+                    certificate: outcome.certificate,
+                    local_gap: outcome.local_gap,
+                    evaluations: outcome.evaluations,
+                    status: outcome.status.as_str(),
+                };
+                (Some(answer), None)
+            }
+            Err(error) => {
+                let answer = |best: &Point| Answer {
+                    x: best.w.clone(),
+                    certificate: Certificate {
+                        objective: problem.objective(best),
+                        lower_bound: None,
+                    },
+                    local_gap: None,
+                    evaluations: risk.calls(),
+                    status: "failed",
+                };
+                (solver.best().map(answer), Some(error.to_string()))
+            }
         })
     });
-    let answer = watched.result.or_else(|error: MethodError| refuse(error))?;
+    let (answer, trouble) = watched.result.or_else(|error: MethodError| refuse(error))?;
     let raised = risk.failure().or(watched.raised);
     let result = answer.map(|answer| {
         let dict = PyDict::new(py);
@@ -118,9 +124,10 @@ pub(crate) fn minimize<'py>(
         dict.set_item("nfev", answer.evaluations)?;
         dict.set_item("nit", watched.records.len().saturating_sub(1))?;
         dict.set_item("status", answer.status)?;
-        dict.set_item("trouble", answer.trouble)?;
+        dict.set_item("local_gap", answer.local_gap)?;
+        dict.set_item("trouble", &trouble)?;
         dict.set_item("trace", trace::columns(py, &watched.records)?)?;
         PyResult::Ok(dict)
     });
-    Ok((result.transpose()?, raised))
+    Ok((result.transpose()?, trouble, raised))
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[pyclass(module = "minorant._core", frozen)]
 pub(crate) struct Model(pub(crate) FittedModel);
 
-fn file_error(error: &FileError) -> PyErr {
+pub(crate) fn file_error(error: &FileError) -> PyErr {
     match error {
         FileError::Io(..) => PyOSError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
@@ -110,6 +110,21 @@ impl Model {
     #[getter]
     fn lam(&self) -> f64 {
         self.0.lambda
+    }
+
+    #[getter]
+    fn ramp(&self) -> Option<f64> {
+        self.0.ramp
+    }
+
+    #[getter]
+    fn gamma(&self) -> Option<f64> {
+        self.0.gamma
+    }
+
+    #[getter]
+    fn balance_mean(&self) -> Option<f64> {
+        self.0.balance_mean
     }
 
     #[getter]

@@ -9,7 +9,7 @@ use minorant::risk::Cancel;
 use minorant::solver::Method;
 use minorant::trace::Observer;
 use minorant::train::{
-    Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions, TrainReport,
+    Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions, TrainReport, Transduction,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -24,6 +24,10 @@ pub(crate) struct Options<'py> {
     penalty: String,
     multiclass: String,
     multilabel: bool,
+    ramp: f64,
+    gamma: f64,
+    starts: usize,
+    balance_mean: Option<f64>,
     lam: Option<f64>,
     c: Option<f64>,
     bias: Option<f64>,
@@ -39,20 +43,20 @@ pub(crate) struct Options<'py> {
     max_evals: Option<u64>,
     max_seconds: Option<f64>,
     start: Option<PyReadonlyArray1<'py, f64>>,
-    threads: usize,
+    pub(crate) threads: usize,
 }
 
 pub(crate) fn refuse<T>(error: impl ToString) -> PyResult<T> {
     Err(PyValueError::new_err(error.to_string()))
 }
 
-fn choose<T: Copy>(what: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+pub(crate) fn choose<T: Copy>(what: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
     let found = choices.iter().find(|(choice, _)| *choice == name);
     found.map_or_else(|| refuse(format!("there is no {what} '{name}'")), |choice| Ok(choice.1))
 }
 
 impl Options<'_> {
-    fn options(self, model: &str) -> PyResult<TrainOptions> {
+    pub(crate) fn options(self, model: &str) -> PyResult<TrainOptions> {
         let Some(name) = ModelName::from_name(model) else {
             return refuse(format!("there is no model '{model}'"));
         };
@@ -63,6 +67,9 @@ impl Options<'_> {
         options.penalty = choose("penalty", &self.penalty, &penalties)?;
         let ways = [("joint", Multiclass::Joint), ("ovr", Multiclass::OneVsRest)];
         options.multiclass = choose("way to train several classes", &self.multiclass, &ways)?;
+        options.ramp = self.ramp;
+        let (gamma, starts, balance_mean) = (self.gamma, self.starts, self.balance_mean);
+        options.transduction = Transduction { gamma, starts, balance_mean };
         options.label_kind = self.multilabel.then_some(LabelKind::Multilabel);
         options.lambda = self.lam.map(Lambda::Lambda).or(self.c.map(Lambda::C));
         options.bias = self.bias;
@@ -120,12 +127,13 @@ pub(crate) fn train<'py>(
     }
 }
 
-fn summary<'py>(py: Python<'py>, report: &TrainReport) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn summary<'py>(py: Python<'py>, report: &TrainReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("method", report.solver)?;
     dict.set_item("lam", report.lambda)?;
     dict.set_item("objective", report.certificate.objective)?;
     dict.set_item("lower_bound", report.certificate.lower_bound)?;
+    dict.set_item("local_gap", report.local_gap)?;
     dict.set_item("status", report.status.as_str())?;
     dict.set_item("evaluations", report.evaluations)?;
     dict.set_item("iterations", report.iterations)?;

@@ -10,10 +10,12 @@
 //! each example outright; how high it may lie follows from the loss.
 
 mod chain;
+mod image;
 mod slopes;
 mod tangent;
 
 pub use chain::audit_chain;
+pub use image::audit_images;
 
 use crate::model::{FittedModel, Penalty, TaskName};
 use crate::proof::{Proof, ProofPoint, Tie};

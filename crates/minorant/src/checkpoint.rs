@@ -4,9 +4,10 @@
 
 use crate::archive::Archive;
 use crate::container::{Array, Container, FileError};
+use crate::images::Images;
 use crate::solver::Checkpoints;
-use crate::train::{ChainOptions, NeuroOptions, TrainOptions};
-use minorant_data::{Dataset, Sequences};
+use crate::train::{ChainOptions, HmmOptions, ImageOptions, NeuroOptions, TrainOptions};
+use minorant_data::{Dataset, Recordings, Sequences};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -70,6 +71,28 @@ impl FileCheckpoints {
         options: &ChainOptions,
     ) -> Result<Self, FileError> {
         let data_sha256 = crate::fingerprint::of_sequences(data);
+        Self::open(write, resume, Header { data_sha256, settings: options.settings() })
+    }
+
+    /// The same for a hidden Markov model.
+    pub fn for_hmm(
+        write: Option<&Path>,
+        resume: Option<&Path>,
+        data: &Recordings,
+        options: &HmmOptions,
+    ) -> Result<Self, FileError> {
+        let data_sha256 = crate::fingerprint::of_recordings(data);
+        Self::open(write, resume, Header { data_sha256, settings: options.settings() })
+    }
+
+    /// The same for models of images.
+    pub fn for_images(
+        write: Option<&Path>,
+        resume: Option<&Path>,
+        data: &Images,
+        options: &ImageOptions,
+    ) -> Result<Self, FileError> {
+        let data_sha256 = crate::fingerprint::of_images(data);
         Self::open(write, resume, Header { data_sha256, settings: options.settings() })
     }
 

@@ -2,7 +2,8 @@
 //! files that hold the same data have the same fingerprint.
 
 use crate::container::hex;
-use minorant_data::{Dataset, LabelRows, Sequences};
+use crate::images::Images;
+use minorant_data::{Dataset, LabelRows, Recordings, Sequences};
 use minorant_linalg::Matrix;
 use sha2::{Digest, Sha256};
 
@@ -39,6 +40,33 @@ pub(crate) fn of_sequences(data: &Sequences) -> String {
         hash.update([0]);
     }
     data.labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
+    hex(&hash.finalize())
+}
+
+/// The fingerprint of recordings with their labels.
+pub(crate) fn of_recordings(data: &Recordings) -> String {
+    let mut hash = Sha256::new();
+    add_rows(&mut hash, &data.frames);
+    data.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
+    for class in &data.labels.classes {
+        hash.update(class.to_string());
+        hash.update([0]);
+    }
+    if let LabelRows::Single(labels) = &data.labels.rows {
+        labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
+    }
+    hex(&hash.finalize())
+}
+
+/// The fingerprint of labelled images: that of the arrays which they are written as.
+pub(crate) fn of_images(data: &Images) -> String {
+    let mut hash = Sha256::new();
+    for named in data.arrays() {
+        hash.update(named.name);
+        hash.update([0]);
+        named.array.shape.iter().for_each(|&axis| hash.update((axis as u64).to_le_bytes()));
+        named.array.values.iter().for_each(|value| hash.update(value.to_le_bytes()));
+    }
     hex(&hash.finalize())
 }
 

@@ -27,12 +27,16 @@
 
 pub mod archive;
 pub mod audit;
+#[cfg(doctest)]
+pub mod book;
 pub mod bundle;
 pub mod certificate;
 pub mod checkpoint;
 mod container;
 mod fingerprint;
 pub mod generate;
+pub mod hmm;
+pub mod images;
 pub mod kernel;
 pub mod latent;
 pub mod line;

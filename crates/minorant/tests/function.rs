@@ -64,3 +64,55 @@ fn a_point_and_its_plane_take_one_call() {
     assert_eq!(plane.offset, -1.0);
     assert_eq!(calls.into_inner(), 1);
 }
+
+/// Σ |w_i − 10| where all w are below 4, and not finite elsewhere.
+fn walled(w: &[f64]) -> (f64, Vec<f64>) {
+    if w.iter().any(|w| *w > 4.0) {
+        return (f64::INFINITY, vec![f64::NAN; w.len()]);
+    }
+    (w.iter().map(|w| 10.0 - w).sum(), vec![-1.0; w.len()])
+}
+
+#[test]
+fn steps_to_where_it_is_not_finite_were_too_long() {
+    let methods = [Method::Nrbm, Method::NrbmLs, Method::ProxNrbm, Method::Nbm, Method::Lbfgs];
+    for method in methods {
+        let risk = FunctionRisk::new(2, false, |w: &[f64]| Ok::<_, String>(walled(w)));
+        let risk = if method == Method::Lbfgs { risk.smooth() } else { risk };
+        let regularizer = L2::new(0.1).expect("a regularizer");
+        let problem = Problem::new(&risk, &regularizer);
+        let rules = StopRules { max_evaluations: Some(80), ..StopRules::default() };
+        let mut solver = method.build(problem, &MethodOptions::default()).expect("a solver");
+        // However the run ends, the wall in its way has not kept it at its start.
+        let ended = run(&mut *solver, problem, rules, &Cancel::new(), &mut (), &mut ());
+        if let Err(error) = ended {
+            assert!(matches!(error, RunError::Risk(RiskError::NotFinite(_))), "{error}");
+        }
+        let best = solver.best().expect("a point");
+        let name = method.name();
+        assert!(problem.objective(best) < 17.0, "{name}: {:?}", best.w);
+    }
+}
+
+#[test]
+fn a_function_that_stays_infinite_ends_the_run_and_keeps_the_best_point() {
+    let calls = std::sync::atomic::AtomicU64::new(0);
+    let risk = FunctionRisk::new(3, false, |w: &[f64]| {
+        let call = calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let (value, gradient) = distance(w);
+        Ok::<_, String>((if call < 2 { value } else { f64::NAN }, gradient))
+    });
+    let regularizer = L2::new(0.1).expect("a regularizer");
+    let problem = Problem::new(&risk, &regularizer);
+    for method in [Method::NrbmLs, Method::ProxNrbm, Method::Nbm] {
+        calls.store(0, std::sync::atomic::Ordering::Relaxed);
+        let mut solver = method.build(problem, &MethodOptions::default()).expect("a solver");
+        let rules = StopRules::default();
+        let why = run(&mut *solver, problem, rules, &Cancel::new(), &mut (), &mut ())
+            .expect_err("a failure")
+            .to_string();
+        assert!(why.contains("at evaluation") && why.contains("NaN"), "{}: {why}", method.name());
+        assert!(solver.best().is_some());
+    }
+    assert!(calls.into_inner() < 100);
+}

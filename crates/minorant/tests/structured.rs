@@ -9,7 +9,7 @@ use minorant::solver::{Method, MethodOptions, Problem, StopRules, run};
 use minorant::structured::chain::{Chain, ChainShape, Pairs};
 use minorant::structured::segment::{Plate, SegmentLoss, Segmentation};
 use minorant::structured::tree::{PartsImage, Tree, TreeShape, message};
-use minorant::structured::{LikelihoodRisk, MarginRisk, StructuredModel};
+use minorant::structured::{LikelihoodRisk, MarginRisk, Scores, StructuredModel};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -83,9 +83,6 @@ fn chains_equal_brute_force() {
     let mut rng = Pcg64Mcg::seed_from_u64(1);
     for labels in 1..=5usize {
         for length in 1..=6usize {
-            if labels.pow(length as u32) > 4000 {
-                continue;
-            }
             for variant in 0..4 {
                 let (observed, ends) = (variant & 1 == 1, variant & 2 == 2);
                 let sample = sample(&[length], 3, labels, &mut rng);
@@ -323,37 +320,40 @@ fn segmentations_reach_the_reference_optima() {
 
 #[test]
 fn segmentations_equal_brute_force() {
-    let widths = vec![1, 2, 3];
-    for seed in 0..6 {
-        let options = PlatesOptions {
-            seed,
-            images: 4,
-            height: 2,
-            widths: widths.clone(),
-            noise: 1.0,
-            longest: 4,
-        };
-        let plates = plates(&options);
-        for loss in [SegmentLoss::Position, SegmentLoss::Label] {
-            let model = Segmentation::new(2, widths.clone(), plates.clone(), loss).unwrap();
-            let w = seeded(model.dim());
-            let mut worst_sum = 0.0;
-            for (example, plate) in plates.iter().enumerate() {
-                let columns = plate.pixels.len() / 2;
-                assert!(columns <= 12);
-                let value = |y: &Labels| {
-                    let mut value = model.loss(example, y);
-                    let truth = model.truth(example);
-                    model.for_each_difference(example, y, truth, |at, x| value += x * w[at]);
+    // Every number of columns up to 12, some of which these characters can cover in many ways.
+    for (widths, seed) in [(vec![1, 2, 3], 1), (vec![2, 5, 3, 2], 2), (vec![4], 3)] {
+        let mut rng = Lcg::new(seed);
+        for columns in 1..=12 {
+            let all = segmentations(columns, &widths);
+            assert_eq!(Segmentation::can_cut(&widths, columns), !all.is_empty());
+            if all.is_empty() {
+                continue;
+            }
+            let plate = Plate {
+                pixels: (0..2 * columns).map(|_| rng.signed()).collect(),
+                characters: all[rng.below(all.len())].clone(),
+            };
+            for loss in [SegmentLoss::Position, SegmentLoss::Label] {
+                let model = Segmentation::new(2, widths.clone(), vec![plate.clone()], loss);
+                let model = model.unwrap();
+                let w: Vec<f64> = (0..model.dim()).map(|_| rng.signed()).collect();
+                let value = |y: &Labels, with_loss: bool| {
+                    let mut value = if with_loss { model.loss(0, y) } else { 0.0 };
+                    model.for_each_difference(0, y, model.truth(0), |at, x| value += x * w[at]);
                     value
                 };
-                let all = segmentations(columns, &widths);
-                worst_sum += all.iter().map(value).fold(f64::NEG_INFINITY, f64::max);
+                let most = |with_loss: bool| {
+                    let values = all.iter().map(|y| value(y, with_loss));
+                    values.fold(f64::NEG_INFINITY, f64::max)
+                };
+                let scores = Scores { shared: &w, own: &[] };
+                let (best, worst) = (model.best(0, scores), model.worst(0, scores));
+                assert!((value(&best, false) - most(false)).abs() < 1e-12);
+                assert!((value(&worst, true) - most(true)).abs() < 1e-12);
             }
-            let risk = MarginRisk::new(model, ExampleWeights::mean(4));
-            assert!((value_at(&risk, &w) - worst_sum / 4.0).abs() < 1e-12);
         }
     }
+    let widths = vec![1, 2, 3];
     let uncovered = Plate { pixels: vec![0.0; 10], characters: [0, 1].into() };
     assert!(Segmentation::new(2, widths, vec![uncovered], SegmentLoss::Label).is_err());
 }
@@ -387,24 +387,35 @@ fn trees_reach_the_reference_optima() {
     }
 }
 
+type Places = Box<[u32]>;
+
 #[test]
 fn trees_equal_brute_force_and_both_messages_agree() {
     let mut rng = Pcg64Mcg::seed_from_u64(8);
-    let shape = TreeShape { width: 4, height: 4, channels: 2, parents: vec![0, 0], scale: 3.0 };
-    for _ in 0..5 {
+    // One to five parts; the tree with five of them has a million configurations.
+    for parents in [vec![], vec![0], vec![0, 1], vec![0, 0], vec![0, 1, 1], vec![0, 0, 1, 3]] {
+        let parts = parents.len() as u32 + 1;
+        let shape = TreeShape { width: 4, height: 4, channels: 2, parents, scale: 3.0 };
         let image = PartsImage {
             pixels: (0..32).map(|_| rng.random::<f64>() - 0.5).collect(),
-            places: (0..3).map(|_| rng.random_range(0..16)).collect(),
+            places: (0..parts).map(|_| rng.random_range(0..16)).collect(),
         };
         let model = Tree::new(shape.clone(), vec![image]).unwrap();
         let w = weights(model.dim(), 2.0, &mut rng);
-        let mut worst = f64::NEG_INFINITY;
-        for code in 0..16u32.pow(3) {
-            let y: Box<[u32]> = [code % 16, code / 16 % 16, code / 256].into();
-            let mut value = model.loss(0, &y);
-            model.for_each_difference(0, &y, model.truth(0), |at, x| value += x * w[at]);
-            worst = worst.max(value);
+        let (mut most, mut worst) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        let score = |y: &Places| {
+            let mut score = 0.0;
+            model.for_each_difference(0, y, model.truth(0), |at, x| score += x * w[at]);
+            score
+        };
+        for code in 0..16u32.pow(parts) {
+            let y: Box<[u32]> = (0..parts).map(|part| code >> (4 * part) & 15).collect();
+            let score = score(&y);
+            most = most.max(score);
+            worst = worst.max(score + model.loss(0, &y));
         }
+        let best = model.best(0, Scores { shared: &w, own: &[] });
+        assert!((score(&best) - most).abs() < 1e-12);
         let risk = MarginRisk::new(model, ExampleWeights::mean(1));
         assert!((value_at(&risk, &w) - worst).abs() < 1e-12);
         // The distance transform against the plain maximum.

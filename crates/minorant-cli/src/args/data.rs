@@ -178,7 +178,25 @@ impl DataArgs {
         Ok(minorant::data::read_sequences(&self.files, &options)?)
     }
 
-    fn stored(&self) -> Storage {
+    /// Refuses other formats than NPZ, and what has to do with reading them.
+    pub(super) fn refuse_all_but_npz(&self, what: &str) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            matches!(self.format, None | Some(FormatArg::Npz)),
+            "{what} have the format npz"
+        );
+        let given = self.template.is_some()
+            || self.hash_bits.is_some()
+            || self.folds.is_some()
+            || self.min_count != 1
+            || self.zero_based
+            || self.features.is_some()
+            || self.label_column.is_some()
+            || self.label_xml.is_some();
+        anyhow::ensure!(!given, "{what} are read from NPZ files, which need none of these options");
+        Ok(())
+    }
+
+    pub(super) fn stored(&self) -> Storage {
         match self.storage {
             None => Storage::Exact,
             Some(StorageArg::F32) => Storage::F32,

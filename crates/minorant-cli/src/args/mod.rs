@@ -3,6 +3,7 @@
 
 mod data;
 mod generate;
+mod hmm;
 mod kernel;
 mod minimize;
 mod neuro;
@@ -11,7 +12,9 @@ mod stopping;
 mod train;
 
 pub(crate) use data::DataArgs;
-pub(crate) use generate::{CloudsArgs, GenerateArgs, GenerateKind};
+pub(crate) use generate::{
+    CloudsArgs, GenerateArgs, GenerateKind, PartsArgs, PhonesArgs, PlatesArgs,
+};
 pub(crate) use kernel::{KernelOptions, SolverArg};
 pub(crate) use minimize::MinimizeArgs;
 pub(crate) use path::{PathArgs, TuneArgs};
@@ -56,10 +59,11 @@ pub(crate) enum Verb {
     Tune(Box<TuneArgs>),
     /// Check a model's certificate against its data
     Audit(AuditArgs),
+    /// Write made-up data files: moons, spirals, number plates, images with parts, phone-like
+    /// recordings
+    Generate(GenerateArgs),
     /// Run a solver on a test problem from the literature
     Minimize(Box<MinimizeArgs>),
-    /// Write data that it makes itself
-    Generate(GenerateArgs),
     /// See it work in a minute, on data that it makes itself
     Demo(DemoArgs),
     /// Print completions for a shell
@@ -80,6 +84,8 @@ pub(crate) enum Verb {
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
   minorant train s3vm moons.svm --sigma 0.35 --balance auto --out moons.safetensors
   minorant train latent-svm train.svm --components 3 --kernel linear --c-pos 1 --c-neg 1
+  minorant train hmm digits.npz --states 4 --mixtures 2 --lambda 0.01 --validation-fraction 0.2
+  minorant train segment-svm plates.npz --loss ak --lambda 0.1
   minorant train neuro-crf letter.data.gz --folds 0-7 --hidden 300,300 --lambda 2e-4 --max-evals 150
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]

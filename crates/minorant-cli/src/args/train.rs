@@ -1,5 +1,6 @@
 //! The problem to train on as typed, and the library's options for it.
 
+use super::hmm::HmmArgs;
 use super::kernel::KernelArgs;
 use super::neuro::NeuroArgs;
 use super::{DataArgs, StoppingArgs, ThreadArgs};
@@ -7,11 +8,12 @@ use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use minorant::bundle::Locality;
 use minorant::data::{Dataset, Label, Sequences};
-use minorant::model::NEURO_CRF;
+use minorant::model::{HMM, NEURO_CRF};
 use minorant::solver::{ConvexProblems, Method, MethodOptions};
+use minorant::structured::segment::SegmentLoss;
 use minorant::train::{
-    ChainName, ChainOptions, KernelName, Lambda, LossName, ModelName, Multiclass, Penalty, Per,
-    TrainOptions,
+    ChainName, ChainOptions, ImageModelName, ImageOptions, KernelName, Lambda, LossName, ModelName,
+    Multiclass, Penalty, Per, TrainOptions,
 };
 use std::path::{Path, PathBuf};
 
@@ -19,8 +21,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// s3vm (the same with kernels), latent-svm (hidden parts, with kernels), chain-svm, chain-crf,
-    /// or neuro-crf (a network under a chain)
+    /// s3vm (the same with kernels), latent-svm (hidden parts, with kernels), chain-svm, chain-crf or
+    /// neuro-crf (sequences), segment-svm (number plates), tree-svm (parts of objects), hmm
+    /// (recordings)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
@@ -37,7 +40,8 @@ pub(crate) struct ProblemArgs {
     /// The same as LIBLINEAR's C = 1/(λ · sum of the example weights)
     #[arg(long, value_name = "C", allow_negative_numbers = true, help_heading = "Problem")]
     c: Option<f64>,
-    /// The svm's loss (default: hinge)
+    /// svm: hinge (the default) or squared-hinge; segment-svm: ak (a column is right where its
+    /// segment is, with character and start; the default) or label (where its character is)
     #[arg(long, value_name = "LOSS", help_heading = "Problem")]
     loss: Option<LossArg>,
     /// How weights are penalised
@@ -90,6 +94,8 @@ pub(crate) struct ProblemArgs {
     #[arg(long, help_heading = "Chains")]
     pub(super) boundary: bool,
     #[command(flatten)]
+    pub(super) hmm: HmmArgs,
+    #[command(flatten)]
     pub(super) neuro: NeuroArgs,
     /// Example weights, one a line
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
@@ -102,7 +108,7 @@ pub(crate) struct ProblemArgs {
     #[command(flatten)]
     pub(crate) stopping: StoppingArgs,
     /// Planes to keep for each part, the aggregate included (lm-bmrm: 200); steps that sublbfgs and
-    /// lbfgs remember (15)
+    /// lbfgs remember (15; 50 where a step costs a call of an oracle)
     #[arg(long, value_name = "M", help_heading = "Method")]
     memory: Option<usize>,
     /// Plane models of ls-p-bmrm, p-bmrm and prox-p-bmrm (16 below 10000 weights, else 1)
@@ -124,6 +130,8 @@ pub(crate) enum ModelArg {
     Linear(ModelName),
     Chain(ChainName),
     Kernel(KernelName),
+    Hmm,
+    Image(ImageModelName),
     Neuro,
 }
 
@@ -133,6 +141,8 @@ impl ModelArg {
             ModelArg::Linear(name) => name.as_str(),
             ModelArg::Chain(name) => name.as_str(),
             ModelArg::Kernel(name) => name.as_str(),
+            ModelArg::Hmm => HMM,
+            ModelArg::Image(name) => name.as_str(),
             ModelArg::Neuro => NEURO_CRF,
         }
     }
@@ -154,6 +164,8 @@ enum PairsArg {
 enum LossArg {
     Hinge,
     SquaredHinge,
+    Ak,
+    Label,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -194,10 +206,13 @@ fn parse_model(name: &str) -> Result<ModelArg, String> {
     let linear = ModelName::ALL.map(ModelName::as_str);
     let (chains, kernels) =
         (ChainName::ALL.map(ChainName::as_str), KernelName::ALL.map(KernelName::as_str));
-    let names = [&linear[..], &chains, &[NEURO_CRF], &kernels].concat().join(", ");
+    let images = ImageModelName::ALL.map(ImageModelName::as_str);
+    let names = [&linear[..], &chains, &[NEURO_CRF], &images, &[HMM], &kernels].concat().join(", ");
     let linear = ModelName::from_name(name).map(ModelArg::Linear);
     linear
         .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
+        .or_else(|| ImageModelName::from_name(name).map(ModelArg::Image))
+        .or_else(|| (name == HMM).then_some(ModelArg::Hmm))
         .or_else(|| (name == NEURO_CRF).then_some(ModelArg::Neuro))
         .or_else(|| KernelName::from_name(name).map(ModelArg::Kernel))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
@@ -267,22 +282,76 @@ impl ProblemArgs {
             "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
             model.as_str()
         );
+        if model != ModelArg::Hmm {
+            self.hmm.refuse()?;
+        }
         if model != ModelArg::Neuro {
-            return self.neuro.refuse();
+            self.neuro.refuse()?;
         }
         let of_chains = self.pairs.is_some()
             || self.bias.is_some()
             || self.label_loss.is_some()
             || matches!(self.penalty, PenaltyArg::L1);
-        ensure!(
-            !of_chains,
-            "--pairs, --bias, --label-loss and --penalty do not go with neuro-crf: its layers have biases, and all pairs have weights"
-        );
+        match model {
+            ModelArg::Hmm => ensure!(
+                !of_chains && self.per.is_none() && !self.boundary,
+                "--per, --pairs, --boundary, --bias, --label-loss and --penalty do not go with hmm"
+            ),
+            ModelArg::Neuro => ensure!(
+                !of_chains,
+                "--pairs, --bias, --label-loss and --penalty do not go with neuro-crf: its layers have biases, and all pairs have weights"
+            ),
+            _ => {}
+        }
         Ok(())
     }
 
     pub(super) fn lambda(&self) -> Option<Lambda> {
         self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C))
+    }
+
+    /// The library's options for a model of images, but for the method.
+    pub(crate) fn image_options(
+        &self,
+        name: ImageModelName,
+        method: Method,
+    ) -> anyhow::Result<ImageOptions> {
+        let rules = self.stopping.rules()?;
+        self.data.refuse_sequences()?;
+        self.hmm.refuse()?;
+        self.neuro.refuse()?;
+        let foreign = self.bias.is_some()
+            || self.bias_weight.is_some()
+            || self.weights.is_some()
+            || self.label_loss.is_some()
+            || !self.class_weight.is_empty()
+            || self.data.labels.is_some()
+            || self.per.is_some()
+            || self.pairs.is_some()
+            || self.boundary
+            || self.ramp.is_some()
+            || self.gamma.is_some()
+            || self.unlabeled.is_some()
+            || self.balance_mean.is_some()
+            || self.starts.is_some()
+            || matches!(self.penalty, PenaltyArg::L1)
+            || matches!(self.multiclass, MulticlassArg::Ovr);
+        ensure!(!foreign, "{} takes none of the options for other models", name.as_str());
+        let mut options = ImageOptions::default();
+        options.loss = match (name, self.loss) {
+            (_, None) => options.loss,
+            (ImageModelName::SegmentSvm, Some(LossArg::Ak)) => SegmentLoss::Position,
+            (ImageModelName::SegmentSvm, Some(LossArg::Label)) => SegmentLoss::Label,
+            (ImageModelName::SegmentSvm, _) => bail!("segment-svm has the loss ak or label"),
+            (ImageModelName::TreeSvm, _) => {
+                bail!("--loss does not go with tree-svm, whose loss is the mean deviation")
+            }
+        };
+        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.method = method;
+        options.method_options = self.method_options(options.method_options);
+        options.rules = rules;
+        Ok(options)
     }
 
     pub(super) fn per(&self) -> Per {
@@ -333,6 +402,7 @@ impl ProblemArgs {
             self.per.is_none() && self.pairs.is_none() && !self.boundary,
             "--per, --pairs and --boundary go with chain-svm and chain-crf"
         );
+        self.hmm.refuse()?;
         self.neuro.refuse()?;
         if let Some(weight) = self.bias_weight {
             ensure!(
@@ -345,6 +415,7 @@ impl ProblemArgs {
             Some(_) if name != ModelName::Svm => {
                 bail!("--loss goes with svm; {} has a loss of its own", name.as_str())
             }
+            Some(LossArg::Ak | LossArg::Label) => bail!("svm has the loss hinge or squared-hinge"),
             None | Some(LossArg::Hinge) => LossName::Hinge,
             Some(LossArg::SquaredHinge) => LossName::SquaredHinge,
         };

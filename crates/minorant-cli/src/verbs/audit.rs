@@ -17,6 +17,8 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
             args.model.display(),
             model.model.as_str()
         ),
+        AnyModel::Hmm(_) => return super::hmm::audit(args),
+        AnyModel::Image(model) => return super::image::audit(model, args),
         AnyModel::Neuro(_) => return super::neuro::audit(args),
     };
     if let Some(path) = &args.proof {

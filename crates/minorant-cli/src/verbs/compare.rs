@@ -4,66 +4,112 @@ use super::train::{facts, report_run};
 use super::{cancel_on_interrupt, check_writable};
 use crate::args::{CompareArgs, ModelArg};
 use crate::number;
-use crate::output::{self, train_json};
+use crate::output::{self, report_json};
 use crate::progress::Watchers;
 use crate::report::Report;
 use minorant::data::Dataset;
+use minorant::hmm::Task;
 use minorant::model::FittedModel;
 use minorant::risk::Cancel;
+use minorant::solver::Method;
 use minorant::trace::TraceRecord;
-use minorant::train::{TrainOptions, TrainReport, train};
-use serde_json::json;
+use minorant::train::{
+    ChainOptions, HmmOptions, ImageOptions, NeuroOptions, TrainError, TrainOptions, TrainReport,
+    train, train_chain, train_hmm, train_images, train_neuro,
+};
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// One solver's run.
-pub(super) struct Compared {
-    pub(super) model: FittedModel,
+pub(super) struct Compared<M> {
+    pub(super) model: M,
     pub(super) report: TrainReport,
     pub(super) records: Vec<TraceRecord>,
 }
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let ModelArg::Linear(name) = problem.model else {
-        anyhow::bail!(
-            "compare takes linear models; train {} with one solver after the other",
-            problem.model.as_str()
-        );
-    };
     check_writable(&[&args.report])?;
     let cancel = cancel_on_interrupt();
-    let all = args.solvers.iter().map(|&solver| problem.options(name, solver));
-    let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+    let quiet = args.output.quiet;
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
-        let (data, load_seconds) = problem.read()?;
-        let mut runs = Vec::new();
-        for options in &all {
-            runs.push(compare_one(&data, options, &cancel, args.output.quiet)?);
-            if cancel.is_cancelled() {
-                break;
+        match problem.model {
+            ModelArg::Linear(name) => {
+                let all = each(args, |solver| problem.options(name, solver))?;
+                let (data, seconds) = problem.read()?;
+                let one = |options: &TrainOptions| compare_one(&data, options, &cancel, quiet);
+                show(args, &run_all(&all, &cancel, one)?, seconds)
             }
-        }
-        if let Some(path) = &args.report {
-            let title = format!("{} on {}", problem.model.as_str(), problem.data_name());
-            let page = page(
-                title,
-                facts(&runs[0].report, &problem.data_name()),
-                problem.stopping.tol(),
-                &runs,
-            );
-            minorant::write_atomically(path, page.to_html().as_bytes())?;
-        }
-        if args.output.json {
-            let objects = runs.iter().map(|run| train_json(&run.model, &run.report, load_seconds));
-            output::print(&json!({ "runs": objects.collect::<Vec<_>>() }).to_string())?;
-        } else {
-            output::print(&table(&runs, problem.stopping.tol()))?;
-            if let Some(path) = &args.report {
-                output::print(&format!("\nreport  {}", path.display()))?;
+            ModelArg::Chain(name) => {
+                let all = each(args, |solver| problem.chain_options(name, solver))?;
+                let (data, seconds) = problem.read_sequences()?;
+                let one = |options: &ChainOptions| {
+                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                        train_chain(&data, options, &cancel, watchers, &mut ())
+                    })
+                };
+                show(args, &run_all(&all, &cancel, one)?, seconds)
             }
+            ModelArg::Neuro => {
+                let all = each(args, |solver| problem.neuro_options(solver))?;
+                let (data, seconds) = problem.read_sequences()?;
+                let one = |options: &NeuroOptions| {
+                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                        train_neuro(&data, options, &cancel, watchers, &mut ())
+                    })
+                };
+                show(args, &run_all(&all, &cancel, one)?, seconds)
+            }
+            ModelArg::Hmm => {
+                let all = each(args, |solver| problem.hmm_options(solver))?;
+                let task = all.first().map_or(Task::Classify, |options| options.task);
+                let (data, seconds) = problem.read_recordings(task)?;
+                let one = |options: &HmmOptions| {
+                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                        train_hmm(&data, options, &cancel, watchers, &mut ())
+                    })
+                };
+                show(args, &run_all(&all, &cancel, one)?, seconds)
+            }
+            ModelArg::Image(name) => {
+                let all = each(args, |solver| problem.image_options(name, solver))?;
+                let (data, seconds) = super::image::read_for_training(name, problem)?;
+                let one = |options: &ImageOptions| {
+                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                        train_images(&data, options, &cancel, watchers, &mut ())
+                    })
+                };
+                show(args, &run_all(&all, &cancel, one)?, seconds)
+            }
+            ModelArg::Kernel(name) => anyhow::bail!(
+                "compare does not take {}; train it with one solver after the other",
+                name.as_str()
+            ),
         }
-        Ok(ExitCode::SUCCESS)
     })?
+}
+
+/// The options for each solver.
+fn each<O>(
+    args: &CompareArgs,
+    options: impl Fn(Method) -> anyhow::Result<O>,
+) -> anyhow::Result<Vec<O>> {
+    args.solvers.iter().map(|&solver| options(solver)).collect()
+}
+
+fn run_all<O, M>(
+    all: &[O],
+    cancel: &Cancel,
+    one: impl Fn(&O) -> anyhow::Result<Compared<M>>,
+) -> anyhow::Result<Vec<Compared<M>>> {
+    let mut runs = Vec::new();
+    for options in all {
+        runs.push(one(options)?);
+        if cancel.is_cancelled() {
+            break;
+        }
+    }
+    Ok(runs)
 }
 
 /// Runs one solver.
@@ -72,28 +118,66 @@ pub(super) fn compare_one(
     options: &TrainOptions,
     cancel: &Cancel,
     quiet: bool,
-) -> anyhow::Result<Compared> {
-    let mut watchers = Watchers::new(options.method.name(), options.rules.tol, quiet);
-    let trained = train(data, options, cancel, &mut watchers, &mut ());
+) -> anyhow::Result<Compared<FittedModel>> {
+    watched(options.method, options.rules.tol, quiet, |watchers| {
+        train(data, options, cancel, watchers, &mut ())
+    })
+}
+
+/// One run with its progress shown and its trace kept.
+fn watched<M>(
+    method: Method,
+    tol: f64,
+    quiet: bool,
+    train: impl FnOnce(&mut Watchers) -> Result<(M, TrainReport), TrainError>,
+) -> anyhow::Result<Compared<M>> {
+    let mut watchers = Watchers::new(method.name(), tol, quiet);
+    let trained = train(&mut watchers);
     watchers.finish();
     let (model, report) = trained?;
-    output::hint_if_stalled(&report, options.rules.tol);
+    output::hint_if_stalled(&report, tol);
     Ok(Compared { model, report, records: watchers.records })
 }
 
+/// Shows what the runs gave, as asked for.
+fn show<M>(
+    args: &CompareArgs,
+    runs: &[Compared<M>],
+    load_seconds: f64,
+) -> anyhow::Result<ExitCode> {
+    let (problem, tol) = (&args.problem, args.problem.stopping.tol());
+    let name = problem.model.as_str();
+    if let Some(path) = &args.report {
+        let title = format!("{name} on {}", problem.data_name());
+        let page = page(title, facts(&runs[0].report, &problem.data_name()), tol, runs);
+        minorant::write_atomically(path, page.to_html().as_bytes())?;
+    }
+    if args.output.json {
+        let object = |run: &Compared<M>| report_json(name, tol, &run.report, load_seconds);
+        let objects: Vec<Value> = runs.iter().map(object).collect();
+        output::print(&json!({ "runs": objects }).to_string())?;
+    } else {
+        output::print(&table(runs, tol))?;
+        if let Some(path) = &args.report {
+            output::print(&format!("\nreport  {}", path.display()))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// The report of a comparison.
-pub(super) fn page(
+pub(super) fn page<M>(
     title: String,
     facts: Vec<(String, String)>,
     tol: f64,
-    runs: &[Compared],
+    runs: &[Compared<M>],
 ) -> Report<'_> {
     let runs = runs.iter().map(|run| report_run(&run.report, tol, &run.records)).collect();
     Report { title, facts, tol, runs, extra: Vec::new() }
 }
 
 /// The comparison as a table.
-pub(super) fn table(runs: &[Compared], tol: f64) -> String {
+pub(super) fn table<M>(runs: &[Compared<M>], tol: f64) -> String {
     let head = [
         "solver",
         "objective",

@@ -14,6 +14,8 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::evaluate(&model, args),
         AnyModel::Kernel(model) => return super::kernel::evaluate(&model, args),
+        AnyModel::Hmm(model) => return super::hmm::evaluate(&model, args),
+        AnyModel::Image(model) => return super::image::evaluate(&model, args),
         AnyModel::Neuro(model) => return super::chain::evaluate(&model, args),
     };
     args.threads.install(|| -> anyhow::Result<ExitCode> {
@@ -44,9 +46,13 @@ pub(super) fn show(
             evaluation.unlabelled
         ));
     }
-    let shown = if args.json { json(classes, evaluation) } else { text(classes, evaluation) };
-    output::print(&shown)?;
+    output::print(&shown(classes, evaluation, args.json))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The quality of predictions of these classes.
+pub(super) fn shown(classes: &[Label], evaluation: &Evaluation, as_json: bool) -> String {
+    if as_json { json(classes, evaluation) } else { text(classes, evaluation) }
 }
 
 fn json(classes: &[Label], evaluation: &Evaluation) -> String {

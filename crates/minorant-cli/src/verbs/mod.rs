@@ -7,6 +7,8 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod generate;
+mod hmm;
+mod image;
 pub(crate) mod inspect;
 mod kernel;
 pub(crate) mod minimize;

@@ -16,6 +16,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
             refuse_sequences(args)?;
             return super::kernel::predict(&model, args);
         }
+        AnyModel::Hmm(model) => return super::hmm::predict(&model, args),
+        AnyModel::Image(model) => return super::image::predict(&model, args),
         AnyModel::Neuro(model) => return super::chain::predict(&model, args),
     };
     refuse_sequences(args)?;

@@ -19,6 +19,8 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         ModelArg::Linear(name) => name,
         ModelArg::Chain(name) => return super::chain::train(name, args),
         ModelArg::Kernel(name) => return super::kernel::train(name, args),
+        ModelArg::Hmm => return super::hmm::train(args),
+        ModelArg::Image(name) => return super::image::train(name, args),
         ModelArg::Neuro => return super::neuro::train(args),
     };
     let mut options = problem.options(name, args.solver.method()?)?;

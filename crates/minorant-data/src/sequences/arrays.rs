@@ -21,33 +21,7 @@ pub(super) fn read(source: &Source<'_>, builder: &mut Builder<'_>) -> Result<(),
     let Cells::Dense { rows, cols, values, .. } = cells else {
         return Err(ReadError::whole(&name, "values in rows and columns", "others"));
     };
-    let offsets = archive.member("offsets", |input| {
-        let header = ArrayHeader::read(input)?;
-        let (Element::Number(kind), &[count]) = (header.element, &header.shape[..]) else {
-            return Err(Trouble::new("a vector of numbers", header.shape_text()));
-        };
-        let mut offsets: Vec<usize> = Vec::new();
-        Run { kind, big_endian: header.big_endian, count }.stream(input, |offset| {
-            let last = offsets.last().copied().unwrap_or(0) as f64;
-            let first = offsets.is_empty();
-            if offset.fract() != 0.0
-                || offset < last
-                || offset > rows as f64
-                || (first && offset != 0.0)
-            {
-                let expected = format!("offsets from 0 to {rows} that never descend");
-                return Err(Trouble::new(expected, offset.to_string()));
-            }
-            offsets.push(offset as usize);
-            Ok(())
-        })?;
-        expect_end(input)?;
-        Ok(offsets)
-    })?;
-    if offsets.last() != Some(&rows) {
-        let found = offsets.last().map_or("none".into(), ToString::to_string);
-        return Err(ReadError::whole(&name, format!("offsets that end at {rows}"), found));
-    }
+    let offsets = read_offsets(&mut archive, &name, rows)?;
     let labels = if archive.has("labels") || builder.options.known.is_none() {
         let options = ReadOptions::default();
         let mut collector = Collector::new(&options);
@@ -79,4 +53,40 @@ pub(super) fn read(source: &Source<'_>, builder: &mut Builder<'_>) -> Result<(),
         builder.end_even_empty_sequence();
     }
     Ok(())
+}
+
+/// Where each sequence of `rows` rows begins, and where the last one ends.
+pub(super) fn read_offsets(
+    archive: &mut Archive<'_>,
+    name: &str,
+    rows: usize,
+) -> Result<Vec<usize>, ReadError> {
+    let offsets = archive.member("offsets", |input| {
+        let header = ArrayHeader::read(input)?;
+        let (Element::Number(kind), &[count]) = (header.element, &header.shape[..]) else {
+            return Err(Trouble::new("a vector of numbers", header.shape_text()));
+        };
+        let mut offsets: Vec<usize> = Vec::new();
+        Run { kind, big_endian: header.big_endian, count }.stream(input, |offset| {
+            let last = offsets.last().copied().unwrap_or(0) as f64;
+            let first = offsets.is_empty();
+            if offset.fract() != 0.0
+                || offset < last
+                || offset > rows as f64
+                || (first && offset != 0.0)
+            {
+                let expected = format!("offsets from 0 to {rows} that never descend");
+                return Err(Trouble::new(expected, offset.to_string()));
+            }
+            offsets.push(offset as usize);
+            Ok(())
+        })?;
+        expect_end(input)?;
+        Ok(offsets)
+    })?;
+    if offsets.last() != Some(&rows) {
+        let found = offsets.last().map_or("none".into(), ToString::to_string);
+        return Err(ReadError::whole(name, format!("offsets that end at {rows}"), found));
+    }
+    Ok(offsets)
 }

@@ -1,5 +1,6 @@
 //! Labelled sequences: tokens with attributes, read from CoNLL columns with templates, CRFsuite's
-//! attribute lists, the OCR letters' table or NPZ arrays. Every file is as hostile here as tables
+//! attribute lists, the OCR letters' table or NPZ arrays; and recordings, sequences of measured
+//! frames. Every file is as hostile here as tables
 //! are; memory per token stays near its non-zeros.
 
 mod arrays;
@@ -9,9 +10,11 @@ mod conll;
 mod crfsuite;
 mod lines;
 mod ocr;
+mod recordings;
 mod template;
 
 pub use attributes::Attributes;
+pub use recordings::{LabelledBy, RecordingOptions, Recordings, read_recordings};
 pub use template::Template;
 
 use crate::error::ReadError;

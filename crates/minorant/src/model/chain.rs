@@ -1,9 +1,9 @@
 //! A fitted chain: labels for sequences, how good they are, and the file it is stored in.
 
-use super::Penalty;
+use super::{Penalty, proof_arrays};
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
-use crate::proof::{OutputProof, Proof};
+use crate::proof::Proof;
 use crate::structured::chain::{ChainShape, Pairs};
 use crate::train::{ChainName, Per};
 use minorant_data::{Attributes, Sequences, Template};
@@ -110,10 +110,16 @@ impl ChainModel {
         Ok(with_proof)
     }
 
+    /// The bytes that [`ChainModel::save`] writes.
+    pub fn to_bytes(&self, proof_bytes: u64) -> Vec<u8> {
+        let size = self.proof.as_ref().map(|proof| 8 * proof.len() as u64);
+        self.container(size.is_some_and(|size| size <= proof_bytes)).to_bytes(super::file::KIND)
+    }
+
     /// Saves the proof alone. Returns whether there is one.
     pub fn save_proof(&self, path: &Path) -> Result<bool, FileError> {
         let mut container = Container::new(&ProofHeader { data_sha256: self.data_sha256.clone() });
-        self.put_proof(&mut container);
+        proof_arrays::put(self.proof.as_ref(), self.weights.len(), &mut container);
         container.write(path, super::file::PROOF_KIND)?;
         Ok(self.is_auditable())
     }
@@ -122,7 +128,7 @@ impl ChainModel {
     pub fn load_proof(&mut self, path: &Path) -> Result<(), FileError> {
         let mut container = Container::read(path, super::file::PROOF_KIND)?;
         let header: ProofHeader = container.header(path)?;
-        self.proof = take_proof(&mut container, self.weights.len());
+        self.proof = proof_arrays::take(&mut container, self.weights.len()).ok().flatten();
         if header.data_sha256 == self.data_sha256 && self.proof.is_some() {
             return Ok(());
         }
@@ -131,27 +137,6 @@ impl ChainModel {
             expected: "the proof of this model".into(),
             found: "the proof of another".into(),
         })
-    }
-
-    fn put_proof(&self, container: &mut Container) {
-        match &self.proof {
-            Some(Proof::Points(points)) => {
-                let parts = points.first().map_or(0, |point| point.part_weights.len());
-                let (w, alpha, ties) = Proof::arrays(points);
-                let shape = [points.len(), self.weights.len()];
-                container.put_reals("proof.points", &shape, w);
-                container.put_reals("proof.alpha", &[points.len(), parts], alpha);
-                container.put_integers("proof.ties", ties);
-            }
-            Some(Proof::Outputs(proof)) => {
-                let (weights, [counts, lengths, codes]) = proof.arrays();
-                container.put_reals("proof.weights", &[weights.len()], weights);
-                container.put_integers("proof.counts", counts);
-                container.put_integers("proof.lengths", lengths);
-                container.put_integers("proof.codes", codes);
-            }
-            Some(Proof::Slopes(_)) | None => {}
-        }
     }
 
     fn container(&self, with_proof: bool) -> Container {
@@ -196,7 +181,7 @@ impl ChainModel {
             container.put_reals("label_loss", &[costs.len()], costs.clone());
         }
         if with_proof {
-            self.put_proof(&mut container);
+            proof_arrays::put(self.proof.as_ref(), self.weights.len(), &mut container);
         }
         container
     }
@@ -245,13 +230,8 @@ impl ChainModel {
             && header.bias.is_none_or(f64::is_finite)
             && label_loss.as_ref().is_none_or(|c| c.len() == shape.labels * shape.labels);
         let weights = weights.filter(|_| whole).ok_or_else(|| refuse("weights that fit"))?;
-        let has_proof = ["proof.points", "proof.weights"]
-            .iter()
-            .any(|name| container.arrays.contains_key(*name));
-        let proof = take_proof(&mut container, weights.len());
-        if has_proof && proof.is_none() {
-            return Err(refuse("a proof that fits"));
-        }
+        let proof = proof_arrays::take(&mut container, weights.len())
+            .map_err(|_| refuse("a proof that fits"))?;
         Ok(ChainModel {
             model,
             shape,
@@ -343,22 +323,4 @@ fn take_pairs(
         && transitions.windows(2).all(|t| t[0] < t[1])
         && transitions.last().is_none_or(|&t| (t as usize) < classes * classes);
     fits.then_some(Pairs::Observed { starts, labels, transitions })
-}
-
-fn take_proof(container: &mut Container, dim: usize) -> Option<Proof> {
-    if let Some((_, weights)) = container.take_reals("proof.weights") {
-        let counts = container.take_integers("proof.counts")?;
-        let lengths = container.take_integers("proof.lengths")?;
-        let codes = container.take_integers("proof.codes")?;
-        let proof = OutputProof::from_arrays(&weights, [&counts, &lengths, &codes])?;
-        return Some(Proof::Outputs(proof));
-    }
-    let (shape, w) = container.take_reals("proof.points")?;
-    let (alpha_shape, alpha) = container.take_reals("proof.alpha")?;
-    let count = *shape.first()?;
-    if shape != [count, dim] || alpha_shape.first() != Some(&count) {
-        return None;
-    }
-    let ties = container.take_integers("proof.ties")?;
-    Proof::from_arrays(count, &w, &alpha, &ties)
 }

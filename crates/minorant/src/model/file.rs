@@ -1,13 +1,13 @@
 //! Models and proofs as files.
 
 use super::{
-    AnyModel, ChainModel, FittedModel, KernelModel, NEURO_CRF, NeuroModel, Penalty, SubProblem,
-    TaskName, TrainedLoss,
+    AnyModel, ChainModel, FittedModel, HMM, HmmModel, ImageModel, KernelModel, NEURO_CRF,
+    NeuroModel, Penalty, SubProblem, TaskName, TrainedLoss,
 };
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::proof::Proof;
-use crate::train::{ChainName, KernelName, ModelName};
+use crate::train::{ChainName, ImageModelName, KernelName, ModelName};
 use minorant_data::Label;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -92,13 +92,33 @@ struct NameHeader {
 impl AnyModel {
     /// Loads a model; the name in its header says which kind it is.
     pub fn load(path: &Path) -> Result<Self, FileError> {
-        let container = Container::read(path, KIND)?;
+        Self::from_container(path, Container::read(path, KIND)?)
+    }
+
+    /// The name of the model that a file holds.
+    pub fn name_in(path: &Path) -> Result<String, FileError> {
+        let header: NameHeader = Container::read(path, KIND)?.header(path)?;
+        Ok(header.model)
+    }
+
+    /// The model that the bytes of a file hold; `path` is what errors call it.
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, FileError> {
+        Self::from_container(path, Container::from_bytes(path, KIND, bytes)?)
+    }
+
+    fn from_container(path: &Path, container: Container) -> Result<Self, FileError> {
         let header: NameHeader = container.header(path)?;
         if ChainName::from_name(&header.model).is_some() {
             return ChainModel::from_container(container, path).map(AnyModel::Chain);
         }
         if KernelName::from_name(&header.model).is_some() {
             return KernelModel::from_container(path, container).map(AnyModel::Kernel);
+        }
+        if header.model == HMM {
+            return HmmModel::from_container(container, path).map(AnyModel::Hmm);
+        }
+        if ImageModelName::from_name(&header.model).is_some() {
+            return ImageModel::from_container(container, path).map(AnyModel::Image);
         }
         if header.model == NEURO_CRF {
             return NeuroModel::from_container(container, path).map(AnyModel::Neuro);

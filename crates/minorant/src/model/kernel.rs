@@ -3,7 +3,7 @@
 
 use super::Predictions;
 use super::file::{JsonLabel, KIND};
-use super::metrics::{Evaluation, of_single};
+use super::metrics::{Evaluation, compare};
 use super::predict::Scores;
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
@@ -142,22 +142,32 @@ impl KernelModel {
     /// Labels for decision values; ties go to the first class, but a latent machine's decision of
     /// 0 is positive.
     pub fn classify(&self, scores: &Scores) -> Predictions {
-        let of = |f: &[f64]| match self.model {
+        Predictions::Single((0..scores.rows()).map(|i| self.class(scores.row(i))).collect())
+    }
+
+    fn class(&self, f: &[f64]) -> u32 {
+        match self.model {
             KernelName::LatentSvm => u32::from(f[0] >= 0.0),
             KernelName::S3vm if f.len() == 1 => u32::from(f[0] > 0.0),
             KernelName::S3vm => {
                 (1..f.len()).fold(0, |best, z| if f[z] > f[best] { z } else { best }) as u32
             }
-        };
-        Predictions::Single((0..scores.rows()).map(|i| of(scores.row(i))).collect())
+        }
     }
 
     /// Compares predictions with the labels of the same rows.
     pub fn evaluate(&self, labels: &Labels, scores: &Scores) -> Evaluation {
-        let Predictions::Single(predicted) = self.classify(scores) else {
-            unreachable!("a kernel model predicts one class a row")
+        let known = labels.remap(&self.classes);
+        // In semi-supervised data the label 0 says that there is none.
+        let is_none = |z: &u32| {
+            self.model == KernelName::S3vm && labels.classes[*z as usize] == Label::Number(0.0)
         };
-        of_single(&self.classes, labels, &predicted, self.model == KernelName::S3vm)
+        let has_label = |row: &usize| !labels.row(*row).iter().any(is_none);
+        let rows: Vec<usize> = (0..scores.rows()).filter(has_label).collect();
+        let truth = |row: usize| labels.row(row).first().and_then(|&z| known[z as usize]);
+        let pairs = rows.iter().map(|&i| (self.class(scores.row(i)), truth(i)));
+        let unlabelled = scores.rows() - rows.len();
+        Evaluation { unlabelled, ..compare(pairs, self.classes.len()) }
     }
 
     /// Saves the model.

@@ -55,74 +55,71 @@ pub struct Evaluation {
 impl FittedModel {
     /// Compares predictions with the labels of the same rows.
     pub fn evaluate(&self, labels: &Labels, scores: &Scores) -> Evaluation {
-        let predicted = match self.classify(scores) {
-            Predictions::Single(predicted) => {
-                let transductive = self.model == ModelName::Tsvm;
-                return of_single(&self.classes, labels, &predicted, transductive);
-            }
-            Predictions::Sets(predicted) => predicted,
-        };
         // A class of the file as a class of the model, if it has it.
         let known = labels.remap(&self.classes);
         let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
         let rows = scores.rows();
-        let mut counts = vec![ClassCounts::default(); self.classes.len()];
-        let unknown = (0..rows).filter(|&i| truth(i).any(|z| z.is_none())).count();
-        let (mut wrong, mut wrong_sets, mut misranked) = (0usize, 0usize, 0.0);
-        for (i, guess) in predicted.iter().enumerate() {
-            let mut has = vec![false; self.classes.len()];
-            let mut outside = 0;
-            for z in truth(i) {
-                match z {
-                    Some(z) => has[z as usize] = true,
-                    None => outside += 1,
+        // For a transductive model the label 0 says that there is none.
+        let has_label = |row: usize| {
+            let is_zero = |z: &u32| labels.classes[*z as usize] == Label::Number(0.0);
+            self.model != ModelName::Tsvm || !labels.row(row).iter().any(is_zero)
+        };
+        let unlabelled = (0..rows).filter(|&i| !has_label(i)).count();
+        match self.classify(scores) {
+            Predictions::Single(predicted) => {
+                let rows = predicted.iter().enumerate().filter(|(i, _)| has_label(*i));
+                let pairs = rows.map(|(i, &guess)| (guess, truth(i).next().flatten()));
+                Evaluation { unlabelled, ..compare(pairs, self.classes.len()) }
+            }
+            Predictions::Sets(predicted) => {
+                let mut counts = vec![ClassCounts::default(); self.classes.len()];
+                let unknown = (0..rows).filter(|&i| truth(i).any(|z| z.is_none())).count();
+                let (mut wrong, mut wrong_sets, mut misranked) = (0usize, 0usize, 0.0);
+                for (i, guess) in predicted.iter().enumerate() {
+                    let mut has = vec![false; self.classes.len()];
+                    let mut outside = 0;
+                    for z in truth(i) {
+                        match z {
+                            Some(z) => has[z as usize] = true,
+                            None => outside += 1,
+                        }
+                    }
+                    let mut misses = outside;
+                    for (z, &actual) in has.iter().enumerate() {
+                        let said = guess.contains(&(z as u32));
+                        counts[z].predicted += usize::from(said);
+                        counts[z].actual += usize::from(actual);
+                        counts[z].hits += usize::from(said && actual);
+                        misses += usize::from(said != actual);
+                    }
+                    wrong += misses;
+                    wrong_sets += usize::from(misses > 0);
+                    misranked += misranked_pairs(&has, scores.row(i));
+                }
+                Evaluation {
+                    examples: rows,
+                    error: share(wrong as f64, rows * self.classes.len()),
+                    subset_error: Some(share(wrong_sets as f64, rows)),
+                    ranking_loss: Some(share(misranked, rows)),
+                    classes: counts,
+                    unknown,
+                    unlabelled,
                 }
             }
-            let mut misses = outside;
-            for (z, &actual) in has.iter().enumerate() {
-                let said = guess.contains(&(z as u32));
-                counts[z].predicted += usize::from(said);
-                counts[z].actual += usize::from(actual);
-                counts[z].hits += usize::from(said && actual);
-                misses += usize::from(said != actual);
-            }
-            wrong += misses;
-            wrong_sets += usize::from(misses > 0);
-            misranked += misranked_pairs(&has, scores.row(i));
-        }
-        Evaluation {
-            examples: rows,
-            error: share(wrong as f64, rows * self.classes.len()),
-            subset_error: Some(share(wrong_sets as f64, rows)),
-            ranking_loss: Some(share(misranked, rows)),
-            classes: counts,
-            unknown,
-            unlabelled: 0,
         }
     }
 }
 
-/// Compares predicted classes with labels; where `zero_is_none` the label 0 says that a row has
-/// none, and the row is left out.
-pub(super) fn of_single(
-    classes: &[Label],
-    labels: &Labels,
-    predicted: &[u32],
-    zero_is_none: bool,
+/// Compares one class a row with the true one, both as the model numbers them (none for one that
+/// it does not know); `classes` are its own.
+pub(super) fn compare(
+    rows: impl Iterator<Item = (u32, Option<u32>)>,
+    classes: usize,
 ) -> Evaluation {
-    // A class of the file as a class of the model, if it has it.
-    let known = labels.remap(classes);
-    let zero = labels.classes.iter().position(|label| *label == Label::Number(0.0));
-    let none = zero.filter(|_| zero_is_none).map(|at| at as u32);
-    let mut counts = vec![ClassCounts::default(); classes.len()];
-    let (mut wrong, mut unknown, mut unlabelled) = (0, 0, 0);
-    for (i, &guess) in predicted.iter().enumerate() {
-        let label = labels.row(i).first().copied();
-        if label.is_some() && label == none {
-            unlabelled += 1;
-            continue;
-        }
-        let actual = label.and_then(|z| known[z as usize]);
+    let mut counts = vec![ClassCounts::default(); classes];
+    let (mut examples, mut wrong, mut unknown) = (0, 0usize, 0);
+    for (guess, actual) in rows {
+        examples += 1;
         counts[guess as usize].predicted += 1;
         match actual {
             Some(z) => counts[z as usize].actual += 1,
@@ -134,7 +131,6 @@ pub(super) fn of_single(
             wrong += 1;
         }
     }
-    let examples = predicted.len() - unlabelled;
     Evaluation {
         examples,
         error: share(wrong as f64, examples),
@@ -142,7 +138,7 @@ pub(super) fn of_single(
         ranking_loss: None,
         classes: counts,
         unknown,
-        unlabelled,
+        unlabelled: 0,
     }
 }
 

@@ -3,14 +3,20 @@
 
 mod chain;
 pub mod file;
+mod hmm;
+mod image;
 mod kernel;
 pub mod metrics;
 mod neuro;
 mod predict;
+mod proof_arrays;
 mod sequence;
 mod tokens;
 
 pub use chain::ChainModel;
+pub(crate) use hmm::predict_frames;
+pub use hmm::{HMM, HmmModel};
+pub use image::{ImageEvaluation, ImageModel, ImageShape};
 pub(crate) use kernel::empty_rows;
 pub use kernel::{KernelModel, Machine};
 pub use neuro::{NEURO_CRF, NeuroModel};
@@ -33,6 +39,10 @@ pub enum AnyModel {
     Chain(ChainModel),
     /// A kernel model.
     Kernel(KernelModel),
+    /// A hidden Markov model.
+    Hmm(HmmModel),
+    /// A model of images.
+    Image(ImageModel),
     /// A network under a chain.
     Neuro(NeuroModel),
 }

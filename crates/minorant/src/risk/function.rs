@@ -6,6 +6,7 @@ use super::{Cancel, Plane, Point, Risk, RiskError};
 use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::compensated_dot;
 use std::fmt::Display;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A risk given by a function.
@@ -14,6 +15,7 @@ pub struct FunctionRisk<F, E> {
     is_convex: bool,
     is_smooth: bool,
     function: F,
+    calls: AtomicU64,
     /// The last point and the subgradient there: methods ask for the point first, then for its
     /// plane.
     last: Mutex<Option<(Vec<f64>, Vec<f64>)>>,
@@ -35,12 +37,18 @@ where
     /// reported where he says so.
     pub fn new(dim: usize, is_convex: bool, function: F) -> Self {
         let (last, failure) = (Mutex::new(None), Mutex::new(None));
-        FunctionRisk { dim, is_convex, is_smooth: false, function, last, failure }
+        let calls = AtomicU64::new(0);
+        FunctionRisk { dim, is_convex, is_smooth: false, function, calls, last, failure }
     }
 
     /// The same function, said to be differentiable everywhere.
     pub fn smooth(self) -> Self {
         FunctionRisk { is_smooth: true, ..self }
+    }
+
+    /// How often the function was called.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
     }
 
     /// The function's own error, where it failed.
@@ -50,6 +58,7 @@ where
 
     fn call(&self, w: &[f64], cancel: &Cancel) -> Result<(f64, Vec<f64>), RiskError> {
         cancel.check()?;
+        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let (value, gradient) = (self.function)(w).map_err(|error| {
             let why = error.to_string();
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -57,17 +66,19 @@ where
         })?;
         if gradient.len() != self.dim {
             return Err(RiskError::Failed(format!(
-                "expected a subgradient of {} numbers, found {}",
+                "at evaluation {call} expected a subgradient of {} numbers, found {}",
                 self.dim,
                 gradient.len()
             )));
         }
         if !value.is_finite() {
-            return Err(RiskError::NotFinite(format!("its value is {value}")));
+            return Err(RiskError::NotFinite(format!("at evaluation {call} its value is {value}")));
         }
         if let Some(at) = gradient.iter().position(|g| !g.is_finite()) {
-            let why = format!("coordinate {at} of its subgradient is {}", gradient[at]);
-            return Err(RiskError::NotFinite(why));
+            return Err(RiskError::NotFinite(format!(
+                "at evaluation {call} coordinate {at} of its subgradient is {}",
+                gradient[at]
+            )));
         }
         Ok((value, gradient))
     }

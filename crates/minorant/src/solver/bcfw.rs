@@ -10,7 +10,7 @@
 //! so the next pass is not made there but at a point between it and the best one (an in-out
 //! separation); how far between, the passes' success decides. One pass at the beginning goes
 //! through the examples in many groups, w moving after each: w = 0 has nothing to say about which
-//! outputs are near the truth.
+//! outputs are near the truth. Where examples are many, a few more passes are made like that.
 
 use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
@@ -29,6 +29,8 @@ const MOST_SWEEPS: usize = 100;
 const FIRST_SWEEPS: usize = 10;
 /// An output that has had no weight for this many passes is forgotten.
 const IDLE: u32 = 10;
+/// How many times the examples must double for one more pass that w moves in.
+const EXAMPLES_A_PASS: u32 = 3;
 /// Groups of the pass that w moves in.
 const GROUPS: usize = 1024;
 /// In a sweep only examples are visited whose last gap is at least this share of the mean.
@@ -360,7 +362,12 @@ impl Solver for Bcfw<'_> {
             return Err(Halt::Stop(Status::Stalled));
         }
         let next = if self.passes == 1 {
-            Some(self.moving_pass(run)?)
+            let examples = self.sets.examples();
+            let mut mean = self.moving_pass(run)?;
+            for _ in 1..examples.ilog2() / EXAMPLES_A_PASS {
+                mean = self.moving_pass(run)?;
+            }
+            Some(mean)
         } else {
             self.sweep(run);
             None

@@ -33,10 +33,15 @@ pub struct Run<'a> {
     master_time: Duration,
     idle_iterations: u32,
     direction_steps: u64,
+    /// What was wrong at the first of the last evaluations that were not finite, and their number.
+    trouble: Option<(RiskError, u32)>,
 }
 
 /// Iterations without any progress after which a run counts as stalled.
 const STALL: u32 = 20;
+/// Evaluations one after the other that may be not finite: ever shorter steps must have led to
+/// somewhere by then.
+const NOT_FINITE: u32 = 60;
 /// The gap must fall below the tolerance by this much, so that recomputing the objective at the
 /// weights saved cannot carry it back above.
 const SLACK: f64 = 1.0 - 1e-9;
@@ -59,6 +64,7 @@ impl<'a> Run<'a> {
             master_time: Duration::ZERO,
             idle_iterations: 0,
             direction_steps: 0,
+            trouble: None,
         }
     }
 
@@ -112,7 +118,8 @@ impl<'a> Run<'a> {
     /// The point at `w`: one evaluation.
     pub fn evaluate(&mut self, w: Vec<f64>) -> Result<Point, Halt> {
         self.charge()?;
-        Ok(self.problem.risk.at(w, &self.cancel)?)
+        let found = self.problem.risk.at(w, &self.cancel);
+        self.watch_finiteness(found)
     }
 
     /// The point at `w` with its planes: one evaluation.
@@ -122,9 +129,29 @@ impl<'a> Run<'a> {
         parts: usize,
     ) -> Result<(Point, Vec<Plane>), Halt> {
         self.charge()?;
-        let (point, planes) = self.problem.risk.at_with_planes(w, parts, &self.cancel)?;
-        self.check_planes(&planes)?;
-        Ok((point, planes))
+        let found = self.problem.risk.at_with_planes(w, parts, &self.cancel);
+        let checked = found.and_then(|(point, planes)| {
+            self.check_planes(&planes)?;
+            Ok((point, planes))
+        });
+        self.watch_finiteness(checked)
+    }
+
+    /// Where the risk is not finite a method may try a shorter step, but not for ever.
+    fn watch_finiteness<T>(&mut self, found: Result<T, RiskError>) -> Result<T, Halt> {
+        match found {
+            Err(error @ RiskError::NotFinite(_)) => {
+                let (first, count) = self.trouble.take().unwrap_or((error.clone(), 0));
+                self.trouble = Some((first, count + 1));
+                let stop = count + 1 >= NOT_FINITE;
+                Err(if stop { Halt::Stop(Status::Stalled) } else { Halt::Failed(error) })
+            }
+            Err(error) => Err(error.into()),
+            Ok(found) => {
+                self.trouble = None;
+                Ok(found)
+            }
+        }
     }
 
     /// Planes at a point that was combined from points of the running evaluation, which they
@@ -468,6 +495,9 @@ pub fn run(
             Err(Halt::Failed(error)) => return Err(error.into()),
         }
     };
+    if let (Status::Stalled, Some((error, _))) = (status, run.trouble.take()) {
+        return Err(error.into());
+    }
     let mut point = solver.best().cloned().ok_or(RunError::NoPoint)?;
     if solver.best_is_combined() && !cancel.is_hurried() {
         // The answer's objective is that of the weights saved, to the last bit; an interrupted

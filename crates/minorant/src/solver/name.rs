@@ -126,6 +126,8 @@ const IDLE: u32 = 20;
 const LIMITED_MEMORY: usize = 200;
 const LOCAL_MEMORY: usize = 100;
 const SGD_MEMORY: usize = 100;
+/// Steps that `lbfgs` remembers where every probe is a call of an oracle, and the weights are few.
+const ORACLE_PAIRS: usize = 50;
 /// Steps that limited-memory quasi-Newton methods remember.
 const PAIRS: usize = 15;
 /// Planes that give a walking method its bound.
@@ -354,7 +356,12 @@ impl Method {
             Method::SubGd => {
                 Box::new(SubBfgs::new(dim, Box::new(Identity), companion(), false, tolerance))
             }
-            Method::Lbfgs => Box::new(Lbfgs::new(dim, pairs, companion(), risk.is_smooth())),
+            Method::Lbfgs => {
+                let by_oracle = risk.lines().is_none() && dim < MANY_WEIGHTS;
+                let usual = if by_oracle { ORACLE_PAIRS } else { PAIRS };
+                let pairs = options.memory.unwrap_or(usual);
+                Box::new(Lbfgs::new(dim, pairs, companion(), risk.is_smooth()))
+            }
             Method::Gd => Box::new(Gd::new(dim, companion())),
             Method::Subgradient => Box::new(Subgradient::new(dim, companion())),
             Method::Nrbm => nrbm(Strategy::Minimiser),

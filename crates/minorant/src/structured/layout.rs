@@ -70,7 +70,11 @@ impl Layout {
         let mut outputs = vec![0.0; self.starts[self.examples()]];
         let (shared, mut rest) = outputs.split_at_mut(self.shared);
         model.write_shared(w, shared);
+        if let Some(why) = model.refusal(shared) {
+            return Err(RiskError::Failed(why));
+        }
         let prepared = model.prepare(shared);
+        model.look_ahead(&prepared, 0..self.examples());
         let (chunks, each) = self.chunks(parts);
         let mut stretches = Vec::with_capacity(chunks.len());
         for chunk in chunks {

@@ -145,6 +145,7 @@ impl<M: StructuredModel> Examples for MarginRisk<M> {
         let mut shared = vec![0.0; self.layout.shared];
         self.model.write_shared(w, &mut shared);
         let shared = self.model.prepare(&shared);
+        self.model.look_ahead(&shared, example..example + 1);
         let mut own = vec![0.0; self.model.own_scores(example)];
         self.model.write_own(example, w, &mut own);
         let scores = scores(&shared, &own);

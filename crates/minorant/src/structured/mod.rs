@@ -4,15 +4,19 @@
 //! here. Files and data sets stay outside.
 
 pub mod chain;
+pub mod graph;
 mod layout;
 mod likelihood;
 mod margin;
+mod max_flow;
 pub mod segment;
+mod slack;
 pub mod tree;
 mod working_sets;
 
 pub use likelihood::LikelihoodRisk;
 pub use margin::MarginRisk;
+pub use slack::{MOST_OUTPUTS, SlackRescaled};
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -72,6 +76,10 @@ pub trait StructuredModel: Sync {
     /// it.
     fn worst(&self, example: usize, scores: Scores<'_>) -> Self::Output;
 
+    /// Tells that the worst outputs of these examples will be asked for at these shared scores. A
+    /// structure that finds several of them sooner than one by one can look them up now.
+    fn look_ahead(&self, _shared: &[f64], _examples: std::ops::Range<usize>) {}
+
     /// The output that maximises the score: what the model predicts.
     fn best(&self, example: usize, scores: Scores<'_>) -> Self::Output;
 
@@ -119,6 +127,18 @@ pub trait StructuredModel: Sync {
     /// Roughly how many features all examples have together: how fine the work is worth cutting.
     fn entries(&self) -> usize {
         usize::MAX
+    }
+
+    /// Why the argmax cannot be found at scores like these, where it cannot: a run that comes there
+    /// ends with this sentence.
+    fn refusal(&self, _shared: &[f64]) -> Option<String> {
+        None
+    }
+
+    /// All outputs of an example, the first ones first; nothing where they are more than `most` or
+    /// cannot be listed.
+    fn all_outputs(&self, _example: usize, _most: usize) -> Option<Vec<Self::Output>> {
+        None
     }
 
     /// An output as numbers, for proofs and checkpoints.

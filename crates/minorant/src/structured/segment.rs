@@ -23,10 +23,18 @@ impl SegmentLoss {
             _ => None,
         }
     }
+
+    /// The name that users type.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SegmentLoss::Position => "ak",
+            SegmentLoss::Label => "label",
+        }
+    }
 }
 
 /// An image: its columns one after the other, and the characters of its segments.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plate {
     /// `height` numbers for each column.
     pub pixels: Vec<f64>,
@@ -79,11 +87,32 @@ impl Segmentation {
             }
             truths.push(truth);
         }
+        Ok(Segmentation { truths, ..Self::unlabelled(height, widths, plates, loss) })
+    }
+
+    /// Plates whose segments are not known, to be cut by [`StructuredModel::best`] only. Each must
+    /// be one that the characters can cover.
+    pub fn unlabelled(
+        height: usize,
+        widths: Vec<usize>,
+        plates: Vec<Plate>,
+        loss: SegmentLoss,
+    ) -> Self {
         let mut templates = vec![0];
         for width in &widths {
             templates.push(templates[templates.len() - 1] + width * height);
         }
-        Ok(Segmentation { height, widths, templates, plates, loss, truths })
+        Segmentation { height, widths, templates, plates, loss, truths: Vec::new() }
+    }
+
+    /// Whether characters of these widths can cover so many columns.
+    pub fn can_cut(widths: &[usize], columns: usize) -> bool {
+        let mut reached = vec![false; columns + 1];
+        reached[0] = true;
+        for end in 1..=columns {
+            reached[end] = widths.iter().any(|&width| width <= end && reached[end - width]);
+        }
+        reached[columns]
     }
 
     /// The best way to cut an image, whose score may have the loss added.

@@ -7,7 +7,7 @@
 use super::{Scores, StructuredModel};
 
 /// An image: `channels` numbers for each place, and the places of its parts (x · rows + y).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PartsImage {
     /// Numbers at (x, y): `(x * height + y) * channels`.
     pub pixels: Vec<f64>,

@@ -60,7 +60,11 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
         let model = self.model;
         let mut shared = vec![0.0; model.shared_scores()];
         model.write_shared(w, &mut shared);
+        if let Some(why) = model.refusal(&shared) {
+            return Err(RiskError::Failed(why));
+        }
         let shared = model.prepare(&shared);
+        model.look_ahead(&shared, examples.clone());
         let ask = |example: usize| {
             cancel.check()?;
             let mut own = vec![0.0; model.own_scores(example)];

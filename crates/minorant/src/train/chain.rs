@@ -109,17 +109,6 @@ impl ChainOptions {
         )
     }
 
-    fn lambda(&self, units: usize) -> Result<f64, TrainError> {
-        match self.lambda {
-            None => Ok(1.0 / units as f64),
-            Some(Lambda::Lambda(lambda)) => Ok(lambda),
-            Some(Lambda::C(c)) if c > 0.0 && c.is_finite() => Ok(1.0 / (c * units as f64)),
-            Some(Lambda::C(c)) => {
-                Err(TrainError::Setting(format!("C must be a positive number, not {c}")))
-            }
-        }
-    }
-
     fn check(&self, data: &Sequences) -> Result<(), TrainError> {
         let refuse = |sentence: String| Err(TrainError::Setting(sentence));
         if data.labels.is_empty() {
@@ -186,7 +175,7 @@ pub fn train_chain(
         Per::Sequence => data.len(),
         Per::Token => data.tokens.rows(),
     };
-    let lambda = options.lambda(units)?;
+    let lambda = Lambda::value(options.lambda, units)?;
     let plain = L2::new(lambda)?;
     let l1 = if options.penalty == Penalty::L1 { lambda } else { 0.0 };
     let regularizer = if l1 > 0.0 { L2::none() } else { plain };
@@ -202,23 +191,8 @@ pub fn train_chain(
     let method = options.method.resolve(problem);
     let mut solver = method.build(problem, &options.method_options)?;
     let outcome = solver::run(&mut *solver, problem, options.rules, cancel, observer, checkpoints)?;
-    let report = TrainReport {
-        solver: method.name(),
-        examples: data.len(),
-        features: data.attributes.len(),
-        dim: outcome.point.w.len(),
-        lambda,
-        regularizer: outcome.certificate.objective - outcome.point.value,
-        local_gap: None,
-        risk: outcome.point.value,
-        certificate: outcome.certificate,
-        status: outcome.status,
-        evaluations: outcome.evaluations,
-        iterations: outcome.iterations,
-        direction_steps: outcome.direction_steps,
-        seconds: outcome.seconds,
-        master_seconds: outcome.master_seconds,
-    };
+    let sizes = (data.len(), data.attributes.len());
+    let report = TrainReport::of_run(method.name(), sizes, lambda, &outcome);
     drop(solver);
     drop(risk);
     let model = ChainModel {

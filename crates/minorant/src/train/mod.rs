@@ -4,14 +4,19 @@
 
 mod chain;
 mod from_svm;
+mod hmm;
+mod image;
 mod kernel;
 mod neuro;
 mod one_vs_rest;
 mod options;
 mod start;
 mod task;
+mod validation;
 
 pub use chain::{ChainName, ChainOptions, Per, train_chain};
+pub use hmm::{HmmOptions, train_hmm};
+pub use image::{ImageModelName, ImageOptions, train_images};
 pub use kernel::{KernelName, LatentOptions, S3vmOptions, train_latent, train_s3vm};
 pub use neuro::{NeuroOptions, Pretrain, train_neuro};
 pub use options::{
@@ -61,6 +66,34 @@ pub struct TrainReport {
     pub seconds: f64,
     /// Seconds of them in the master and the bundle's vectors.
     pub master_seconds: f64,
+}
+
+impl TrainReport {
+    /// The report of one run.
+    pub(crate) fn of_run(
+        solver: &'static str,
+        (examples, features): (usize, usize),
+        lambda: f64,
+        outcome: &Outcome,
+    ) -> Self {
+        TrainReport {
+            solver,
+            examples,
+            features,
+            dim: outcome.point.w.len(),
+            lambda,
+            regularizer: outcome.certificate.objective - outcome.point.value,
+            risk: outcome.point.value,
+            certificate: outcome.certificate,
+            local_gap: outcome.local_gap,
+            status: outcome.status,
+            evaluations: outcome.evaluations,
+            iterations: outcome.iterations,
+            direction_steps: outcome.direction_steps,
+            seconds: outcome.seconds,
+            master_seconds: outcome.master_seconds,
+        }
+    }
 }
 
 /// Trains a model.

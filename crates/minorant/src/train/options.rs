@@ -80,6 +80,20 @@ pub enum Lambda {
     C(f64),
 }
 
+impl Lambda {
+    /// λ for so many examples of weight 1; without a setting that of C = 1.
+    pub(crate) fn value(setting: Option<Lambda>, examples: usize) -> Result<f64, TrainError> {
+        match setting {
+            None => Ok(1.0 / examples as f64),
+            Some(Lambda::Lambda(lambda)) => Ok(lambda),
+            Some(Lambda::C(c)) if c > 0.0 && c.is_finite() => Ok(1.0 / (c * examples as f64)),
+            Some(Lambda::C(c)) => {
+                Err(TrainError::Setting(format!("C must be a positive number, not {c}")))
+            }
+        }
+    }
+}
+
 /// The settings of the transductive support vector machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Transduction {

@@ -87,7 +87,7 @@ impl Companion {
     }
 
     /// What the objective has lost over the last half of the evaluations.
-    fn gain(&self) -> f64 {
+    pub(super) fn gain(&self) -> f64 {
         let Some(&(now, best)) = self.past.last() else { return f64::INFINITY };
         let half = self.past.partition_point(|(evaluations, _)| 2 * evaluations <= now);
         half.checked_sub(1).map_or(f64::INFINITY, |at| self.past[at].1 - best)

@@ -5,7 +5,7 @@
 use super::direction::Direction;
 use super::walk::Site;
 use crate::line::{self, Line, Quadratic};
-use crate::risk::{Lines, Plane, Point};
+use crate::risk::{Lines, Plane, Point, RiskError};
 use crate::solver::{Halt, Run};
 use minorant_linalg::dense::{axpy, dot, norm2};
 
@@ -137,16 +137,24 @@ pub(super) fn wolfe(
     let p = &direction.p;
     let start = Probe { value: site.objective, slope: direction.slope };
     let found = weak_wolfe(start, first, |eta| {
-        let (point, planes) = run.evaluate_with_planes(ahead(&site.point.w, p, eta), parts)?;
+        let (point, planes) = match run.evaluate_with_planes(ahead(&site.point.w, p, eta), parts) {
+            Ok(found) => found,
+            // Where the risk is not finite the step was too long.
+            Err(Halt::Failed(RiskError::NotFinite(_))) => {
+                return Ok((Probe { value: f64::NAN, slope: 0.0 }, None));
+            }
+            Err(halt) => return Err(halt),
+        };
         see(run, &point, &planes);
         let here = Site::new(run, point, &planes)?;
         let slope = dot(&here.steepest(run, p)?, p);
-        Ok::<_, Halt>((Probe { value: here.objective, slope }, (here.point, planes)))
+        Ok::<_, Halt>((Probe { value: here.objective, slope }, Some((here.point, planes))))
     })?;
-    Ok(found.map(|(length, (point, planes))| {
+    let reached = |length: f64, (point, planes): (Point, Vec<Plane>)| {
         let endless = length >= ENDLESS;
         Reached { point, planes, length, combined: false, endless }
-    }))
+    };
+    Ok(found.and_then(|(length, found)| found.map(|found| reached(length, found))))
 }
 
 /// The objective and the slope just after a step.

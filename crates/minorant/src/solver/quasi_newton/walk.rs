@@ -17,6 +17,8 @@ const MU: f64 = 0.1;
 const LONGEST_REST: u32 = 64;
 /// The shortest part of the way to the model's minimiser that is tried.
 const SHORTEST: f64 = 1.0 / 64.0;
+/// A walk whose second half gained more than this many times the gap asked for still gains.
+const WORTHWHILE: f64 = 10.0;
 /// A walk without help whose last so many steps gained less than this share of the gap asked for
 /// has come to a halt.
 const CREEPING: (usize, f64) = (20, 1e-3);
@@ -177,7 +179,13 @@ impl Walk {
             return Ok(Turn::Walk);
         }
         let minimiser = self.companion.solve(run)?;
-        let lags = self.assisted && !self.modelled && self.companion.lags(run);
+        // Where every look at the model's minimiser is a call of an oracle, a walk that still gains
+        // is not disturbed.
+        let gains = || {
+            let gain = self.companion.gain();
+            run.problem.risk.lines().is_none() && gain > WORTHWHILE * run.target()
+        };
+        let lags = self.assisted && !self.modelled && !gains() && self.companion.lags(run);
         Ok(minimiser.filter(|_| rests || lags).map_or(Turn::Walk, Turn::Model))
     }
 

@@ -403,6 +403,20 @@ impl StructuredModel for Chain<'_> {
         viterbi(&self.shared(scores), scores.own, None).into()
     }
 
+    fn all_outputs(&self, example: usize, most: usize) -> Option<Vec<Self::Output>> {
+        let (labels, length) = (self.shape.labels, self.truths[example].len());
+        let count = labels.checked_pow(u32::try_from(length).ok()?)?;
+        let output = |number: usize| {
+            let mut rest = number;
+            let mut output = vec![0u16; length];
+            for label in output.iter_mut().rev() {
+                (*label, rest) = ((rest % labels) as u16, rest / labels);
+            }
+            output.into()
+        };
+        (count <= most).then(|| (0..count).map(output).collect())
+    }
+
     fn shared_scores(&self) -> usize {
         self.shape.shared_scores()
     }

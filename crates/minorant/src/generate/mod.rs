@@ -1,12 +1,16 @@
 //! Data sets that Minorant makes itself, for demonstrations and tests: seeded, the same on every
-//! machine.
+//! machine. One file a kind; the common ones stand here.
 
 mod clouds;
+mod parts;
+mod phones;
+mod plates;
 
 pub use clouds::{Clouds, CloudsOptions, clouds};
+pub use parts::{parts, parts_shape};
+pub use phones::{Phones, phones};
+pub use plates::{PlatesOptions, plates};
 
-use crate::structured::segment::Plate;
-use crate::structured::tree::{PartsImage, TreeShape};
 use minorant_data::{Dataset, Label, LabelRows, Labels};
 use minorant_linalg::{Matrix, Storage};
 use rand::{RngExt, SeedableRng};
@@ -104,70 +108,4 @@ impl Lcg {
     pub fn below(&mut self, count: usize) -> usize {
         (count as f64 * self.unit()) as usize
     }
-}
-
-/// What number plates are made of.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlatesOptions {
-    /// Seed.
-    pub seed: u64,
-    /// Number of images.
-    pub images: usize,
-    /// Rows of an image.
-    pub height: usize,
-    /// Width of each character.
-    pub widths: Vec<usize>,
-    /// Size of the noise beside templates of size 1.
-    pub noise: f64,
-    /// Most characters of an image; the fewest are 2.
-    pub longest: usize,
-}
-
-/// Images that are rows of noisy character templates.
-pub fn plates(options: &PlatesOptions) -> Vec<Plate> {
-    let mut rng = Lcg::new(options.seed);
-    let height = options.height;
-    let templates: Vec<Vec<f64>> = options
-        .widths
-        .iter()
-        .map(|width| (0..width * height).map(|_| rng.signed()).collect())
-        .collect();
-    let plate = |rng: &mut Lcg| {
-        let length = 2 + rng.below(options.longest.saturating_sub(1));
-        let (mut pixels, mut characters) = (Vec::new(), Vec::new());
-        for _ in 0..length {
-            let a = rng.below(options.widths.len());
-            pixels.extend(templates[a].iter().map(|pixel| pixel + options.noise * rng.signed()));
-            characters.push(a as u16);
-        }
-        Plate { pixels, characters: characters.into() }
-    };
-    (0..options.images).map(|_| plate(&mut rng)).collect()
-}
-
-/// The shape of [`parts`]: four parts on a grid of 5 by 5 places with three channels.
-pub fn parts_shape() -> TreeShape {
-    TreeShape { width: 5, height: 5, channels: 3, parents: vec![0, 0, 2], scale: 4.0 }
-}
-
-/// Images in which the parts of a face-like object stand out of noise.
-pub fn parts(seed: u64, images: usize) -> Vec<PartsImage> {
-    const OFFSETS: [(i64, i64); 4] = [(0, 0), (-1, -1), (1, -1), (1, 1)];
-    let mut rng = Lcg::new(seed);
-    let image = |rng: &mut Lcg| {
-        let (cx, cy) = (1 + rng.below(3) as i64, 1 + rng.below(3) as i64);
-        let mut places = Vec::new();
-        for (part, (ox, oy)) in OFFSETS.into_iter().enumerate() {
-            let (jx, jy) = (rng.below(3) as i64 - 1, rng.below(3) as i64 - 1);
-            let (jx, jy) = if part == 0 { (0, 0) } else { (jx, jy) };
-            let (x, y) = ((cx + ox + jx).clamp(0, 4), (cy + oy + jy).clamp(0, 4));
-            places.push((x * 5 + y) as u32);
-        }
-        let mut pixels: Vec<f64> = (0..5 * 5 * 3).map(|_| rng.signed()).collect();
-        for (part, &place) in places.iter().enumerate() {
-            pixels[place as usize * 3 + part % 3] += 1.0;
-        }
-        PartsImage { pixels, places: places.into() }
-    };
-    (0..images).map(|_| image(&mut rng)).collect()
 }

@@ -1,0 +1,329 @@
+//! Chains for Python: sequences as one matrix of tokens with the places where sequences start,
+//! training, prediction, marginals and files.
+
+use crate::features::Features;
+use crate::model::file_error;
+use crate::train::{choose, refuse, summary};
+use crate::{trace, watch};
+use minorant::data::{Attributes, Sequences};
+use minorant::model::{AnyModel, ChainModel, PROOF_BYTES};
+use minorant::risk::Cancel;
+use minorant::solver::Method;
+use minorant::structured::chain::Pairs;
+use minorant::trace::Observer;
+use minorant::train::{ChainName, ChainOptions, Lambda, Penalty, Per, train_chain as train};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyType};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What an estimator of chains asks for, as a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options {
+    penalty: String,
+    observed_pairs: bool,
+    boundary: bool,
+    bias: Option<f64>,
+    per: String,
+    label_loss: Option<Vec<f64>>,
+    lam: Option<f64>,
+    c: Option<f64>,
+    method: String,
+    memory: Option<usize>,
+    seed: u64,
+    tol: f64,
+    max_evals: Option<u64>,
+    max_seconds: Option<f64>,
+    threads: usize,
+}
+
+impl Options {
+    fn options(self, model: ChainName) -> PyResult<ChainOptions> {
+        let mut options = ChainOptions::new(model);
+        let penalties = [("l2", Penalty::L2), ("l1", Penalty::L1)];
+        options.penalty = choose("penalty", &self.penalty, &penalties)?;
+        let units = [("sequence", Per::Sequence), ("token", Per::Token)];
+        options.per = choose("unit of the mean", &self.per, &units)?;
+        options.observed_pairs = self.observed_pairs;
+        options.boundary = self.boundary;
+        options.bias = self.bias;
+        options.label_loss = self.label_loss;
+        options.lambda = self.lam.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.method = Method::from_name(&self.method).or_else(refuse)?;
+        options.method_options.memory = self.memory;
+        options.method_options.seed = self.seed;
+        options.rules.tol = self.tol;
+        options.rules.max_evaluations = self.max_evals;
+        options.rules.max_seconds = self.max_seconds;
+        Ok(options)
+    }
+}
+
+/// Sequences: one row a token, where each sequence starts and the last one ends, and what the
+/// columns are called, if they have names.
+fn sequences(
+    features: &Features<'_>,
+    starts: &PyReadonlyArray1<'_, u64>,
+    attributes: Attributes,
+) -> PyResult<Sequences> {
+    let tokens = features.matrix()?;
+    let tokens = tokens.select_rows(&(0..tokens.rows()).collect::<Vec<_>>());
+    let starts: Vec<usize> = starts.as_slice()?.iter().map(|&start| start as usize).collect();
+    let fits = starts.first() == Some(&0)
+        && starts.last() == Some(&tokens.rows())
+        && starts.is_sorted()
+        && tokens.cols() == attributes.len();
+    if !fits {
+        return Err(PyValueError::new_err("the sequences do not fit their tokens"));
+    }
+    Ok(Sequences {
+        tokens,
+        starts,
+        labels: Vec::new(),
+        classes: Vec::new(),
+        attributes,
+        template: None,
+        lines: Vec::new(),
+        unknown: 0,
+    })
+}
+
+/// Trains. Returns the model, a report, the trace's columns, and the exception that ended the run
+/// early, if one did.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+pub(crate) fn train_chain<'py>(
+    py: Python<'py>,
+    model: &str,
+    features: Features<'py>,
+    starts: PyReadonlyArray1<'py, u64>,
+    attributes: Option<Vec<String>>,
+    classes: Vec<String>,
+    labels: PyReadonlyArray1<'py, u16>,
+    options: Options,
+    callback: Option<Py<PyAny>>,
+) -> PyResult<(Chain, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<PyErr>)> {
+    let Some(name) = ChainName::from_name(model) else {
+        return refuse(format!("there is no chain '{model}'"));
+    };
+    let threads = options.threads;
+    let options = options.options(name)?;
+    let attributes = match attributes {
+        Some(names) => Attributes::Named(Arc::new(names)),
+        None => Attributes::Columns(features.matrix()?.cols()),
+    };
+    let mut data = sequences(&features, &starts, attributes)?;
+    data.labels = labels.as_slice()?.to_vec();
+    data.classes = classes;
+    if data.labels.len() != data.tokens.rows()
+        || data.labels.iter().any(|&label| label as usize >= data.classes.len())
+    {
+        return refuse("expected one label a token");
+    }
+    let cancel = Cancel::new();
+    let work = |observer: &mut dyn Observer| train(&data, &options, &cancel, observer, &mut ());
+    let watched = watch::run(py, threads, &cancel, callback.as_ref(), work)?;
+    match watched.result {
+        Ok((model, report)) => {
+            let columns = trace::columns(py, &watched.records)?;
+            Ok((Chain(model), summary(py, &report)?, columns, watched.raised))
+        }
+        Err(error) => watched.raised.map_or_else(|| refuse(error), Err),
+    }
+}
+
+/// The name of the model that a file holds.
+#[pyfunction]
+pub(crate) fn model_name(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    py.detach(|| AnyModel::name_in(&path)).map_err(|error| file_error(&error))
+}
+
+/// A trained chain with its certificate and, where it was kept, its proof.
+#[pyclass(module = "minorant._core", frozen)]
+pub(crate) struct Chain(ChainModel);
+
+impl Chain {
+    fn of(model: AnyModel, name: &Path) -> PyResult<Chain> {
+        match model {
+            AnyModel::Chain(model) => Ok(Chain(model)),
+            _ => refuse(format!("{} holds another model than a chain", name.display())),
+        }
+    }
+
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        features: &Features<'_>,
+        starts: &PyReadonlyArray1<'_, u64>,
+        threads: usize,
+        work: impl FnOnce(&Sequences) -> T + Send,
+    ) -> PyResult<T> {
+        let data = sequences(features, starts, self.0.attributes.clone())?;
+        py.detach(|| Ok(watch::pool(threads)?.install(|| work(&data))))
+    }
+}
+
+#[pymethods]
+impl Chain {
+    /// The label of each token, as a position among the classes.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        features: Features<'py>,
+        starts: PyReadonlyArray1<'py, u64>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<u16>>> {
+        let labels = self.work(py, &features, &starts, threads, |data| self.0.predict(data))?;
+        Ok(labels.into_pyarray(py))
+    }
+
+    /// The probability of each label at each token, token by token.
+    fn marginals<'py>(
+        &self,
+        py: Python<'py>,
+        features: Features<'py>,
+        starts: PyReadonlyArray1<'py, u64>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let found = self.work(py, &features, &starts, threads, |data| self.0.marginals(data))?;
+        Ok(found.into_pyarray(py))
+    }
+
+    /// All weights, as the file has them.
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.0.weights)
+    }
+
+    /// The pairs that have a weight, where not all have: where the labels of each attribute begin,
+    /// the labels, and the label pairs as from · K + to.
+    fn pairs(&self) -> Option<(Vec<usize>, Vec<u16>, Vec<u32>)> {
+        match &self.0.shape.pairs {
+            Pairs::All => None,
+            Pairs::Observed { starts, labels, transitions } => {
+                Some((starts.clone(), labels.clone(), transitions.clone()))
+            }
+        }
+    }
+
+    /// Saves the model to the file; the command reads it.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+        py.detach(|| self.0.save(&path, PROOF_BYTES)).map_err(|error| file_error(&error))
+    }
+
+    /// Loads a chain from a file that this package or the command wrote.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Chain> {
+        let model = py.detach(|| AnyModel::load(&path)).map_err(|error| file_error(&error))?;
+        Chain::of(model, &path)
+    }
+
+    /// The chain from the bytes of a file.
+    #[staticmethod]
+    fn from_bytes(bytes: Vec<u8>) -> PyResult<Chain> {
+        let name = Path::new("a pickled model");
+        Chain::of(AnyModel::from_bytes(name, bytes).or_else(refuse)?, name)
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = slf.get().0.to_bytes(PROOF_BYTES);
+        let class: Bound<'py, PyType> = slf.get_type();
+        Ok((class.getattr("from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
+    }
+
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.model.as_str()
+    }
+
+    #[getter]
+    fn penalty(&self) -> &'static str {
+        match self.0.penalty {
+            Penalty::L2 => "l2",
+            Penalty::L1 => "l1",
+        }
+    }
+
+    #[getter]
+    fn per(&self) -> &'static str {
+        match self.0.per {
+            Per::Sequence => "sequence",
+            Per::Token => "token",
+        }
+    }
+
+    #[getter]
+    fn classes(&self) -> Vec<String> {
+        self.0.classes.clone()
+    }
+
+    /// The names of the attributes, where they have some.
+    #[getter]
+    fn attributes(&self) -> Option<Vec<String>> {
+        match &self.0.attributes {
+            Attributes::Named(names) => Some(names.to_vec()),
+            _ => None,
+        }
+    }
+
+    /// Number of attributes.
+    #[getter]
+    fn features(&self) -> usize {
+        self.0.attributes.len()
+    }
+
+    /// Whether attributes are numbered by a hash of their names.
+    #[getter]
+    fn is_hashed(&self) -> bool {
+        matches!(self.0.attributes, Attributes::Hashed(_))
+    }
+
+    #[getter]
+    fn boundary(&self) -> bool {
+        self.0.shape.boundary
+    }
+
+    #[getter]
+    fn bias(&self) -> Option<f64> {
+        self.0.shape.bias
+    }
+
+    #[getter]
+    fn label_loss(&self) -> Option<Vec<f64>> {
+        self.0.label_loss.clone()
+    }
+
+    #[getter]
+    fn lam(&self) -> f64 {
+        self.0.lambda
+    }
+
+    #[getter]
+    fn method(&self) -> &str {
+        &self.0.solver
+    }
+
+    #[getter]
+    fn status(&self) -> &str {
+        &self.0.status
+    }
+
+    #[getter]
+    fn tol(&self) -> f64 {
+        self.0.tol
+    }
+
+    #[getter]
+    fn objective(&self) -> f64 {
+        self.0.certificate.objective
+    }
+
+    #[getter]
+    fn lower_bound(&self) -> Option<f64> {
+        self.0.certificate.lower_bound
+    }
+}

@@ -1,0 +1,196 @@
+//! Sums over all paths through known units, and all components: the log-likelihood of a sequence,
+//! and what its paths leave behind on average (the expectation step of EM). Each frame's unit is
+//! given, so that only the states of that unit count there.
+
+use super::shape::End;
+use super::statistics::Statistics;
+use super::{Tables, Task};
+
+/// log Σ exp of a few numbers.
+fn log_sum(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let top = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    if top == f64::NEG_INFINITY {
+        return top;
+    }
+    top + values.map(|value| (value - top).exp()).sum::<f64>().ln()
+}
+
+/// What the recursions of one sequence need.
+struct Walk<'a> {
+    tables: &'a Tables,
+    unit: &'a dyn Fn(usize) -> usize,
+    length: usize,
+    /// Log densities of each frame under the Gaussians of its unit.
+    gaussians: Vec<f64>,
+    /// The same, summed over the Gaussians of a state.
+    states: Vec<f64>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(tables: &'a Tables, sequence: &'a [f64], unit: &'a dyn Fn(usize) -> usize) -> Self {
+        let shape = tables.shape;
+        let each = shape.states * shape.mixtures;
+        let length = sequence.len() / shape.features;
+        let mut all = vec![0.0; shape.gaussians()];
+        let mut gaussians = Vec::with_capacity(length * each);
+        for (t, frame) in sequence.chunks_exact(shape.features).enumerate() {
+            tables.densities(frame, &mut all);
+            gaussians.extend_from_slice(&all[unit(t) * each..(unit(t) + 1) * each]);
+        }
+        let of_state = |of: &[f64]| log_sum(of.iter().copied());
+        let states = gaussians.chunks_exact(shape.mixtures).map(of_state).collect();
+        Walk { tables, unit, length, gaussians, states }
+    }
+
+    /// The state with this number in the unit of frame `t`.
+    fn state(&self, t: usize, at: usize) -> usize {
+        (self.unit)(t) * self.tables.shape.states + at
+    }
+
+    /// Into the first frame.
+    fn begin(&self, at: usize) -> f64 {
+        let (slots, arcs) = (self.tables.slots, &self.tables.arcs);
+        arcs[slots.begin((self.unit)(0))] + arcs[slots.entry(self.state(0, at))]
+    }
+
+    /// From frame t − 1 to frame t within the unit.
+    fn within(&self, t: usize, from: usize, to: usize) -> f64 {
+        if (self.unit)(t - 1) == (self.unit)(t) {
+            self.tables.inner(self.state(t - 1, from), to)
+        } else {
+            f64::NEG_INFINITY
+        }
+    }
+
+    /// The same out of the unit and into one.
+    fn across(&self, t: usize, from: usize, to: usize) -> f64 {
+        if self.tables.shape.task == Task::Classify {
+            return f64::NEG_INFINITY;
+        }
+        let (slots, arcs) = (self.tables.slots, &self.tables.arcs);
+        arcs[slots.exit(self.state(t - 1, from))]
+            + arcs[slots.switch((self.unit)(t - 1), (self.unit)(t))]
+            + arcs[slots.entry(self.state(t, to))]
+    }
+
+    /// Out of the last frame.
+    fn end(&self, at: usize) -> f64 {
+        match self.tables.shape.may_end(at, self.length) {
+            End::Exit => self.tables.arcs[self.tables.slots.exit(self.state(self.length - 1, at))],
+            End::Free => 0.0,
+            End::Never => f64::NEG_INFINITY,
+        }
+    }
+
+    fn arc(&self, t: usize, from: usize, to: usize) -> f64 {
+        log_sum([self.within(t, from, to), self.across(t, from, to)].into_iter())
+    }
+
+    fn forward(&self) -> Vec<f64> {
+        let q = self.tables.shape.states;
+        let mut alpha: Vec<f64> = Vec::with_capacity(self.length * q);
+        for t in 0..self.length {
+            for to in 0..q {
+                let before = if t == 0 {
+                    self.begin(to)
+                } else {
+                    let last = &alpha[(t - 1) * q..t * q];
+                    log_sum(last.iter().enumerate().map(|(at, a)| a + self.arc(t, at, to)))
+                };
+                alpha.push(before + self.states[t * q + to]);
+            }
+        }
+        alpha
+    }
+
+    fn total(&self, alpha: &[f64]) -> f64 {
+        let q = self.tables.shape.states;
+        log_sum((0..q).map(|at| alpha[(self.length - 1) * q + at] + self.end(at)))
+    }
+
+    fn backward(&self) -> Vec<f64> {
+        let q = self.tables.shape.states;
+        let mut beta = vec![0.0; self.length * q];
+        for at in 0..q {
+            beta[(self.length - 1) * q + at] = self.end(at);
+        }
+        for t in (1..self.length).rev() {
+            for at in 0..q {
+                let on =
+                    |to: usize| self.arc(t, at, to) + self.states[t * q + to] + beta[t * q + to];
+                beta[(t - 1) * q + at] = log_sum((0..q).map(on));
+            }
+        }
+        beta
+    }
+}
+
+/// log p of a sequence whose frames belong to known units.
+pub fn log_likelihood(tables: &Tables, sequence: &[f64], unit: &dyn Fn(usize) -> usize) -> f64 {
+    if sequence.is_empty() {
+        return 0.0;
+    }
+    let walk = Walk::new(tables, sequence, unit);
+    walk.total(&walk.forward())
+}
+
+/// Adds what the paths of a sequence leave behind, each with its probability; the result is log p.
+pub(super) fn add_expectations(
+    tables: &Tables,
+    sequence: &[f64],
+    unit: &dyn Fn(usize) -> usize,
+    statistics: &mut Statistics,
+) -> f64 {
+    if sequence.is_empty() {
+        return 0.0;
+    }
+    let walk = Walk::new(tables, sequence, unit);
+    let (alpha, beta) = (walk.forward(), walk.backward());
+    let total = walk.total(&alpha);
+    if !total.is_finite() {
+        return total;
+    }
+    let (q, m, slots) = (tables.shape.states, tables.shape.mixtures, tables.slots);
+    for (t, frame) in sequence.chunks_exact(tables.shape.features).enumerate() {
+        for at in 0..q {
+            let here = alpha[t * q + at] + beta[t * q + at] - total;
+            let state = walk.state(t, at);
+            for c in 0..m {
+                let share = walk.gaussians[(t * q + at) * m + c] - walk.states[t * q + at];
+                let weight = (here + share).exp();
+                if weight > 0.0 {
+                    statistics.add_frame(tables, state * m + c, weight, frame);
+                }
+            }
+            if t == 0 {
+                let weight = here.exp();
+                statistics.counts[slots.begin(state / q)] += weight;
+                statistics.counts[slots.entry(state)] += weight;
+                continue;
+            }
+            for from in 0..q {
+                let around =
+                    alpha[(t - 1) * q + from] + walk.states[t * q + at] + beta[t * q + at] - total;
+                let old = walk.state(t - 1, from);
+                let within = (around + walk.within(t, from, at)).exp();
+                let across = (around + walk.across(t, from, at)).exp();
+                if within > 0.0 {
+                    statistics.counts[slots.inner(old, at)] += within;
+                }
+                if across > 0.0 {
+                    statistics.counts[slots.exit(old)] += across;
+                    statistics.counts[slots.switch(old / q, state / q)] += across;
+                    statistics.counts[slots.entry(state)] += across;
+                }
+            }
+        }
+    }
+    for at in 0..q {
+        if tables.shape.may_end(at, walk.length) == End::Exit {
+            let last = (walk.length - 1) * q + at;
+            let weight = (alpha[last] + walk.end(at) - total).exp();
+            statistics.counts[slots.exit(walk.state(walk.length - 1, at))] += weight;
+        }
+    }
+    total
+}

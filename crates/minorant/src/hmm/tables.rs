@@ -1,0 +1,187 @@
+//! The weights as paths need them: logarithms of probabilities, and Gaussians side by side so that
+//! the densities of a frame under all of them are one sweep.
+
+use super::shape::{Choice, Slots};
+use super::{Frames, HmmShape};
+use std::ops::RangeInclusive;
+
+/// Variances of standardised features stay within these bounds, whatever the weights are.
+pub const VARIANCES: RangeInclusive<f64> = 1e-3..=1e3;
+
+/// log(2π).
+const LOG_TAU: f64 = 1.837_877_066_409_345_3;
+
+/// A model's numbers at certain weights.
+#[derive(Debug, Clone)]
+pub struct Tables {
+    pub(super) shape: HmmShape,
+    pub(super) slots: Slots,
+    pub(super) choices: Vec<Choice>,
+    /// Logarithms of probabilities by slot; −∞ where there is no arc.
+    pub(super) arcs: Vec<f64>,
+    /// Means, feature by feature, the Gaussians of a feature side by side.
+    means: Vec<f64>,
+    /// Halved precisions, laid out alike.
+    half_precisions: Vec<f64>,
+    /// The logarithm of a Gaussian's factor, its mixture weight included.
+    constants: Vec<f64>,
+}
+
+impl Tables {
+    /// The numbers at these weights.
+    pub fn new(shape: &HmmShape, w: &[f64]) -> Self {
+        let (slots, choices) = (shape.slots(), shape.choices());
+        let mut arcs = vec![f64::NEG_INFINITY; slots.len()];
+        shape.certain().into_iter().for_each(|slot| arcs[slot] = 0.0);
+        for choice in &choices {
+            let logits = || logits(choice, w);
+            let top = logits().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = logits().map(|z| (z - top).exp()).sum();
+            let norm = top + sum.ln();
+            logits().zip(&choice.slots).for_each(|(z, &slot)| arcs[slot] = z - norm);
+        }
+        let gaussians = shape.gaussians();
+        let mut means = vec![0.0; gaussians * shape.features];
+        let mut half_precisions = means.clone();
+        let mut constants = Vec::with_capacity(gaussians);
+        for g in 0..gaussians {
+            let mut constant = arcs[slots.mixture(g)];
+            let rows = shape.means(g).zip(shape.log_precisions(g)).enumerate();
+            for (j, (mean, log_precision)) in rows {
+                let rho = within_bounds(w[log_precision]);
+                means[j * gaussians + g] = w[mean];
+                half_precisions[j * gaussians + g] = 0.5 * rho.exp();
+                constant += 0.5 * (rho - LOG_TAU);
+            }
+            constants.push(constant);
+        }
+        Tables { shape: *shape, slots, choices, arcs, means, half_precisions, constants }
+    }
+
+    /// What the model looks like.
+    pub fn shape(&self) -> HmmShape {
+        self.shape
+    }
+
+    /// The smallest and the largest variance of all Gaussians.
+    pub fn variances(&self) -> (f64, f64) {
+        let variances = self.half_precisions.iter().map(|half| 0.5 / half);
+        let wider = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
+        variances.fold((f64::INFINITY, 0.0), wider)
+    }
+
+    /// The log densities of a frame under all Gaussians, mixture weights included.
+    pub(super) fn densities(&self, frame: &[f64], out: &mut [f64]) {
+        let gaussians = self.constants.len();
+        out.copy_from_slice(&self.constants);
+        let rows = self.means.chunks_exact(gaussians);
+        for ((&x, means), precisions) in
+            frame.iter().zip(rows).zip(self.half_precisions.chunks_exact(gaussians))
+        {
+            for ((out, mean), precision) in out.iter_mut().zip(means).zip(precisions) {
+                let away = x - mean;
+                *out -= precision * away * away;
+            }
+        }
+    }
+
+    /// The log density of a frame under one Gaussian, its mixture weight included.
+    fn density(&self, frame: &[f64], g: usize) -> f64 {
+        let gaussians = self.constants.len();
+        let mut density = self.constants[g];
+        for (j, x) in frame.iter().enumerate() {
+            let away = x - self.means[j * gaussians + g];
+            density -= self.half_precisions[j * gaussians + g] * away * away;
+        }
+        density
+    }
+
+    /// The best Gaussian of a state for a frame; the first of equals.
+    pub(super) fn best_gaussian(&self, frame: &[f64], state: usize) -> usize {
+        let m = self.shape.mixtures;
+        let mut best = (f64::NEG_INFINITY, state * m);
+        for g in state * m..(state + 1) * m {
+            let density = self.density(frame, g);
+            if density > best.0 {
+                best = (density, g);
+            }
+        }
+        best.1
+    }
+
+    /// For each frame of a sequence and each state the density under its best Gaussian.
+    pub fn best_densities(&self, sequence: &[f64]) -> Vec<f64> {
+        let (m, features) = (self.shape.mixtures, self.shape.features);
+        let mut all = vec![0.0; self.constants.len()];
+        let mut best = Vec::with_capacity(sequence.len() / features * self.shape.all_states());
+        for frame in sequence.chunks_exact(features) {
+            self.densities(frame, &mut all);
+            if m == 1 {
+                best.extend_from_slice(&all);
+            } else {
+                let top = |of: &[f64]| of.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                best.extend(all.chunks_exact(m).map(top));
+            }
+        }
+        best
+    }
+
+    /// Adds `weight` times the derivatives of a frame's log density under a Gaussian in its mean
+    /// and in the logarithms of its precisions. The bounds of variances hold those beyond still.
+    pub(super) fn add_derivatives(
+        &self,
+        w: &[f64],
+        frame: &[f64],
+        g: usize,
+        weight: f64,
+        gradient: &mut [f64],
+    ) {
+        let gaussians = self.constants.len();
+        let rows = self.shape.means(g).zip(self.shape.log_precisions(g)).enumerate();
+        for (j, (mean, log_precision)) in rows {
+            let precision = 2.0 * self.half_precisions[j * gaussians + g];
+            let away = frame[j] - w[mean];
+            gradient[mean] += weight * precision * away;
+            if within_bounds(w[log_precision]) == w[log_precision] {
+                gradient[log_precision] += 0.5 * weight * (1.0 - precision * away * away);
+            }
+        }
+    }
+
+    /// Adds the derivatives in the logits of what is linear in the logarithms of probabilities,
+    /// with `counts` as factors.
+    pub(super) fn add_logit_derivatives(&self, counts: &[f64], gradient: &mut [f64]) {
+        for choice in &self.choices {
+            let total: f64 = choice.slots.iter().map(|&slot| counts[slot]).sum();
+            for (weight, &slot) in choice.weights.clone().zip(&choice.slots) {
+                gradient[weight] += counts[slot] - total * self.arcs[slot].exp();
+            }
+        }
+    }
+
+    /// Logarithms of probability of a transition within the unit of `from` to its `to`-th state.
+    #[inline]
+    pub(super) fn inner(&self, from: usize, to: usize) -> f64 {
+        self.arcs[self.slots.inner(from, to)]
+    }
+}
+
+/// The logits of a choice, one for each slot.
+fn logits<'a>(choice: &'a Choice, w: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+    let pinned = choice.slots.len() - choice.weights.len();
+    w[choice.weights.clone()].iter().copied().chain(std::iter::repeat_n(0.0, pinned))
+}
+
+fn within_bounds(log_precision: f64) -> f64 {
+    log_precision.clamp(-VARIANCES.end().ln(), -VARIANCES.start().ln())
+}
+
+/// Fixed chunks of sequences, so that sums come out the same on any number of threads.
+pub(super) fn chunks(frames: &Frames<'_>, dim: usize) -> Vec<std::ops::Range<usize>> {
+    /// Most chunks, and fewest where there are many weights.
+    const MOST: usize = 64;
+    const FEWEST: usize = 8;
+    let by_buffers = frames.values.len() / (4 * dim).max(1);
+    let count = by_buffers.clamp(FEWEST, MOST).min(frames.len().max(1));
+    minorant_linalg::parallel::split_evenly(frames.len(), count)
+}

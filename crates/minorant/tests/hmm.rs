@@ -1,0 +1,495 @@
+//! Hidden Markov models against brute force: scores of best paths and likelihoods by enumeration,
+//! gradients by finite differences, and what training promises (bounds of variances, the same bits
+//! for any number of threads and after a resume, a choice by what is held out).
+
+use minorant::archive::Archive;
+use minorant::data::{Label, LabelRows, Labels, Recordings};
+use minorant::generate::{Phones, phones};
+use minorant::hmm::{
+    Frames, HmmRisk, HmmShape, Tables, Task, Topology, Truth, VARIANCES, best_path, log_likelihood,
+    maximum_likelihood,
+};
+use minorant::linalg::Matrix;
+use minorant::model::HmmModel;
+use minorant::risk::{Cancel, ExampleWeights, Examples, Risk};
+use minorant::solver::{Checkpoints, Method, Status};
+use minorant::train::{HmmOptions, Lambda, train_hmm};
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+use rand_pcg::Pcg64Mcg;
+
+const TASKS: [Task; 2] = [Task::Classify, Task::Label];
+const TOPOLOGIES: [Topology; 2] = [Topology::LeftRight, Topology::Ergodic];
+
+fn shapes() -> Vec<HmmShape> {
+    let (units, states, mixtures, features) = (2, 2, 2, 2);
+    let all = TASKS.into_iter().flat_map(|task| TOPOLOGIES.map(|topology| (task, topology)));
+    all.map(|(task, topology)| HmmShape { task, topology, units, states, mixtures, features })
+        .collect()
+}
+
+fn random(count: usize, size: f64, rng: &mut Pcg64Mcg) -> Vec<f64> {
+    (0..count).map(|_| size * Distribution::<f64>::sample(&StandardNormal, rng)).collect()
+}
+
+/// A model as probabilities, read off the weights in the order in which they are documented.
+struct Plain {
+    shape: HmmShape,
+    w: Vec<f64>,
+}
+
+impl Plain {
+    fn softmax(&self, at: usize, count: usize, which: usize) -> f64 {
+        let logits = &self.w[at..at + count];
+        logits[which].exp() / logits.iter().map(|z| z.exp()).sum::<f64>()
+    }
+
+    fn unit(&self, unit: usize) -> usize {
+        unit * (self.shape.dim() - self.between()) / self.shape.units
+    }
+
+    fn between(&self) -> usize {
+        let units = self.shape.units;
+        if self.shape.task == Task::Label { units + units * units } else { 0 }
+    }
+
+    fn mixtures_at(&self, unit: usize) -> usize {
+        self.unit(unit) + 2 * self.shape.states * self.shape.mixtures * self.shape.features
+    }
+
+    fn arcs_at(&self, unit: usize) -> usize {
+        self.mixtures_at(unit) + self.shape.states * self.shape.mixtures
+    }
+
+    fn entry(&self, unit: usize, state: usize) -> f64 {
+        match (self.shape.task, self.shape.topology) {
+            (Task::Classify, Topology::LeftRight) => f64::from(u8::from(state == 0)),
+            _ => self.softmax(self.arcs_at(unit), self.shape.states, state),
+        }
+    }
+
+    /// To a state of the unit, or out of it.
+    fn arc(&self, unit: usize, from: usize, to: Option<usize>) -> f64 {
+        let (q, at) = (self.shape.states, self.arcs_at(unit));
+        let is_last = from + 1 == q;
+        match (self.shape.task, self.shape.topology) {
+            (Task::Classify, Topology::LeftRight) => {
+                let stay = 1.0 / (1.0 + (-self.w[at + from]).exp());
+                match to {
+                    Some(to) if to == from => stay,
+                    Some(to) if to == from + 1 => 1.0 - stay,
+                    None if is_last => 1.0 - stay,
+                    _ => 0.0,
+                }
+            }
+            (Task::Classify, Topology::Ergodic) => {
+                to.map_or(1.0, |to| self.softmax(at + q + from * q, q, to))
+            }
+            (Task::Label, Topology::LeftRight) => {
+                let count = if is_last { 2 } else { 3 };
+                let which = match to {
+                    Some(to) if to == from => 0,
+                    Some(to) if to == from + 1 => 1,
+                    None => count - 1,
+                    _ => return 0.0,
+                };
+                self.softmax(at + q + 3 * from, count, which)
+            }
+            (Task::Label, Topology::Ergodic) => {
+                self.softmax(at + q + from * (q + 1), q + 1, to.unwrap_or(q))
+            }
+        }
+    }
+
+    fn begin(&self, unit: usize) -> f64 {
+        let at = self.shape.dim() - self.between();
+        if self.shape.task == Task::Label { self.softmax(at, self.shape.units, unit) } else { 1.0 }
+    }
+
+    fn switch(&self, from: usize, to: usize) -> f64 {
+        if self.shape.task == Task::Classify {
+            return 0.0;
+        }
+        let at = self.shape.dim() - self.between() + self.shape.units * (1 + from);
+        self.softmax(at, self.shape.units, to)
+    }
+
+    fn gaussian(&self, unit: usize, state: usize, component: usize, frame: &[f64]) -> f64 {
+        let HmmShape { states, mixtures, features, .. } = self.shape;
+        let means = self.unit(unit) + (state * mixtures + component) * features;
+        let rhos = means + states * mixtures * features;
+        let weight = self.softmax(self.mixtures_at(unit) + state * mixtures, mixtures, component);
+        let density = |j: usize| {
+            let precision = self.w[rhos + j].exp();
+            let away = frame[j] - self.w[means + j];
+            (precision / std::f64::consts::TAU).sqrt() * (-0.5 * precision * away * away).exp()
+        };
+        weight * (0..features).map(density).product::<f64>()
+    }
+
+    /// The sum and the largest of the probabilities of all paths whose units `allows` allows, with
+    /// all components; `bonus` is a factor for each frame.
+    fn enumerate(&self, sequence: &[f64], allows: &dyn Fn(usize, usize) -> f64) -> (f64, f64) {
+        let mut found = (0.0, 0.0);
+        self.go_on(sequence, 0, None, 1.0, allows, &mut found);
+        found
+    }
+
+    fn go_on(
+        &self,
+        sequence: &[f64],
+        t: usize,
+        last: Option<(usize, usize)>,
+        p: f64,
+        allows: &dyn Fn(usize, usize) -> f64,
+        found: &mut (f64, f64),
+    ) {
+        let HmmShape { units, states, mixtures, features, .. } = self.shape;
+        if t * features == sequence.len() {
+            let end = match last {
+                Some((unit, state)) if self.shape.task == Task::Classify => {
+                    self.arc(unit, state, None)
+                }
+                _ => 1.0,
+            };
+            found.0 += p * end;
+            found.1 = f64::max(found.1, p * end);
+            return;
+        }
+        let frame = &sequence[t * features..(t + 1) * features];
+        for (unit, state) in (0..units).flat_map(|u| (0..states).map(move |s| (u, s))) {
+            let inside = match last {
+                Some((old, from)) if old == unit => self.arc(unit, from, Some(state)),
+                _ => 0.0,
+            };
+            let outside = match last {
+                None => self.begin(unit) * self.entry(unit, state),
+                Some((old, from)) => {
+                    self.arc(old, from, None) * self.switch(old, unit) * self.entry(unit, state)
+                }
+            };
+            for arc in [inside, outside].into_iter().filter(|arc| *arc > 0.0) {
+                for component in 0..mixtures {
+                    let here = self.gaussian(unit, state, component, frame) * allows(t, unit);
+                    if here > 0.0 {
+                        let p = p * arc * here;
+                        self.go_on(sequence, t + 1, Some((unit, state)), p, allows, found);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn scores_and_likelihoods_are_those_of_all_paths() {
+    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    for shape in shapes() {
+        for length in 2..=4 {
+            let plain = Plain { shape, w: random(shape.dim(), 0.7, &mut rng) };
+            let sequence = random(length * shape.features, 1.0, &mut rng);
+            let labels: Vec<usize> = match shape.task {
+                Task::Classify => vec![rng.random_range(0..shape.units); length],
+                Task::Label => (0..length).map(|_| rng.random_range(0..shape.units)).collect(),
+            };
+            let tables = Tables::new(&shape, &plain.w);
+            let densities = tables.best_densities(&sequence);
+            let truth = |t: usize, unit: usize| f64::from(u8::from(labels[t] == unit));
+            let (sum, best) = plain.enumerate(&sequence, &truth);
+            let likelihood = log_likelihood(&tables, &sequence, &|t| labels[t]);
+            assert!((likelihood - sum.ln()).abs() < 1e-10, "{shape:?} {likelihood} {}", sum.ln());
+            let mut path = Vec::new();
+            let units = 0..shape.units;
+            let allowed = |t: usize, unit: usize| (labels[t] == unit).then_some(0.0);
+            let score = best_path(&tables, &densities, units.clone(), allowed, Some(&mut path));
+            assert!((score - best.ln()).abs() < 1e-10, "{shape:?} {score} {}", best.ln());
+            assert!(path.iter().zip(&labels).all(|(v, &z)| v.state / shape.states == z));
+            if shape.task == Task::Label {
+                let cost = |t: usize, unit: usize| if labels[t] == unit { 1.0 } else { 1f64.exp() };
+                let (_, best) = plain.enumerate(&sequence, &cost);
+                let costs = |t: usize, unit: usize| Some(f64::from(u8::from(labels[t] != unit)));
+                let score = best_path(&tables, &densities, units, costs, None);
+                assert!((score - best.ln()).abs() < 1e-10, "{score} {}", best.ln());
+            }
+        }
+    }
+}
+
+/// Sequences with classes, or with labels of frames.
+struct Tiny {
+    values: Vec<f64>,
+    starts: Vec<usize>,
+    labels: Vec<u32>,
+}
+
+impl Tiny {
+    fn new(shape: &HmmShape, sequences: usize, seed: u64) -> Tiny {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let mut starts = vec![0];
+        for i in 0..sequences {
+            starts.push(starts[i] + 3 + i % 3);
+        }
+        let frames = starts[sequences];
+        let values = random(frames * shape.features, 1.0, &mut rng);
+        let labelled = if shape.task == Task::Label { frames } else { sequences };
+        let labels = (0..labelled).map(|_| rng.random_range(0..shape.units as u32)).collect();
+        Tiny { values, starts, labels }
+    }
+
+    fn frames(&self, shape: &HmmShape) -> Frames<'_> {
+        Frames { values: &self.values, starts: &self.starts, features: shape.features }
+    }
+
+    fn truth(&self, shape: &HmmShape) -> Truth<'_> {
+        match shape.task {
+            Task::Classify => Truth::Classes(&self.labels),
+            Task::Label => Truth::FrameLabels(&self.labels),
+        }
+    }
+
+    fn risk(&self, shape: &HmmShape) -> HmmRisk<'_> {
+        let weights = ExampleWeights::mean(self.starts.len() - 1);
+        HmmRisk::new(*shape, self.frames(shape), self.truth(shape), weights)
+    }
+}
+
+#[test]
+fn gradients_are_those_of_finite_differences() {
+    for shape in shapes() {
+        let tiny = Tiny::new(&shape, 7, 2);
+        let risk = tiny.risk(&shape);
+        let w = random(shape.dim(), 0.7, &mut Pcg64Mcg::seed_from_u64(3));
+        let cancel = Cancel::new();
+        let (point, planes) = risk.at_with_planes(w.clone(), 1, &cancel).unwrap();
+        assert!(point.value > 0.1, "{shape:?}: a risk of {} tests little", point.value);
+        assert_eq!(point.value, risk.at(w.clone(), &cancel).unwrap().value);
+        let mut summed = vec![0.0; shape.dim()];
+        let mut value = 0.0;
+        for i in 0..Examples::len(&risk) {
+            value += risk.add_subgradient(i, &w, 1.0, &mut summed);
+        }
+        assert!((value - point.value).abs() < 1e-12);
+        for i in 0..shape.dim() {
+            let at = |step: f64| {
+                let mut w = w.clone();
+                w[i] += step;
+                risk.at(w, &cancel).unwrap().value
+            };
+            let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+            let slope = planes[0].normal[i];
+            assert!((difference - slope).abs() < 1e-6 * slope.abs().max(1.0), "{shape:?} {i}");
+            assert!((summed[i] - slope).abs() < 1e-12, "{shape:?} {i}");
+        }
+    }
+}
+
+#[test]
+fn variances_stay_within_bounds_wherever_weights_go() {
+    let mut rng = Pcg64Mcg::seed_from_u64(4);
+    for shape in shapes() {
+        let tiny = Tiny::new(&shape, 5, 5);
+        let risk = tiny.risk(&shape);
+        for size in [1.0, 30.0, 1e4] {
+            let w = random(shape.dim(), size, &mut rng);
+            let (least, most) = Tables::new(&shape, &w).variances();
+            let allowance = 1e-12;
+            assert!(least >= VARIANCES.start() * (1.0 - allowance), "{least}");
+            assert!(most <= VARIANCES.end() * (1.0 + allowance), "{most}");
+            let (point, planes) = risk.at_with_planes(w, 1, &Cancel::new()).unwrap();
+            assert!(point.value.is_finite() && planes[0].normal.iter().all(|g| g.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn maximum_likelihood_raises_the_likelihood() {
+    for shape in shapes() {
+        let tiny = Tiny::new(&shape, 12, 6);
+        let (frames, truth) = (tiny.frames(&shape), tiny.truth(&shape));
+        let likelihood = |w: &[f64]| {
+            let tables = Tables::new(&shape, w);
+            let of = |i: usize| {
+                let unit = |t: usize| truth.unit(&frames, i, t);
+                log_likelihood(&tables, frames.sequence(i), &unit)
+            };
+            (0..frames.len()).map(of).sum::<f64>()
+        };
+        let w = maximum_likelihood(&shape, frames, truth, &Cancel::new()).unwrap();
+        let flat = vec![0.0; shape.dim()];
+        assert!(likelihood(&w) > likelihood(&flat), "{shape:?}");
+        assert!(Tables::new(&shape, &w).variances().0 >= 0.05 - 1e-12);
+    }
+}
+
+/// Classes that differ in where their frames go, with noise.
+fn recordings(classes: usize, each: usize, seed: u64) -> Recordings {
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    let (mut values, mut starts, mut labels) = (Vec::new(), vec![0], Vec::new());
+    for class in 0..classes {
+        for _ in 0..each {
+            let length = rng.random_range(6..12);
+            for t in 0..length {
+                let phase = t as f64 / length as f64 * 3.0 + class as f64 * 0.5;
+                for j in 0..3 {
+                    let noise: f64 = StandardNormal.sample(&mut rng);
+                    values.push((phase + j as f64).sin() + 0.8 * noise);
+                }
+            }
+            starts.push(values.len() / 3);
+            labels.push(class as u32);
+        }
+    }
+    let frames = Matrix::dense(values.len() / 3, 3, values.into()).unwrap();
+    let classes = (0..classes).map(|z| Label::Number(z as f64)).collect();
+    Recordings { frames, starts, labels: Labels { classes, rows: LabelRows::Single(labels) } }
+}
+
+fn options() -> HmmOptions {
+    let mut options =
+        HmmOptions { lambda: Some(Lambda::Lambda(0.05)), mixtures: 2, ..HmmOptions::default() };
+    options.rules.max_evaluations = Some(25);
+    options
+}
+
+#[test]
+fn training_lowers_the_objective_and_names_no_bound() {
+    let data = recordings(4, 15, 7);
+    let mut trace = Vec::new();
+    let (model, report) =
+        train_hmm(&data, &options(), &Cancel::new(), &mut trace, &mut ()).unwrap();
+    assert_eq!(report.solver, Method::NrbmLs.name());
+    assert!(report.certificate.lower_bound.is_none() && report.local_gap.is_some());
+    assert!(report.certificate.objective < 0.7 * trace[0].objective, "{report:?}");
+    assert!(report.evaluations <= 25);
+    let start = HmmModel { weights: model.start.clone(), ..model.clone() };
+    let (before, after) = (start.evaluate_classes(&data), model.evaluate_classes(&data));
+    assert!(after.error < before.error, "{} {}", before.error, after.error);
+}
+
+#[test]
+fn the_same_bits_on_any_number_of_threads() {
+    let data = recordings(3, 12, 8);
+    let options = HmmOptions { validation_fraction: 0.25, ..options() };
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap().0)
+    };
+    let (one, three) = (on(1), on(3));
+    assert_eq!(one.to_bytes(), three.to_bytes());
+}
+
+#[test]
+fn large_margins_take_a_fifth_off_the_error_of_labels() {
+    let size = Phones { sequences: 150, ..Phones::default() };
+    let (data, test) = (phones(size, 1, 0), phones(size, 1, 1));
+    let mut options = HmmOptions {
+        task: Task::Label,
+        lambda: Some(Lambda::Lambda(0.3)),
+        validation_fraction: 0.2,
+        ..HmmOptions::default()
+    };
+    options.rules.max_evaluations = Some(60);
+    let (model, _) = train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();
+    let start = HmmModel { weights: model.start.clone(), ..model.clone() };
+    let [before, after] = [&start, &model].map(|model| model.evaluate_labels(&test).token_error);
+    assert!((0.05..0.6).contains(&before) && after <= 0.8 * before, "{before} {after}");
+}
+
+/// Keeps the state of an early iteration, and goes on from one.
+#[derive(Default)]
+struct Keep {
+    asked: usize,
+    kept: Option<Archive>,
+    from: Option<Archive>,
+}
+
+impl Checkpoints for Keep {
+    fn resume(&mut self) -> Option<Archive> {
+        self.from.take()
+    }
+
+    fn is_due(&mut self) -> bool {
+        self.asked += 1;
+        self.asked == 5
+    }
+
+    fn store(&mut self, archive: Archive) {
+        self.kept.get_or_insert(archive);
+    }
+}
+
+#[test]
+fn a_resumed_run_ends_in_the_same_bits() {
+    let data = recordings(3, 12, 9);
+    for validation_fraction in [0.0, 0.25] {
+        let options = HmmOptions { validation_fraction, ..options() };
+        let run = |keep: &mut Keep| {
+            let cancel = Cancel::new();
+            train_hmm(&data, &options, &cancel, &mut (), keep).unwrap().0
+        };
+        let mut keep = Keep::default();
+        let whole = run(&mut keep);
+        let mut resumed = Keep { from: keep.kept.take(), ..Keep::default() };
+        assert!(resumed.from.is_some());
+        assert_eq!(whole.to_bytes(), run(&mut resumed).to_bytes());
+    }
+}
+
+#[test]
+fn what_is_held_out_chooses_the_weights() {
+    let data = recordings(4, 20, 10);
+    let mut options = HmmOptions { validation_fraction: 0.2, ..options() };
+    options.lambda = Some(Lambda::Lambda(1e-4));
+    let (model, report) = train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();
+    let chosen = model.chosen_at.unwrap();
+    assert!(chosen <= report.evaluations);
+    assert!(model.validation_error.is_some_and(|error| error < 1.0));
+    // The objective is that of the weights saved.
+    options.rules.max_evaluations = Some(chosen);
+    let (again, _) = train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();
+    assert_eq!((again.weights, again.objective), (model.weights, model.objective));
+}
+
+#[test]
+fn degenerate_classes_train_or_are_refused_in_a_sentence() {
+    // One sequence a class, one frame a sequence, a constant feature.
+    let recordings = |starts: Vec<usize>, values: Vec<f64>, labels: Vec<u32>| {
+        let rows = *starts.last().unwrap();
+        let frames = Matrix::dense(rows, values.len() / rows, values.into()).unwrap();
+        let classes = vec![Label::Number(0.0), Label::Number(1.0)];
+        Recordings { frames, starts, labels: Labels { classes, rows: LabelRows::Single(labels) } }
+    };
+    let single = recordings(vec![0, 1, 2], vec![7.0, -1.0, 7.0, 1.0], vec![0, 1]);
+    let train = |data: &Recordings, options: &HmmOptions| {
+        train_hmm(data, options, &Cancel::new(), &mut (), &mut ()).map_err(|e| e.to_string())
+    };
+    let one = HmmOptions { states: 1, mixtures: 3, ..options() };
+    let (model, report) = train(&single, &one).unwrap();
+    assert!(report.certificate.objective.is_finite());
+    assert_eq!(model.predict(&single), [0, 1]);
+    let error = train(&single, &options()).unwrap_err();
+    assert!(error.contains("sequence 1 has 1 frame, fewer than the 3 states"), "{error}");
+    let ergodic = HmmOptions { topology: Topology::Ergodic, ..options() };
+    assert!(train(&single, &ergodic).is_ok());
+    let constant = recordings(vec![0, 3, 6], vec![2.0; 6], vec![0, 1]);
+    let (_, report) = train(&constant, &options()).unwrap();
+    assert!(matches!(report.status, Status::Converged | Status::Stalled | Status::MaxEvals));
+    let empty = recordings(vec![0, 0, 3, 6], vec![2.0; 6], vec![0, 0, 1]);
+    let error = train(&empty, &options()).unwrap_err();
+    assert_eq!(error, "sequence 1 has no frames");
+    let huge = recordings(vec![0, 3, 6], [1e300, -1e300].repeat(3), vec![0, 1]);
+    let error = train(&huge, &options()).unwrap_err();
+    assert!(error.contains("feature 1 are too large"), "{error}");
+    for (states, mixtures, what) in [(0, 1, "states"), (1, 0, "mixtures")] {
+        let error = train(&constant, &HmmOptions { states, mixtures, ..options() }).unwrap_err();
+        assert_eq!(error, format!("the number of {what} must be at least 1"));
+    }
+    // At prediction a sequence that is too short, or empty, still has an answer.
+    let (model, _) = train(&recordings_of_two(), &options()).unwrap();
+    let short = recordings(vec![0, 1, 1, 4], vec![0.5; 12], vec![0, 0, 1]);
+    assert_eq!(model.predict(&short).len(), 3);
+}
+
+fn recordings_of_two() -> Recordings {
+    recordings(2, 6, 11)
+}

@@ -1,0 +1,150 @@
+"""Conditional random fields for chains."""
+
+from joblib import effective_n_jobs
+
+from ._chain import ChainEstimator
+from ._features import hand_over
+
+
+class ChainCRF(ChainEstimator):
+    """Labels for sequences, by a conditional random field.
+
+    Minimises the penalty plus the mean over sequences of −log p(labels | sequence).
+
+    Parameters
+    ----------
+    C : float, default=None
+        Strength of the data term: λ = 1/(C n), with n sequences (or tokens, see ``per``). 1 if
+        neither ``C`` nor ``lam`` is given.
+    lam : float, default=None
+        λ itself, instead of ``C``.
+    tol : float, default=1e-3
+        The relative gap that is certified.
+    method : str, default='auto'
+        The method, one of :func:`minorant.methods`.
+    max_evals : int, default=None
+        Most passes of the oracle over all sequences.
+    max_seconds : float, default=None
+        Most seconds of optimisation.
+    pairs : {'all', 'observed'}, default='all'
+        Which (attribute, label) and (label, label) pairs have a weight: all, or only those that
+        the training data has.
+    boundary : bool, default=False
+        Whether labels at the beginning and at the end of a sequence have weights of their own.
+    bias : float, default=None
+        The value of a constant attribute of every token; none if not given.
+    per : {'sequence', 'token'}, default='sequence'
+        What the mean loss is taken over.
+    min_count : int, default=None
+        Named attributes that occur less often are left out.
+    penalty : {'l2', 'l1'}, default='l2'
+        λ/2 ‖w‖², or λ ‖w‖₁, which makes many weights zero.
+    random_state : int, RandomState instance or None, default=None
+        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
+        repeated to the last bit.
+    n_jobs : int, default=None
+        Threads; None means 1, -1 all processors. The result has the same bits for any number.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    coef_ : ndarray or sparse array of shape (n_classes, n_features)
+        Weights of the attributes; sparse where only observed pairs have some.
+    transitions_ : ndarray of shape (n_classes, n_classes)
+        Weights of label pairs, from row to column.
+    intercept_, start_, end_ : ndarray of shape (n_classes,)
+        Weights of the constant, and of labels at the beginning and at the end; zeros where there
+        are none.
+    feature_names_ : list of str or None
+        The names of the attributes, where they have some.
+    certificate_ : Certificate
+        ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``.
+    trace_ : Trace
+        One row for each iteration.
+    n_features_in_ : int
+        Number of attributes.
+    n_iter_, n_evaluations_ : int
+        Iterations, and passes over the data.
+    lam_ : float
+        λ.
+    method_, status_ : str
+        The method that ran, and how it ended.
+
+    Examples
+    --------
+    >>> from minorant import ChainCRF
+    >>> X = [[{"word": "the"}, {"word": "dog"}], [{"word": "a"}, {"word": "dog"}, {"word": "runs"}]]
+    >>> y = [["D", "N"], ["D", "N", "V"]]
+    >>> model = ChainCRF(C=10.0).fit(X, y)
+    >>> [labels.tolist() for labels in model.predict([[{"word": "a"}, {"word": "cat"}]])]
+    [['D', 'N']]
+    >>> model.predict_marginals(X)[0].sum(axis=1).round(6)
+    array([1., 1.])
+    """
+
+    _model_name = "chain-crf"
+
+    def __init__(
+        self,
+        *,
+        C=None,
+        lam=None,
+        tol=1e-3,
+        method="auto",
+        max_evals=None,
+        max_seconds=None,
+        pairs="all",
+        boundary=False,
+        bias=None,
+        per="sequence",
+        min_count=None,
+        penalty="l2",
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.C = C
+        self.lam = lam
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.pairs = pairs
+        self.boundary = boundary
+        self.bias = bias
+        self.per = per
+        self.min_count = min_count
+        self.penalty = penalty
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _settings(self):
+        if self.penalty not in ("l2", "l1"):
+            raise ValueError(f"penalty must be 'l2' or 'l1', got {self.penalty!r}")
+        return {**super()._settings(), "penalty": self.penalty}
+
+    def predict_marginals(self, X):
+        """The probability of each label at each token.
+
+        Parameters
+        ----------
+        X : list of sequences
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        marginals : list of ndarray of shape (n_tokens, n_classes)
+            For each sequence a row for each token, with a column for each class.
+        """
+        tokens = self._tokens(X)
+        threads = effective_n_jobs(self.n_jobs)
+        found = self._model.marginals(hand_over(tokens.features), tokens.starts, threads)
+        return tokens.split(found.reshape(-1, len(self.classes_)))
+
+    @classmethod
+    def _parameters_of(cls, model):
+        return {**super()._parameters_of(model), "penalty": model.penalty}

@@ -1,0 +1,201 @@
+"""Sequences on their way to the compiled half: one matrix with a row for each token, and the places
+where sequences start. Every estimator of sequences takes the same kinds of input.
+"""
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+#: Labels are 16-bit numbers.
+MOST_LABELS = 1 << 16
+
+
+class Tokens(NamedTuple):
+    """The tokens of all sequences, one after the other.
+
+    ``features`` has a row for each token, sequence i has the rows ``starts[i]:starts[i + 1]``, and
+    ``names`` are the names of the columns, None where they have none.
+    """
+
+    features: object
+    starts: np.ndarray
+    names: list | None
+
+    def split(self, values):
+        """Values of tokens, sequence by sequence."""
+        return np.split(values, self.starts[1:-1].astype(np.intp))
+
+
+def tokens_of(X, names=None, width=None, min_count=0):
+    """The tokens of sequences.
+
+    ``X`` holds one entry for each sequence: an array or a sparse matrix with a row for each token,
+    or a list with the attributes of each token. A token's attributes are a mapping or a collection
+    of strings, as CRFsuite's Python packages take them. In a mapping, a number is the attribute's
+    value, True and False are 1 and 0, a text is appended to the name, a collection of texts stands
+    for several attributes, and a mapping inside for attributes with the name in front.
+
+    Where ``names`` (or the ``width`` of arrays) are given, attributes that are not among them are
+    left out; otherwise those that occur at least ``min_count`` times get a column each.
+    """
+    X = _as_list(X)
+    wants_names = names is not None or (width is None and _has_attributes(X))
+    if wants_names:
+        return _from_attributes(X, names, min_count)
+    return _from_arrays(X, width)
+
+
+def labels_of(y, tokens):
+    """The classes in order, and the class number of each token."""
+    y = _as_list(y)
+    lengths = np.diff(tokens.starts.astype(np.int64))
+    if len(y) != len(lengths):
+        raise ValueError(f"expected labels for {len(lengths)} sequences, got {len(y)}")
+    for at, (labels, length) in enumerate(zip(y, lengths, strict=True)):
+        if len(labels) != length:
+            raise ValueError(
+                f"sequence {at} has {length} tokens but {len(labels)} labels: expected one each"
+            )
+    flat = [label for labels in y for label in labels]
+    if not flat:
+        raise ValueError("expected at least one token, got none")
+    flat = np.asarray(flat)
+    if flat.ndim != 1 or flat.dtype.kind not in "biufUO":
+        raise ValueError("labels must be numbers or strings")
+    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+        raise ValueError("labels must be finite numbers or strings")
+    classes, numbers = np.unique(flat, return_inverse=True)
+    if len(classes) > MOST_LABELS:
+        raise ValueError(f"expected at most {MOST_LABELS} labels, got {len(classes)}")
+    return classes, numbers.astype(np.uint16)
+
+
+def _as_list(X):
+    if isinstance(X, str | Mapping) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
+        raise ValueError(f"expected a list of sequences, got {type(X).__name__}")
+    if sparse.issparse(X):
+        raise ValueError("expected a list of sequences, got one matrix: put it into a list")
+    return list(X)
+
+
+def _has_attributes(X):
+    """Whether tokens have attributes by name, as the first of them says."""
+    for sequence in X:
+        if sparse.issparse(sequence) or isinstance(sequence, np.ndarray):
+            return False
+        if not hasattr(sequence, "__iter__"):
+            return False
+        for token in sequence:
+            if isinstance(token, Mapping | str | set | frozenset):
+                return True
+            return isinstance(token, list | tuple) and any(isinstance(x, str) for x in token)
+    return False
+
+
+def _from_arrays(X, width):
+    parts = []
+    for at, sequence in enumerate(X):
+        part = sequence.tocsr() if sparse.issparse(sequence) else np.asarray(sequence)
+        if part.ndim == 1 and part.size == 0:
+            continue
+        if part.ndim != 2 or part.dtype.kind not in "biuf":
+            raise ValueError(
+                f"sequence {at} must be an array of numbers with a row for each token, or a list "
+                "with the attributes of each token"
+            )
+        wanted = width if width is not None else (parts[0].shape[1] if parts else part.shape[1])
+        if part.shape[1] != wanted:
+            raise ValueError(f"sequence {at} has {part.shape[1]} features, expected {wanted}")
+        parts.append(part)
+    lengths = [len_of(sequence) for sequence in X]
+    if not parts:
+        features = np.zeros((0, width or 0))
+    elif any(sparse.issparse(part) for part in parts):
+        features = sparse.csr_array(sparse.vstack(parts, format="csr"))
+    else:
+        features = np.concatenate(parts)
+    kind = features.dtype if features.dtype in (np.float32, np.float64) else np.float64
+    features = features.astype(kind, copy=False)
+    values = features.data if sparse.issparse(features) else features
+    if not np.isfinite(values).all():
+        raise ValueError("Input X contains NaN or infinity.")
+    return Tokens(features, _starts(lengths), None)
+
+
+def len_of(sequence):
+    """Number of tokens of a sequence."""
+    return sequence.shape[0] if hasattr(sequence, "shape") else len(sequence)
+
+
+def _starts(lengths):
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.uint64)]).astype(np.uint64)
+
+
+def _from_attributes(X, names, min_count):
+    known = {} if names is None else {name: at for at, name in enumerate(names)}
+    is_open = names is None
+    columns, values, ends, lengths = [], [], [0], []
+    for at, sequence in enumerate(X):
+        for token in sequence:
+            for name, value in _attributes(token, at):
+                column = known.get(name)
+                if column is None:
+                    if not is_open:
+                        continue
+                    if "\n" in name:
+                        raise ValueError(f"the name of an attribute has a line break: {name!r}")
+                    column = known[name] = len(known)
+                columns.append(column)
+                values.append(value)
+            ends.append(len(columns))
+        lengths.append(len(sequence))
+    values = np.array(values, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("Input X contains NaN or infinity.")
+    columns, ends = np.array(columns, dtype=np.int64), np.array(ends, dtype=np.int64)
+    features = sparse.csr_array((values, columns, ends), shape=(len(ends) - 1, len(known)))
+    features.sum_duplicates()
+    names = list(known)
+    if is_open and min_count > 1:
+        counts = np.bincount(columns, minlength=len(names))
+        kept = np.flatnonzero(counts >= min_count)
+        features, names = features[:, kept], [names[column] for column in kept]
+    return Tokens(features, _starts(lengths), names)
+
+
+def _attributes(token, at):
+    """Names and values of a token's attributes."""
+    if isinstance(token, Mapping):
+        yield from _from_mapping(token, "", at)
+    elif isinstance(token, str):
+        raise ValueError(f"a token of sequence {at} is a text: expected a dict or a list of texts")
+    else:
+        for name in token:
+            if not isinstance(name, str):
+                raise ValueError(f"an attribute of sequence {at} is no text: {name!r}")
+            yield name, 1.0
+
+
+def _from_mapping(token, prefix, at):
+    for name, value in token.items():
+        name = f"{prefix}{name}"
+        if isinstance(value, str):
+            yield f"{name}:{value}", 1.0
+        elif isinstance(value, Real | np.bool_):
+            value = float(value)
+            if value != 0.0:
+                yield name, value
+        elif isinstance(value, Mapping):
+            yield from _from_mapping(value, f"{name}:", at)
+        elif isinstance(value, list | tuple | set | frozenset):
+            for item in value:
+                yield f"{name}:{item}", 1.0
+        else:
+            kind = type(value).__name__
+            raise ValueError(
+                f"attribute {name!r} of sequence {at} must be a number, a text, a collection of "
+                f"texts or a dict, not {kind}"
+            )

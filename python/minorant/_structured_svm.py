@@ -1,0 +1,347 @@
+"""Structured support vector machines for a user's own structure."""
+
+import pickle
+import warnings
+from collections.abc import Mapping
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._linear import warn_unless_certified
+from ._parameters import positive, seed
+from ._progress import ProgressBar
+from ._results import Certificate, Trace, html_table, number
+
+
+class StructuredSVM(BaseEstimator):
+    """A structured support vector machine for whatever outputs have an argmax.
+
+    Minimises λ/2 ‖w‖² plus the mean over examples of the largest of: the loss of an output, plus
+    its score, less the score of the true output; the score is w · joint_feature(x, y). What the
+    outputs are, the model says; it has no optimiser in it.
+
+    Parameters
+    ----------
+    model : object
+        The structure, with four methods:
+
+        - ``joint_feature(x, y)`` returns the features of an input with an output: an array of
+          numbers, or a SciPy sparse array with one row;
+        - ``loss(y_true, y)`` returns what an output costs: 0 for the true one, never negative;
+        - ``loss_augmented_inference(x, y_true, w)`` returns the output with the largest loss plus
+          score. It must be exact: the certificate rests on it;
+        - ``predict(x, w)`` returns the output with the largest score.
+
+        If it also has ``loss_augmented_inference_batch(X, Y, w)``, which returns a list with an
+        output for each example, that is called with as many examples at once as possible.
+    C : float, default=None
+        Strength of the data term: λ = 1/(C n). 1 if neither ``C`` nor ``lam`` is given.
+    lam : float, default=None
+        λ itself, instead of ``C``.
+    tol : float, default=1e-3
+        The relative gap that is certified.
+    method : str, default='auto'
+        The method, one of :func:`minorant.methods`.
+    max_evals : int, default=None
+        Most passes of the oracle over all examples.
+    max_seconds : float, default=None
+        Most seconds.
+    random_state : int, RandomState instance or None, default=None
+        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
+        repeated to the last bit.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_joint_features,)
+        The weights.
+    certificate_ : Certificate
+        ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``. Without a
+        bound where ``loss_augmented_inference`` was seen not to be exact.
+    trace_ : Trace
+        One row for each iteration.
+    n_iter_, n_evaluations_ : int
+        Iterations, and passes of the oracle.
+    n_outputs_ : int
+        How many different outputs the oracle has named, all examples together.
+    lam_ : float
+        λ.
+    method_, status_ : str
+        The method that ran, and how it ended.
+
+    Notes
+    -----
+    The model's methods are called on the calling thread, and their exceptions come through
+    unchanged. Features and losses of outputs are kept, so that each output is looked at once.
+
+    Examples
+    --------
+    A multiclass support vector machine, written as a structure:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from minorant import StructuredSVM
+    >>> class Classes:
+    ...     def joint_feature(self, x, y):
+    ...         features = np.zeros((3, len(x)))
+    ...         features[y] = x
+    ...         return features.ravel()
+    ...     def loss(self, y_true, y):
+    ...         return float(y_true != y)
+    ...     def loss_augmented_inference(self, x, y_true, w):
+    ...         return int(np.argmax(w.reshape(3, -1) @ x + (np.arange(3) != y_true)))
+    ...     def predict(self, x, w):
+    ...         return int(np.argmax(w.reshape(3, -1) @ x))
+    >>> X, y = load_iris(return_X_y=True)
+    >>> svm = StructuredSVM(Classes(), lam=0.01).fit(X, y.tolist())
+    >>> svm.certificate_.certified
+    True
+    >>> svm.predict(X[:2])
+    [0, 0]
+    """
+
+    def __init__(
+        self,
+        model,
+        *,
+        C=None,
+        lam=None,
+        tol=1e-3,
+        method="auto",
+        max_evals=None,
+        max_seconds=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.model = model
+        self.C = C
+        self.lam = lam
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y):
+        """Trains.
+
+        Parameters
+        ----------
+        X : list
+            The inputs, whatever the model takes.
+        y : list
+            Their true outputs.
+
+        Returns
+        -------
+        self : StructuredSVM
+            The fitted estimator.
+        """
+        X, y = list(X), list(y)
+        if len(X) != len(y):
+            raise ValueError(f"expected an output for each of {len(X)} inputs, got {len(y)}")
+        if not X:
+            raise ValueError("expected at least one example, got none")
+        options = self._options(len(X))
+        oracle = _Oracle(self.model, X, y)
+        bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
+        watch = None if bar is None else lambda record, weights: bar(record)
+        try:
+            found, raised = _core.train_structured(
+                oracle, oracle.dim, oracle.truths, oracle.has_batches, options, watch
+            )
+        finally:
+            if bar is not None:
+                bar.close()
+        if raised is not None:
+            raise raised
+        self.coef_ = found["w"]
+        self.lam_ = options["lam"]
+        self.certificate_ = Certificate(found["objective"], found["lower_bound"], float(self.tol))
+        self.trace_ = Trace(found["trace"])
+        self.n_iter_ = int(found["iterations"])
+        self.n_evaluations_ = int(found["evaluations"])
+        self.n_outputs_ = sum(oracle.counts)
+        self.method_ = found["method"]
+        self.status_ = found["status"]
+        if not found["is_exact"]:
+            warnings.warn(
+                "loss_augmented_inference has returned an output although a better one was known: "
+                "it is not exact, and nothing is proven.",
+                UserWarning,
+                stacklevel=2,
+            )
+        else:
+            warn_unless_certified(self, stacklevel=3)
+        return self
+
+    def _options(self, examples):
+        lam, c = positive("lam", self.lam), positive("C", self.C)
+        if lam is not None and c is not None:
+            raise ValueError("lam and C say the same in two ways: give one of them")
+        if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
+            raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
+        return {
+            "lam": lam if lam is not None else 1.0 / ((c or 1.0) * examples),
+            "method": self.method,
+            "memory": None,
+            "seed": seed(self.random_state),
+            "tol": float(self.tol),
+            "max_evals": positive("max_evals", self.max_evals, Integral),
+            "max_seconds": positive("max_seconds", self.max_seconds),
+        }
+
+    def predict(self, X):
+        """The outputs with the largest scores.
+
+        Parameters
+        ----------
+        X : list
+            The inputs.
+
+        Returns
+        -------
+        outputs : list
+            What the model's ``predict`` returns for each.
+        """
+        check_is_fitted(self)
+        return [self.model.predict(x, self.coef_) for x in X]
+
+    def score(self, X, y):
+        """Minus the mean loss of the predictions.
+
+        Parameters
+        ----------
+        X : list
+            The inputs.
+        y : list
+            Their true outputs.
+
+        Returns
+        -------
+        score : float
+            At most 0, which is perfect.
+        """
+        pairs = zip(y, self.predict(X), strict=True)
+        return -float(np.mean([self.model.loss(truth, found) for truth, found in pairs]))
+
+    def _repr_html_inner(self):
+        page = super()._repr_html_inner()
+        if not hasattr(self, "certificate_"):
+            return page
+        return page + html_table(
+            {
+                "method": self.method_,
+                "status": self.status_,
+                "objective": number(self.certificate_.objective),
+                **self.certificate_._proven(),
+                "lambda": number(self.lam_),
+            }
+        )
+
+
+class _Oracle:
+    """Names outputs by numbers: 0 is an example's truth, others are counted as they come."""
+
+    def __init__(self, model, X, y):
+        self._model, self._X, self._y = model, X, y
+        self.has_batches = hasattr(model, "loss_augmented_inference_batch")
+        self.dim = _length(model.joint_feature(X[0], y[0]))
+        self.truths = [self._features(i, output) for i, output in enumerate(y)]
+        self.counts = [1] * len(y)
+        self._known = []
+        for i, (truth, features) in enumerate(zip(y, self.truths, strict=True)):
+            if self._loss(i, truth) != 0:
+                raise ValueError(f"loss must be 0 for the true output, but is not for example {i}")
+            self._known.append({_key(truth): 0, _feature_key(0.0, features): 0})
+
+    def ask(self, i, w):
+        """The number of an example's worst output, and its loss and features if it is new."""
+        return self._number(i, self._model.loss_augmented_inference(self._X[i], self._y[i], w))
+
+    def ask_many(self, examples, w):
+        """The same for several examples."""
+        inputs, truths = [self._X[i] for i in examples], [self._y[i] for i in examples]
+        found = list(self._model.loss_augmented_inference_batch(inputs, truths, w))
+        if len(found) != len(examples):
+            raise ValueError(
+                f"loss_augmented_inference_batch must return {len(examples)} outputs, "
+                f"not {len(found)}"
+            )
+        return [self._number(i, output) for i, output in zip(examples, found, strict=True)]
+
+    def _number(self, i, output):
+        known, key = self._known[i], _key(output)
+        if key in known:
+            return known[key], None
+        loss, features = self._loss(i, output), self._features(i, output)
+        # Outputs with the same loss and features are the same to the optimiser.
+        same = _feature_key(loss, features)
+        if same in known:
+            known[key] = known[same]
+            return known[key], None
+        number = self.counts[i]
+        self.counts[i] += 1
+        known[key] = known[same] = number
+        return number, (loss, features)
+
+    def _loss(self, i, output):
+        loss = float(self._model.loss(self._y[i], output))
+        if not 0 <= loss < np.inf:
+            raise ValueError(f"loss must be a number of 0 or more, but is {loss} for example {i}")
+        return loss
+
+    def _features(self, i, output):
+        features = self._model.joint_feature(self._X[i], output)
+        if _length(features) != self.dim:
+            raise ValueError(
+                f"joint_feature must return {self.dim} numbers as for the first example, not "
+                f"{_length(features)} for example {i}"
+            )
+        if sparse.issparse(features):
+            row = sparse.coo_array(features)
+            row.sum_duplicates()
+            at, values = row.coords[-1], row.data
+        else:
+            dense = np.asarray(features).ravel()
+            at = np.flatnonzero(dense)
+            values = dense[at]
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError(f"joint_feature returned a number that is not finite for example {i}")
+        return np.ascontiguousarray(at, dtype=np.uint32), values
+
+
+def _length(features):
+    if sparse.issparse(features):
+        if len(features.shape) == 2 and features.shape[0] != 1:
+            raise ValueError(
+                f"joint_feature must return one row of features, not {features.shape[0]}"
+            )
+        return features.shape[-1]
+    return np.asarray(features).size
+
+
+def _feature_key(loss, features):
+    return loss, features[0].tobytes(), features[1].tobytes()
+
+
+def _key(output):
+    """An output as a key; equal outputs have equal keys."""
+    if isinstance(output, np.ndarray) and output.dtype != object:
+        return output.shape, output.dtype.str, output.tobytes()
+    if isinstance(output, list | tuple):
+        return type(output), tuple(_key(item) for item in output)
+    if isinstance(output, Mapping):
+        return frozenset((k, _key(v)) for k, v in output.items())
+    try:
+        hash(output)
+    except TypeError:
+        return pickle.dumps(output)
+    return "output", output

@@ -1,0 +1,244 @@
+"""Semi-supervised support vector classification."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from ._callbacks import with_callbacks
+from ._features import LAYOUT
+from ._linear import LinearEstimator, class_numbers, class_weights, classes_of, label
+from ._parameters import positive
+
+
+class TransductiveSVC(LinearEstimator):
+    """Linear support vector classification of rows of which most have no label.
+
+    Rows without a label (-1, as in scikit-learn's semi-supervised module) keep the decision
+    boundary away from them: each costs max(0, 1 − |f|), weighed by ``gamma``. The objective has
+    many local minima. The run starts at the support vector machine of the rows with a label; of
+    several starts the best is kept.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Weight of the mean loss of the rows without a label, beside that of the others.
+    n_starts : int, default=1
+        Runs from different starts.
+    balance_mean : float, default=None
+        Where the mean decision value over the rows without a label is to lie; for two classes.
+    C : float, default=None
+        Strength of the data term: λ = 1/(C Σ sample_weight), summed over the rows with a label.
+        1 if neither ``C`` nor ``lam`` is given.
+    lam : float, default=None
+        λ itself, instead of ``C``.
+    tol : float, default=1e-3
+        The local gap, relative to the objective, at which a run stops. Problems below a million
+        entries are solved on to rounding whatever ``tol`` says.
+    method : str, default='auto'
+        The method, one of :func:`minorant.methods`.
+    max_evals : int, default=None
+        Most passes over the data.
+    max_seconds : float, default=None
+        Most seconds of optimisation.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature. Its weight is regularised like the others.
+    intercept_scaling : float, default=1.0
+        The constant feature's value; the larger, the less it is regularised.
+    class_weight : dict or 'balanced', default=None
+        Weights of the classes; 1 for those that are not named.
+    warm_start : bool, default=False
+        Whether to start at the weights of the last fit. An interrupted fit then leaves the best
+        weights so far in the estimator.
+    random_state : int, RandomState instance or None, default=None
+        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
+        repeated to the last bit.
+    n_jobs : int, default=None
+        Threads; None means 1, -1 all processors. The result has the same bits for any number.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features; one row where there are two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        The classes in order.
+    certificate_ : Certificate
+        ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
+        ``certified`` is False.
+    trace_ : Trace
+        One row for each iteration.
+    transduction_ : ndarray of shape (n_samples,)
+        The labels of the training rows; where there was none, the one that is predicted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if the training data had some.
+    n_iter_, n_evaluations_ : int
+        Iterations, and passes over the data.
+    lam_ : float
+        λ.
+    method_, status_ : str
+        The method that ran, and how it ended.
+
+    Notes
+    -----
+    Classes must not be called -1. Labels of -1 and +1 are refused: recode them, for instance with
+    ``np.where(y == -1, 0, y)``, before labels are taken away. In an array of strings, ``"-1"``
+    means no label. More than two classes are trained together. Where every row has a label this is
+    the support vector machine, with its global certificate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_blobs
+    >>> from minorant import TransductiveSVC
+    >>> X, y = make_blobs(200, centers=[[-3, 0], [3, 0]], random_state=0)
+    >>> labels = np.full(200, -1)
+    >>> labels[:6] = y[:6]
+    >>> model = TransductiveSVC().fit(X, labels)
+    >>> bool((model.transduction_ == y).mean() > 0.95)
+    True
+    """
+
+    _model_name = "tsvm"
+
+    def __init__(
+        self,
+        *,
+        gamma=1.0,
+        n_starts=1,
+        balance_mean=None,
+        C=None,
+        lam=None,
+        tol=1e-3,
+        method="auto",
+        max_evals=None,
+        max_seconds=None,
+        fit_intercept=True,
+        intercept_scaling=1.0,
+        class_weight=None,
+        warm_start=False,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.gamma = gamma
+        self.n_starts = n_starts
+        self.balance_mean = balance_mean
+        self.C = C
+        self.lam = lam
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Trains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,)
+            Their labels; -1 where there is none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; an integer weight equals that many copies of the example.
+
+        Returns
+        -------
+        self : TransductiveSVC
+            The fitted estimator.
+        """
+        if not isinstance(self.gamma, Real) or not 0 <= self.gamma < np.inf:
+            raise ValueError(f"gamma must be a number of 0 or more, got {self.gamma!r}")
+        if positive("n_starts", self.n_starts, Integral) is None:
+            raise ValueError("n_starts must be a positive integer, got None")
+        if self.balance_mean is not None and not isinstance(self.balance_mean, Real):
+            raise ValueError(f"balance_mean must be a number or None, got {self.balance_mean!r}")
+        X, y = validate_data(self, X, y, **LAYOUT)
+        labelled = has_label(y)
+        classes, numbers = labelled_classes(y, labelled)
+        options = {
+            "gamma": float(self.gamma),
+            "starts": int(self.n_starts),
+            "balance_mean": None if self.balance_mean is None else float(self.balance_mean),
+        }
+        rows = np.zeros(len(y), dtype=np.uint32)
+        if labelled.all():
+            # The same objective, and the library's transduction insists on rows to transduce.
+            options["model"] = "svm"
+            rows[:] = numbers
+            names = [label(c) for c in classes.tolist()]
+        else:
+            rows[labelled] = numbers + 1
+            names = _names(classes)
+            options["labels"] = [0.0, *names]
+            options.update(self._effort(X))
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        of_labelled = None if sample_weight is None else sample_weight[labelled]
+        pairs = class_weights(self.class_weight, classes, y[labelled], of_labelled)
+        renamed = dict(zip([label(c) for c in classes.tolist()], names, strict=True))
+        options["class_weight"] = [(renamed[c], w) for c, w in pairs]
+        self._train(X, y, sample_weight, classes, rows, **options)
+        self.transduction_ = np.where(labelled, y, self.predict(X)).astype(classes.dtype)
+        return self
+
+    @classmethod
+    def _classes_of(cls, model):
+        try:
+            return classes_of([float(name) for name in model.classes])
+        except ValueError:
+            return classes_of(model.classes)
+
+    @classmethod
+    def _parameters_of(cls, model):
+        shared = super()._parameters_of(model)
+        return {**shared, "gamma": model.gamma, "balance_mean": model.balance_mean}
+
+
+def has_label(y):
+    """Where labels are not -1."""
+    if y.dtype.kind in "biuf":
+        return y != -1
+    return np.array([str(value) != "-1" for value in y.tolist()], dtype=bool)
+
+
+def labelled_classes(y, labelled):
+    """The classes in order, and the class number of each row that has a label."""
+    found = y[labelled]
+    if found.dtype.kind == "O":
+        kinds = {type(value) for value in found.tolist()}
+        found = found.astype(str) if str in kinds else np.array(found.tolist())
+    if not found.size:
+        raise ValueError("expected some rows with a label, but all are -1, which means none")
+    check_classification_targets(found)
+    classes = np.unique(found)
+    if len(classes) == 1 and not labelled.all() and y.dtype.kind in "biuf" and classes[0] == 1:
+        raise ValueError(
+            "-1 means that a row has no label, so that labels of -1 and 1 leave one class only: "
+            "recode the classes first, for instance with np.where(y == -1, 0, y), and then mark "
+            "rows without a label with -1"
+        )
+    return class_numbers(found)
+
+
+def _names(classes):
+    """The classes as the library knows them; 0 means unlabelled there, so numbers become texts."""
+    names = [label(c) for c in classes.tolist()]
+    if 0.0 not in names:
+        return names
+    return [str(c) for c in classes.tolist()]
