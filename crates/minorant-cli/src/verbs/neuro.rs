@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let options = problem.neuro_options(args.solver)?;
+    let options = problem.neuro_options(args.solver.method()?)?;
     anyhow::ensure!(
         args.start.is_none() && args.proof.is_none(),
         "--start and --proof do not go with neuro-crf: it makes its own start and has no bound to prove"
@@ -30,7 +30,7 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         if options.pretrain == Pretrain::Rbm && resume.is_none() && !args.output.quiet {
             output::tell("pretraining the layers without labels; then the objective is minimised");
         }
-        let mut watchers = Watchers::new("training", problem.stopping.tol, args.output.quiet);
+        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
         let trained = train_neuro(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
@@ -48,8 +48,8 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
             let page = Report {
                 title: format!("{NEURO_CRF} on {data_name}"),
                 facts: facts(&report, &data_name),
-                tol: problem.stopping.tol,
-                runs: vec![report_run(&report, problem.stopping.tol, &watchers.records)],
+                tol: problem.stopping.tol(),
+                runs: vec![report_run(&report, problem.stopping.tol(), &watchers.records)],
                 extra: Vec::new(),
             };
             minorant::write_atomically(path, page.to_html().as_bytes())?;
