@@ -113,7 +113,8 @@ fn one_label_and_empty_sequences_are_no_trouble() {
     for model in ["chain-svm", "chain-crf"] {
         let line = format!("train {model} one.txt --lambda 0.1 --json --out m.st");
         let report = bench.call(&line).json();
-        assert_eq!((&report["examples"], &report["certified"]), (&2.into(), &true.into()));
+        // The objective is 0, to which no gap is small.
+        assert_eq!((&report["examples"], &report["status"]), (&2.into(), &"converged".into()));
         assert_eq!(bench.call("predict m.st one.txt").stdout, "X\nX\n\nX\n");
     }
 }

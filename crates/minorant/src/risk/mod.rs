@@ -192,6 +192,11 @@ pub trait Risk: Sync {
         false
     }
 
+    /// Whether the risk is known to be nowhere negative, so that planes scaled down stay below it.
+    fn is_nonnegative(&self) -> bool {
+        false
+    }
+
     /// Into how many partial risks the risk can be split; 1 where it cannot.
     fn max_parts(&self) -> usize {
         1

@@ -3,7 +3,7 @@
 
 use super::{Halt, Run};
 use crate::certificate::l1_bound;
-use crate::proof::Proof;
+use crate::proof::{Proof, ProofPoint};
 use crate::risk::{Plane, Point};
 use minorant_linalg::sum::Sum;
 
@@ -51,7 +51,7 @@ const ATTEMPTS: usize = 3;
 /// tangents' slopes scaled down by c = min(1, λ/‖normal‖_∞), each example's minorant as high as its
 /// loss allows. No pass over the data.
 pub(super) fn offer_bound(run: &mut Run<'_>, point: &Point, plane: &Plane) {
-    let Some(duals) = run.problem.risk.duals() else { return };
+    let Some(duals) = run.problem.risk.duals() else { return offer_scaled(run, point, plane) };
     let lambda = run.problem.l1;
     let steepest = largest(&plane.normal) + plane.normal_error;
     // A second allowance, for what scaling rounds.
@@ -65,6 +65,29 @@ pub(super) fn offer_bound(run: &mut Run<'_>, point: &Point, plane: &Plane) {
             return;
         }
         factor *= (lambda / scaled) * (1.0 - 4.0 * f64::EPSILON);
+    }
+}
+
+/// The same for a risk that tells no slopes but is nowhere negative: c times its plane lies below c
+/// times the risk, and so below the risk.
+fn offer_scaled(run: &mut Run<'_>, point: &Point, plane: &Plane) {
+    if !run.problem.risk.is_nonnegative() {
+        return;
+    }
+    let lambda = run.problem.l1;
+    let steepest = largest(&plane.normal) + plane.normal_error;
+    let shrink = 1.0 - 4.0 * f64::EPSILON;
+    let factor = if steepest <= lambda * shrink { 1.0 } else { lambda / steepest * shrink };
+    let scaled = factor * steepest * (1.0 + 2.0 * f64::EPSILON);
+    let offset = factor * plane.offset;
+    let error = plane.offset_error + 2.0 * f64::EPSILON * offset.abs();
+    if let Some(bound) = l1_bound(offset, error, scaled, lambda) {
+        let touch = || ProofPoint {
+            w: point.w.clone().into(),
+            part_weights: vec![1.0],
+            ties: Vec::new().into(),
+        };
+        run.offer_bound(bound, || Some(Proof::Points(vec![touch()])));
     }
 }
 

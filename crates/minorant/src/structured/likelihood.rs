@@ -75,6 +75,10 @@ impl<M: Likelihood> Risk for LikelihoodRisk<M> {
         true
     }
 
+    fn is_nonnegative(&self) -> bool {
+        true
+    }
+
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
         let work = |chunk: Range<usize>, shared: &[f64], own: &mut [f64]| {
             let mut of_own = vec![0.0; self.longest];
