@@ -23,7 +23,7 @@ pub(crate) fn pages() -> Step {
 
 /// The step that builds the book.
 pub(crate) fn book() -> Step {
-    Step::new("book", build)
+    Step::new("book", build).unless(|| install().err().map(|why| format!("{why:#}")))
 }
 
 fn check() -> Result<()> {
@@ -129,18 +129,29 @@ fn python_reference(page: &Path) -> Result<()> {
     Ok(())
 }
 
-fn build() -> Result<()> {
-    let tools = root().join("target/tools");
-    let mdbook = tools.join("bin/mdbook");
-    if !mdbook.exists() {
-        // Without optimisation: a book is built in a second anyway, and mdBook in a third of the time.
-        let mut install = cargo_command();
-        install.args(["install", "mdbook", "--version", MDBOOK, "--locked", "--debug", "--quiet"]);
-        install.arg("--no-default-features").arg("--root").arg(&tools);
-        run(install.env("CARGO_TARGET_DIR", tools.join("build")))?;
-        std::fs::remove_dir_all(tools.join("build")).context("removing mdBook's build folder")?;
+fn mdbook() -> PathBuf {
+    root().join("target/tools/bin/mdbook")
+}
+
+/// Installs mdBook where it is not there yet; that needs the registry.
+fn install() -> Result<()> {
+    if mdbook().exists() {
+        return Ok(());
     }
-    let output = Command::new(&mdbook).args(["build", "docs"]).current_dir(root()).output();
+    say("$ cargo install mdbook (once, into target/tools)");
+    let tools = root().join("target/tools");
+    let mut command = cargo_command();
+    // Without optimisation: a book is built in a second anyway, and mdBook in a third of the time.
+    command.args(["install", "mdbook", "--version", MDBOOK, "--locked", "--debug", "--quiet"]);
+    command.arg("--no-default-features").arg("--root").arg(&tools);
+    let status = command.env("CARGO_TARGET_DIR", tools.join("build")).status();
+    let status = status.context("cargo could not be started")?;
+    ensure!(status.success(), "mdBook could not be installed: cargo install ended with {status}");
+    std::fs::remove_dir_all(tools.join("build")).context("removing mdBook's build folder")
+}
+
+fn build() -> Result<()> {
+    let output = Command::new(mdbook()).args(["build", "docs"]).current_dir(root()).output();
     let output = output.context("mdBook could not be started")?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() || said.contains("WARN") || said.contains("ERROR") {
@@ -148,13 +159,6 @@ fn build() -> Result<()> {
     }
     ensure!(root().join("target/book/index.html").exists(), "mdBook wrote no index.html");
     say("the book is in target/book");
-    Ok(())
-}
-
-fn run(command: &mut Command) -> Result<()> {
-    say("$ cargo install mdbook (once, into target/tools)");
-    let status = command.status().context("cargo could not be started")?;
-    ensure!(status.success(), "cargo install mdbook ended with {status}");
     Ok(())
 }
 

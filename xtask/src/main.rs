@@ -18,7 +18,7 @@ Everything that is tested, in one command.
   cargo xtask campaign [NAME]      long runs: fuzz, certificates, faults, or all (the default)
   cargo xtask help                 this text
 
-It stops at the first failure. A step whose tool is not installed (rustfmt, clippy, a Python of
+It stops at the first failure. A step whose tool is not there (rustfmt, clippy, mdBook, a Python of
 version 3.11 or later) is skipped with a note. MINORANT_DATA names the folder with real data; tests that need it are skipped
 without.";
 

@@ -282,11 +282,10 @@ impl ProblemArgs {
             "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
             model.as_str()
         );
-        if model != ModelArg::Hmm {
-            self.hmm.refuse()?;
-        }
-        if model != ModelArg::Neuro {
-            self.neuro.refuse()?;
+        match model {
+            ModelArg::Hmm => self.neuro.refuse()?,
+            ModelArg::Neuro => self.hmm.refuse_own()?,
+            _ => self.neuro.refuse().and_then(|()| self.hmm.refuse())?,
         }
         let of_chains = self.pairs.is_some()
             || self.bias.is_some()
@@ -347,7 +346,7 @@ impl ProblemArgs {
                 bail!("--loss does not go with tree-svm, whose loss is the mean deviation")
             }
         };
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.lambda = self.lambda();
         options.method = method;
         options.method_options = self.method_options(options.method_options);
         options.rules = rules;

@@ -55,11 +55,17 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
             minorant::write_atomically(path, page.to_html().as_bytes())?;
         }
         if args.output.json {
-            let object = output::report_json(NEURO_CRF, model.tol, &report, load_seconds);
+            let mut object = output::report_json(NEURO_CRF, model.tol, &report, load_seconds);
+            object["validation_error"] = maybe(model.validation_error);
+            object["chosen_at"] = json!(model.chosen_at);
             output::print(&object.to_string())?;
             return Ok(ExitCode::SUCCESS);
         }
         output::print(&report_in_words(NEURO_CRF, model.tol, &report, &data_name, None))?;
+        if let (Some(error), Some(at)) = (model.validation_error, model.chosen_at) {
+            let error = percent(error);
+            output::print(&format!("held out      error {error}, lowest after {at} evaluations"))?;
+        }
         if let Some(path) = &args.out {
             output::print(&format!("model         {}", path.display()))?;
         }
@@ -94,6 +100,8 @@ pub(super) fn inspect(model: &NeuroModel, as_json: bool) -> String {
             "tokens": model.tokens,
             "boundary": network.top.boundary,
             "per": model.per,
+            "validation_error": maybe(model.validation_error),
+            "chosen_at": model.chosen_at,
             "lambda": number(lambda),
             "dim": model.weights.len(),
             "solver": model.solver,
