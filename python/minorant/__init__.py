@@ -16,6 +16,7 @@ from ._chain_crf import ChainCRF
 from ._chain_svm import ChainSVM
 from ._core import methods, version as _version
 from ._files import load
+from ._large_margin_hmm import LargeMarginHMM
 from ._linear_svc import LinearSVC
 from ._logistic_regression import LogisticRegression
 from ._minimize import EvaluationError, MinimizeResult, minimize
@@ -35,6 +36,7 @@ __all__ = [
     "ChainCRF",
     "ChainSVM",
     "EvaluationError",
+    "LargeMarginHMM",
     "LinearSVC",
     "LogisticRegression",
     "MinimizeResult",

@@ -61,6 +61,45 @@ class _LinearEstimator(ClassifierMixin, BaseEstimator):
     def load(cls, path: _Path) -> Self: ...
     def set_callbacks(self, *callbacks: Any) -> Self: ...
 
+class LargeMarginHMM(BaseEstimator):
+    classes_: NDArray[Any]
+    certificate_: Certificate
+    validation_error_: float | None
+    trace_: Trace
+    n_features_in_: int
+    n_iter_: int
+    n_evaluations_: int
+    lam_: float
+    method_: str
+    status_: str
+    def __init__(
+        self,
+        *,
+        task: Literal["classify", "label"] = "classify",
+        n_states: int = 3,
+        n_mixtures: int = 1,
+        topology: Literal["left-right", "ergodic"] = "left-right",
+        C: float | None = None,
+        lam: float | None = None,
+        group_weights: Mapping[str, float] | None = None,
+        validation_fraction: float = 0.0,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+    def fit(self, X: Sequence[ArrayLike], y: Any) -> Self: ...
+    def predict(self, X: Sequence[ArrayLike]) -> Any: ...
+    def decision_function(self, X: Sequence[ArrayLike]) -> NDArray[float64]: ...
+    def score(self, X: Sequence[ArrayLike], y: Any) -> float: ...
+    def score_at_start(self, X: Sequence[ArrayLike], y: Any) -> float: ...
+    def save(self, path: _Path) -> None: ...
+    @classmethod
+    def load(cls, path: _Path) -> Self: ...
+
 class LinearSVC(_LinearEstimator):
     def __init__(
         self,

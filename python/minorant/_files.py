@@ -3,6 +3,7 @@
 from ._chain_crf import ChainCRF
 from ._chain_svm import ChainSVM
 from ._core import Model, model_name
+from ._large_margin_hmm import LargeMarginHMM
 from ._linear_svc import LinearSVC
 from ._logistic_regression import LogisticRegression
 from ._multilabel_svc import MultilabelSVC
@@ -10,7 +11,7 @@ from ._ramp_svc import RampSVC
 from ._transductive_svc import TransductiveSVC
 
 _ESTIMATORS = (LinearSVC, LogisticRegression, MultilabelSVC, RampSVC, TransductiveSVC)
-_CHAINS = {"chain-crf": ChainCRF, "chain-svm": ChainSVM}
+_OF_SEQUENCES = {"chain-crf": ChainCRF, "chain-svm": ChainSVM, "hmm": LargeMarginHMM}
 
 
 def load(path):
@@ -37,8 +38,8 @@ def load(path):
     array(['yes'], dtype='<U3')
     """
     name = model_name(path)
-    if name in _CHAINS:
-        return _CHAINS[name].load(path)
+    if name in _OF_SEQUENCES:
+        return _OF_SEQUENCES[name].load(path)
     model = Model.load(path)
     for estimator in _ESTIMATORS:
         if estimator._can_take(model):

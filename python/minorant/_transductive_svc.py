@@ -184,7 +184,7 @@ class TransductiveSVC(LinearEstimator):
             names = [label(c) for c in classes.tolist()]
         else:
             rows[labelled] = numbers + 1
-            names = _names(classes)
+            names = names_beside_unlabelled(classes)
             options["labels"] = [0.0, *names]
             options.update(self._effort(X))
         if sample_weight is not None:
@@ -236,7 +236,7 @@ def labelled_classes(y, labelled):
     return class_numbers(found)
 
 
-def _names(classes):
+def names_beside_unlabelled(classes):
     """The classes as the library knows them; 0 means unlabelled there, so numbers become texts."""
     names = [label(c) for c in classes.tolist()]
     if 0.0 not in names:

@@ -10,7 +10,7 @@ use anyhow::Result;
 use minorant::hmm::{Frames, HmmRisk, HmmShape, Scaling, Task, Topology, Truth};
 use minorant::model::HmmModel;
 use minorant::regularizer::L2;
-use minorant::risk::{Cancel, ExampleWeights, Risk};
+use minorant::risk::{Cancel, ExampleWeights};
 use minorant::solver::{self, Method, MethodOptions, Problem, StopRules};
 use minorant::train::{HmmOptions, Lambda, TrainReport, train_hmm};
 use minorant_data::LabelRows;
@@ -173,8 +173,8 @@ fn methods(store: &Store, row: &Row) -> Result<Table> {
         let (same, goal) = (ours.evaluations, ours.objective);
         let cells = [
             ours,
-            race.descend(same)?,
-            race.descend(4 * same)?,
+            race.run(Method::Sgd, same, None)?,
+            race.run(Method::Sgd, 400, None)?,
             race.run(Method::Nbm, same, None)?,
             race.run(Method::Nbm, 400, Some(goal))?,
             race.run(Method::Nbm, 400, None)?,
@@ -252,43 +252,6 @@ impl<'a> Race<'a> {
         let mut goal = Goal(goal, cancel.clone());
         let outcome = solver::run(&mut *solver, problem, rules, &cancel, &mut goal, &mut ())?;
         Ok(self.cell(outcome.evaluations, outcome.certificate.objective, outcome.point.w))
-    }
-
-    /// Stochastic descent as Bottou's: steps of η / (1 + λ η t), with the η that gets lowest on the
-    /// first thousandth of the way. A pass over all sequences is one evaluation.
-    fn descend(&self, passes: u64) -> Result<Cell> {
-        let risk = self.risk();
-        let Some(examples) = risk.examples() else { anyhow::bail!("expected examples") };
-        let (n, lambda) = (examples.len(), self.regularizer.lambda());
-        let objective = |w: &[f64]| -> Result<f64> {
-            match risk.at(w.to_vec(), &Cancel::new()) {
-                Ok(point) => Ok(self.regularizer.value(w) + point.value),
-                Err(_) => Ok(f64::INFINITY),
-            }
-        };
-        let run = |eta: f64, steps: usize| {
-            let mut w = self.model.start.clone();
-            let mut gradient = vec![0.0; w.len()];
-            for t in 0..steps {
-                let step = eta / (1.0 + lambda * eta * t as f64);
-                // A fixed order that visits all sequences before any comes again.
-                let example = t.wrapping_mul(7919) % n;
-                gradient.fill(0.0);
-                examples.add_subgradient(example, &w, n as f64, &mut gradient);
-                self.regularizer.add_gradient(&w, &mut gradient);
-                w.iter_mut().zip(&gradient).for_each(|(w, g)| *w -= step * g);
-            }
-            w
-        };
-        let mut best = (f64::INFINITY, 0.0);
-        for eta in [1e-1, 1e-2, 1e-3, 1e-4] {
-            let found = objective(&run(eta, (n / 10).max(100)))?;
-            if found < best.0 {
-                best = (found, eta);
-            }
-        }
-        let w = run(best.1, passes as usize * n);
-        Ok(self.cell(passes, objective(&w)?, w))
     }
 }
 

@@ -14,6 +14,7 @@ mod neuro_crf;
 mod package;
 mod page;
 mod pca;
+mod pdm;
 mod peers;
 mod probe;
 mod prox;
@@ -80,6 +81,8 @@ enum What {
     Structured,
     /// Table 8 of the NRBM paper: a network under a chain.
     NeuroCrf,
+    /// Tables 2 and 3 and Figure 2 of the PDM paper: semi-supervised machines.
+    Pdm,
     /// All of these.
     All,
 }
@@ -96,7 +99,7 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 13] = [
+    let benchmarks: [(What, &str, Benchmark); 14] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
@@ -108,6 +111,7 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
         (What::L1, l1::TITLE, l1::section),
         (What::Hmm, hmm::TITLE, hmm::section),
         (What::NeuroCrf, "Table 8 of the NRBM paper", neuro_crf::section),
+        (What::Pdm, "Tables 2 and 3 of the PDM paper", pdm::section),
         (What::Race, "The race to a gap of 1e-3", race::section),
         (What::Package, package::TITLE, package::section),
     ];
@@ -147,7 +151,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 11);
+            assert_eq!(text.matches("Skipped: ").count(), 13);
         }
     }
 }

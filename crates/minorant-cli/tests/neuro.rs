@@ -66,6 +66,22 @@ fn a_network_trains_predicts_evaluates_and_shows_itself() {
 }
 
 #[test]
+fn held_out_sequences_choose_the_weights() {
+    let bench = bench();
+    let line = format!("{TRAIN} --hidden 5 --validation-fraction 0.25 --max-evals 60");
+    let report = bench.call(&format!("{line} --out m.st --json")).json();
+    assert_eq!(report["examples"], 80);
+    let (error, at) = (report["validation_error"].as_f64(), report["chosen_at"].as_u64());
+    assert!(error.is_some_and(|e| e <= 1.0) && at.is_some_and(|at| at <= 60), "{report}");
+    let shown = bench.call("inspect m.st --json").json();
+    assert_eq!(shown["validation_error"], report["validation_error"]);
+    let short = format!("{TRAIN} --hidden 5 --validation-fraction 0.25 --max-evals 20");
+    assert_eq!(bench.call(&format!("{short} --checkpoint run.ckpt")).code, 0);
+    assert_eq!(bench.call(&format!("{line} --resume run.ckpt --out again.st")).code, 0);
+    assert!(bench.read("m.st") == bench.read("again.st"));
+}
+
+#[test]
 fn a_resumed_run_writes_the_same_file() {
     let bench = bench();
     let run = |rest: &str| bench.call(&format!("{TRAIN} {rest}"));
@@ -90,6 +106,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         (format!("{train} --pretrain dbn"), 2, "rbm"),
         (format!("{train} --hidden 5,0"), 1, "at least 1 unit"),
         (format!("{train} --hidden 99999999999,99999999999"), 1, "weights"),
+        (format!("{train} --validation-fraction 1"), 1, "fraction"),
         (format!("{train} --lambda 0"), 1, "lambda"),
         (format!("{train} --bias 1"), 1, "--bias"),
         (format!("{train} --pairs observed"), 1, "--pairs"),

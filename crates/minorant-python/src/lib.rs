@@ -5,6 +5,7 @@
 
 mod chain;
 mod features;
+mod hmm;
 mod labels;
 mod minimize;
 mod model;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::chain::{Chain, model_name, train_chain};
+    #[pymodule_export]
+    use super::hmm::{Hmm, train_hmm};
     #[pymodule_export]
     use super::methods;
     #[pymodule_export]

@@ -77,20 +77,20 @@ fn walled(w: &[f64]) -> (f64, Vec<f64>) {
 fn steps_to_where_it_is_not_finite_were_too_long() {
     let methods = [Method::Nrbm, Method::NrbmLs, Method::ProxNrbm, Method::Nbm, Method::Lbfgs];
     for method in methods {
-        let risk = FunctionRisk::new(2, false, |w: &[f64]| Ok::<_, String>(walled(w)));
-        let risk = if method == Method::Lbfgs { risk.smooth() } else { risk };
+        let is_smooth = method == Method::Lbfgs;
+        let risk = FunctionRisk::new(2, is_smooth, |w: &[f64]| Ok::<_, String>(walled(w)));
+        let risk = if is_smooth { risk.smooth() } else { risk };
         let regularizer = L2::new(0.1).expect("a regularizer");
         let problem = Problem::new(&risk, &regularizer);
         let rules = StopRules { max_evaluations: Some(80), ..StopRules::default() };
         let mut solver = method.build(problem, &MethodOptions::default()).expect("a solver");
-        // However the run ends, the wall in its way has not kept it at its start.
-        let ended = run(&mut *solver, problem, rules, &Cancel::new(), &mut (), &mut ());
-        if let Err(error) = ended {
-            assert!(matches!(error, RunError::Risk(RiskError::NotFinite(_))), "{error}");
-        }
+        let outcome = run(&mut *solver, problem, rules, &Cancel::new(), &mut (), &mut ());
+        // At the wall a method without a model sees no way on, and says why.
+        assert!(outcome.is_ok() || method == Method::Lbfgs, "{}", method.name());
         let best = solver.best().expect("a point");
-        let name = method.name();
-        assert!(problem.objective(best) < 17.0, "{name}: {:?}", best.w);
+        // The lowest point lies right at the wall.
+        let (name, objective) = (method.name(), problem.objective(best));
+        assert!(objective < 13.7, "{name}: {objective} at {:?}", best.w);
     }
 }
 

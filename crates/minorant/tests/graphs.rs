@@ -10,6 +10,8 @@ use minorant::structured::chain::{Chain, ChainShape, Pairs};
 use minorant::structured::graph::{GraphShape, Graphs, LabelledGraph};
 use minorant::structured::{MarginRisk, Scores, SlackRescaled, StructuredModel};
 
+type Labels = Box<[u16]>;
+
 fn graph(nodes: usize, edges: &[(u32, u32)], shape: GraphShape, rng: &mut Lcg) -> LabelledGraph {
     LabelledGraph {
         nodes: (0..nodes * shape.node_features).map(|_| rng.signed()).collect(),
@@ -20,7 +22,7 @@ fn graph(nodes: usize, edges: &[(u32, u32)], shape: GraphShape, rng: &mut Lcg) -
 }
 
 /// All labellings of some nodes.
-fn labellings(nodes: usize, labels: usize) -> Vec<Box<[u16]>> {
+fn labellings(nodes: usize, labels: usize) -> Vec<Labels> {
     let count = labels.pow(nodes as u32);
     let of = |code: usize| {
         (0..nodes as u32).map(|node| (code / labels.pow(node) % labels) as u16).collect()
@@ -34,14 +36,11 @@ fn rise<M: StructuredModel>(model: &M, y: &M::Output, w: &[f64]) -> f64 {
     rise
 }
 
-type Labelling = Box<[u16]>;
-
 fn check(model: &Graphs, all: &[Box<[u16]>], w: &[f64]) {
     let scores = Scores { shared: w, own: &[] };
     assert!(model.refusal(w).is_none());
     for with_loss in [false, true] {
-        let value =
-            |y: &Labelling| rise(model, y, w) + if with_loss { model.loss(0, y) } else { 0.0 };
+        let value = |y: &Labels| rise(model, y, w) + if with_loss { model.loss(0, y) } else { 0.0 };
         let found = if with_loss { model.worst(0, scores) } else { model.best(0, scores) };
         let most = all.iter().map(value).fold(f64::NEG_INFINITY, f64::max);
         assert!((value(&found) - most).abs() < 1e-12 * (1.0 + most.abs()), "{found:?}");
@@ -143,7 +142,7 @@ fn slack_rescaling_equals_its_definition_and_is_certified() {
     let model = chain();
     let mut expected = 0.0;
     for (example, &length) in lengths.iter().enumerate() {
-        let value = |y: &Labelling| {
+        let value = |y: &Labels| {
             let mut rise = 0.0;
             model.for_each_difference(example, y, model.truth(example), |at, x| rise += x * w[at]);
             model.loss(example, y) * (1.0 + rise)

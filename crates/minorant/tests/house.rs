@@ -61,6 +61,9 @@ fn the_mathematics_does_no_input_or_output() {
     for room in [
         "risk",
         "structured",
+        "kernel",
+        "s3vm",
+        "latent",
         "neural",
         "line",
         "bundle",
@@ -100,6 +103,8 @@ fn rooms_depend_downwards() {
         &["crate::risk", "crate::bundle", "crate::solver", "crate::line"],
     );
     forbid("crates/minorant/src/bundle", &["crate::solver", "crate::line"]);
+    forbid("crates/minorant/src/kernel", &["crate::s3vm", "crate::latent", "crate::solver"]);
+    forbid("crates/minorant/src/s3vm", &["crate::latent", "crate::bundle", "crate::master"]);
     forbid("crates/minorant/src/problems", &["crate::bundle", "crate::master", "crate::solver"]);
     forbid("crates/minorant-data/src", &["minorant::", "serde"]);
     let words = ["minorant_data", "minorant::", "hinge", "bundle", "loss"];

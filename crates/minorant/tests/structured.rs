@@ -67,6 +67,7 @@ fn labellings(length: usize, labels: usize) -> Vec<Box<[u16]>> {
 }
 
 type Labels = Box<[u16]>;
+type Places = Box<[u32]>;
 
 fn score(chain: &Chain<'_>, output: &Labels, w: &[f64]) -> f64 {
     let mut sum = 0.0;
@@ -387,8 +388,6 @@ fn trees_reach_the_reference_optima() {
     }
 }
 
-type Places = Box<[u32]>;
-
 #[test]
 fn trees_equal_brute_force_and_both_messages_agree() {
     let mut rng = Pcg64Mcg::seed_from_u64(8);
@@ -409,7 +408,7 @@ fn trees_equal_brute_force_and_both_messages_agree() {
             score
         };
         for code in 0..16u32.pow(parts) {
-            let y: Box<[u32]> = (0..parts).map(|part| code >> (4 * part) & 15).collect();
+            let y: Places = (0..parts).map(|part| code >> (4 * part) & 15).collect();
             let score = score(&y);
             most = most.max(score);
             worst = worst.max(score + model.loss(0, &y));

@@ -6,7 +6,7 @@ use minorant::data::{
     Dataset, Format, LabelKind, ReadOptions, SequenceFormat, SequenceOptions, Sequences, Template,
 };
 use minorant::linalg::Storage;
-use minorant::model::{FittedModel, SequenceModel, TaskName};
+use minorant::model::SequenceModel;
 use std::path::{Path, PathBuf};
 
 /// Which files to read, and how.
@@ -249,19 +249,17 @@ impl DataArgs {
         Ok(minorant::data::read(&[path.to_path_buf()], &options)?)
     }
 
-    /// Reads the files for a model to predict; the number is that of the entries which were left
+    /// Reads the files for a model of so many columns to predict; the number is that of the entries which were left
     /// out because the model does not know their columns.
     pub(crate) fn read_for(
         &self,
-        model: &FittedModel,
+        features: usize,
+        is_multilabel: bool,
     ) -> anyhow::Result<(Dataset<'static>, usize)> {
         self.refuse_sequences()?;
-        let mut options = ReadOptions {
-            for_prediction: true,
-            model_features: Some(model.features),
-            ..self.options()
-        };
-        if model.task == TaskName::Multilabel {
+        let mut options =
+            ReadOptions { for_prediction: true, model_features: Some(features), ..self.options() };
+        if is_multilabel {
             options.label_kind = Some(LabelKind::Multilabel);
         }
         Ok(minorant::data::read_for_model(&self.files, &options)?)

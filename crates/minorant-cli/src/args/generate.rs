@@ -6,6 +6,8 @@ use std::path::PathBuf;
 /// Write made-up data.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  minorant generate moons --examples 120 --labeled 2 --out moons.svm
+  minorant train s3vm moons.svm --sigma 0.35
   minorant generate plates --seed 4 --images 100 --out plates.npz
   minorant generate parts --images 50 --out parts.npz
   minorant generate phones --sequences 200 --out phones.npz
@@ -25,6 +27,10 @@ pub(crate) enum GenerateKind {
     Parts(PartsArgs),
     /// Phone-like recordings for hmm --task label: frames of labels that are spoken in a row
     Phones(PhonesArgs),
+    /// Two half circles that reach into each other, for s3vm
+    Moons(CloudsArgs),
+    /// Two spirals of one and a half turns, for s3vm
+    Spirals(CloudsArgs),
 }
 
 /// Number plates.
@@ -102,5 +108,31 @@ pub(crate) struct PhonesArgs {
     pub(crate) noise: f64,
     /// The NPZ file to write
     #[arg(long, value_name = "FILE.npz")]
+    pub(crate) out: PathBuf,
+}
+
+/// Two clouds in the plane.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  minorant generate moons --examples 120 --labeled 2 --out moons.svm
+  minorant generate moons --examples 80 --skip 120 --out test.svm    (others of the same kind)")]
+pub(crate) struct CloudsArgs {
+    /// Seed of the points
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Number of points, half of them of each class
+    #[arg(long, value_name = "N", alias = "n", default_value_t = 200)]
+    pub(crate) examples: usize,
+    /// Leave out so many points first: others of the same seed, for testing
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) skip: usize,
+    /// Points that keep their label; the others get 0, which means unlabelled (default: all)
+    #[arg(long, value_name = "L")]
+    pub(crate) labeled: Option<usize>,
+    /// Standard deviation of the noise (default: 0.1 for moons, 0.02 for spirals)
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub(crate) noise: Option<f64>,
+    /// The LIBSVM file to write
+    #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 }

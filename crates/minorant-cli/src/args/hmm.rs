@@ -30,9 +30,9 @@ pub(crate) struct HmmArgs {
     /// be given several times
     #[arg(long, value_name = "GROUP=T", value_parser = parse_group_weight)]
     group_weight: Vec<(Group, f64)>,
-    /// Hold out this share of the sequences, and keep the weights that do best on them
+    /// hmm and neuro-crf: hold out this share of the sequences, and keep the weights that do best on them
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
-    validation_fraction: Option<f64>,
+    pub(super) validation_fraction: Option<f64>,
 }
 
 fn parse_task(name: &str) -> Result<Task, String> {
@@ -57,18 +57,23 @@ fn parse_group_weight(text: &str) -> Result<(Group, f64), String> {
 }
 
 impl HmmArgs {
-    /// Refuses what goes with hidden Markov models only.
+    /// Refuses what goes with hidden Markov models, and what networks share with them.
     pub(super) fn refuse(&self) -> anyhow::Result<()> {
+        ensure!(
+            self.validation_fraction.is_none(),
+            "--validation-fraction goes with hmm and neuro-crf"
+        );
+        self.refuse_own()
+    }
+
+    /// Refuses what goes with hidden Markov models only.
+    pub(super) fn refuse_own(&self) -> anyhow::Result<()> {
         let given = self.task.is_some()
             || self.states.is_some()
             || self.mixtures.is_some()
             || self.topology.is_some()
-            || !self.group_weight.is_empty()
-            || self.validation_fraction.is_some();
-        ensure!(
-            !given,
-            "--task, --states, --mixtures, --topology, --group-weight and --validation-fraction go with hmm"
-        );
+            || !self.group_weight.is_empty();
+        ensure!(!given, "--task, --states, --mixtures, --topology and --group-weight go with hmm");
         Ok(())
     }
 }

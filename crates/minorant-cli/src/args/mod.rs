@@ -4,6 +4,7 @@
 mod data;
 mod generate;
 mod hmm;
+mod kernel;
 mod minimize;
 mod neuro;
 mod path;
@@ -11,7 +12,10 @@ mod stopping;
 mod train;
 
 pub(crate) use data::DataArgs;
-pub(crate) use generate::{GenerateArgs, GenerateKind, PartsArgs, PhonesArgs, PlatesArgs};
+pub(crate) use generate::{
+    CloudsArgs, GenerateArgs, GenerateKind, PartsArgs, PhonesArgs, PlatesArgs,
+};
+pub(crate) use kernel::{KernelOptions, SolverArg};
 pub(crate) use minimize::MinimizeArgs;
 pub(crate) use path::{PathArgs, TuneArgs};
 pub(crate) use stopping::StoppingArgs;
@@ -55,7 +59,8 @@ pub(crate) enum Verb {
     Tune(Box<TuneArgs>),
     /// Check a model's certificate against its data
     Audit(AuditArgs),
-    /// Write made-up data files: number plates, images with parts, phone-like recordings
+    /// Write made-up data files: moons, spirals, number plates, images with parts, phone-like
+    /// recordings
     Generate(GenerateArgs),
     /// Run a solver on a test problem from the literature
     Minimize(Box<MinimizeArgs>),
@@ -77,6 +82,8 @@ pub(crate) enum Verb {
   minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
   minorant train chain-crf train.txt --format conll --pairs observed --out chunks.safetensors
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
+  minorant train s3vm moons.svm --sigma 0.35 --balance auto --out moons.safetensors
+  minorant train latent-svm train.svm --components 3 --kernel linear --c-pos 1 --c-neg 1
   minorant train hmm digits.npz --states 4 --mixtures 2 --lambda 0.01 --validation-fraction 0.2
   minorant train segment-svm plates.npz --loss ak --lambda 0.1
   minorant train neuro-crf letter.data.gz --folds 0-7 --hidden 300,300 --lambda 2e-4 --max-evals 150
@@ -86,8 +93,8 @@ pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
     /// Solver; a name that does not exist lists those that do
-    #[arg(long, value_name = "S", default_value = "auto", value_parser = train::parse_method)]
-    pub(crate) solver: minorant::solver::Method,
+    #[arg(long, value_name = "S", default_value = "auto", value_parser = kernel::parse_solver)]
+    pub(crate) solver: SolverArg,
     /// Save the model here
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

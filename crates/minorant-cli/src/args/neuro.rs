@@ -72,6 +72,7 @@ impl ProblemArgs {
             rbm: defaults.rbm,
             boundary: self.boundary,
             per: self.per(),
+            validation_fraction: self.hmm.validation_fraction.unwrap_or(0.0),
             lambda: self.lambda(),
             method,
             method_options: self.method_options(defaults.method_options),

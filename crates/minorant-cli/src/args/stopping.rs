@@ -4,18 +4,15 @@ use anyhow::ensure;
 use clap::Args;
 use minorant::solver::StopRules;
 
+/// The relative gap that most models are solved to.
+const USUAL_TOL: f64 = 1e-3;
+
 /// When to stop.
 #[derive(Debug, Args)]
 pub(crate) struct StoppingArgs {
-    /// Stop at this certified relative gap
-    #[arg(
-        long,
-        value_name = "TOL",
-        default_value_t = 1e-3,
-        allow_negative_numbers = true,
-        help_heading = "Stopping"
-    )]
-    pub(crate) tol: f64,
+    /// Stop at this certified relative gap (default: 1e-3; kernel models: 1e-6)
+    #[arg(long, value_name = "TOL", allow_negative_numbers = true, help_heading = "Stopping")]
+    tol: Option<f64>,
     /// Stop at this certified absolute gap
     #[arg(
         long,
@@ -34,9 +31,20 @@ pub(crate) struct StoppingArgs {
 }
 
 impl StoppingArgs {
+    /// The relative gap to stop at.
+    pub(crate) fn tol(&self) -> f64 {
+        self.tol.unwrap_or(USUAL_TOL)
+    }
+
     /// The library's rules.
     pub(crate) fn rules(&self) -> anyhow::Result<StopRules> {
-        ensure!(self.tol >= 0.0, "the tolerance must be 0 or more, not {}", self.tol);
+        self.rules_with(USUAL_TOL)
+    }
+
+    /// The library's rules, with this relative gap unless another was asked for.
+    pub(crate) fn rules_with(&self, usual_tol: f64) -> anyhow::Result<StopRules> {
+        let tol = self.tol.unwrap_or(usual_tol);
+        ensure!(tol >= 0.0, "the tolerance must be 0 or more, not {tol}");
         ensure!(
             self.abs_tol >= 0.0,
             "the absolute tolerance must be 0 or more, not {}",
@@ -47,7 +55,7 @@ impl StoppingArgs {
             ensure!(seconds >= 0.0, "the time limit must be 0 seconds or more, not {seconds}");
         }
         Ok(StopRules {
-            tol: self.tol,
+            tol,
             abs_tol: self.abs_tol,
             max_evaluations: self.max_evals,
             max_seconds: self.max_seconds,

@@ -1,6 +1,7 @@
 //! The problem to train on as typed, and the library's options for it.
 
 use super::hmm::HmmArgs;
+use super::kernel::KernelArgs;
 use super::neuro::NeuroArgs;
 use super::{DataArgs, StoppingArgs, ThreadArgs};
 use anyhow::{Context, bail, ensure};
@@ -11,8 +12,8 @@ use minorant::model::{HMM, NEURO_CRF};
 use minorant::solver::{ConvexProblems, Method, MethodOptions};
 use minorant::structured::segment::SegmentLoss;
 use minorant::train::{
-    ChainName, ChainOptions, ImageModelName, ImageOptions, Lambda, LossName, ModelName, Multiclass,
-    Penalty, Per, TrainOptions,
+    ChainName, ChainOptions, ImageModelName, ImageOptions, KernelName, Lambda, LossName, ModelName,
+    Multiclass, Penalty, Per, TrainOptions,
 };
 use std::path::{Path, PathBuf};
 
@@ -20,8 +21,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// chain-svm, chain-crf or neuro-crf (sequences), segment-svm (number plates), tree-svm (parts of
-    /// objects), hmm (recordings)
+    /// s3vm (the same with kernels), latent-svm (hidden parts, with kernels), chain-svm, chain-crf or
+    /// neuro-crf (sequences), segment-svm (number plates), tree-svm (parts of objects), hmm
+    /// (recordings)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
@@ -51,13 +53,14 @@ pub(crate) struct ProblemArgs {
     /// Δ: a line for each true class, a number for each other one, in class order
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     label_loss: Option<PathBuf>,
-    /// ramp-svm: S < 1 of the loss min(1 − S, hinge) (default: -1)
+    /// ramp-svm: S < 1 of the loss min(1 − S, hinge) (default: -1); s3vm by cccp: decisions nearer
+    /// to 0 than |S| leave a row without label (default: -0.2)
     #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Problem")]
     ramp: Option<f64>,
     /// tsvm: weight γ ≥ 0 of the mean loss of the unlabelled rows (default: 1)
     #[arg(long, value_name = "G", allow_negative_numbers = true, help_heading = "Problem")]
     gamma: Option<f64>,
-    /// tsvm: a file of rows without labels (labels in it are ignored); rows labelled 0 have none
+    /// tsvm, s3vm: a file of rows without labels (labels in it are ignored); rows labelled 0 have none
     /// either
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     unlabeled: Option<PathBuf>,
@@ -101,6 +104,8 @@ pub(crate) struct ProblemArgs {
     #[arg(long, value_name = "LABEL=W", value_parser = parse_class_weight, allow_hyphen_values = true, help_heading = "Problem")]
     class_weight: Vec<(Label, f64)>,
     #[command(flatten)]
+    pub(super) kernel: KernelArgs,
+    #[command(flatten)]
     pub(crate) stopping: StoppingArgs,
     /// Planes to keep for each part, the aggregate included (lm-bmrm: 200); steps that sublbfgs and
     /// lbfgs remember (15; 50 where a step costs a call of an oracle)
@@ -124,6 +129,7 @@ pub(crate) struct ProblemArgs {
 pub(crate) enum ModelArg {
     Linear(ModelName),
     Chain(ChainName),
+    Kernel(KernelName),
     Hmm,
     Image(ImageModelName),
     Neuro,
@@ -134,6 +140,7 @@ impl ModelArg {
         match self {
             ModelArg::Linear(name) => name.as_str(),
             ModelArg::Chain(name) => name.as_str(),
+            ModelArg::Kernel(name) => name.as_str(),
             ModelArg::Hmm => HMM,
             ModelArg::Image(name) => name.as_str(),
             ModelArg::Neuro => NEURO_CRF,
@@ -197,15 +204,17 @@ pub(super) fn parse_method(name: &str) -> Result<Method, String> {
 
 fn parse_model(name: &str) -> Result<ModelArg, String> {
     let linear = ModelName::ALL.map(ModelName::as_str);
-    let chains = ChainName::ALL.map(ChainName::as_str);
+    let (chains, kernels) =
+        (ChainName::ALL.map(ChainName::as_str), KernelName::ALL.map(KernelName::as_str));
     let images = ImageModelName::ALL.map(ImageModelName::as_str);
-    let names = [&linear[..], &chains, &[NEURO_CRF], &images, &[HMM]].concat().join(", ");
+    let names = [&linear[..], &chains, &[NEURO_CRF], &images, &[HMM], &kernels].concat().join(", ");
     let linear = ModelName::from_name(name).map(ModelArg::Linear);
     linear
         .or_else(|| ChainName::from_name(name).map(ModelArg::Chain))
         .or_else(|| ImageModelName::from_name(name).map(ModelArg::Image))
         .or_else(|| (name == HMM).then_some(ModelArg::Hmm))
         .or_else(|| (name == NEURO_CRF).then_some(ModelArg::Neuro))
+        .or_else(|| KernelName::from_name(name).map(ModelArg::Kernel))
         .ok_or_else(|| format!("there is no model '{name}'; the models are: {names}"))
 }
 
@@ -261,6 +270,7 @@ impl ProblemArgs {
 
     /// Refuses options that do not go with a model of sequences.
     pub(super) fn refuse_all_but(&self, model: ModelArg) -> anyhow::Result<()> {
+        self.kernel.refuse()?;
         let foreign = self.loss.is_some()
             || self.bias_weight.is_some()
             || self.weights.is_some()
@@ -272,11 +282,10 @@ impl ProblemArgs {
             "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
             model.as_str()
         );
-        if model != ModelArg::Hmm {
-            self.hmm.refuse()?;
-        }
-        if model != ModelArg::Neuro {
-            self.neuro.refuse()?;
+        match model {
+            ModelArg::Hmm => self.neuro.refuse()?,
+            ModelArg::Neuro => self.hmm.refuse_own()?,
+            _ => self.neuro.refuse().and_then(|()| self.hmm.refuse())?,
         }
         let of_chains = self.pairs.is_some()
             || self.bias.is_some()
@@ -337,7 +346,7 @@ impl ProblemArgs {
                 bail!("--loss does not go with tree-svm, whose loss is the mean deviation")
             }
         };
-        options.lambda = self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C));
+        options.lambda = self.lambda();
         options.method = method;
         options.method_options = self.method_options(options.method_options);
         options.rules = rules;
@@ -387,6 +396,7 @@ impl ProblemArgs {
     /// The library's options, but for the method.
     pub(crate) fn options(&self, name: ModelName, method: Method) -> anyhow::Result<TrainOptions> {
         let rules = self.stopping.rules()?;
+        self.kernel.refuse()?;
         ensure!(
             self.per.is_none() && self.pairs.is_none() && !self.boundary,
             "--per, --pairs and --boundary go with chain-svm and chain-crf"
@@ -445,6 +455,49 @@ impl ProblemArgs {
         transduction.starts = self.starts.unwrap_or(transduction.starts);
         transduction.balance_mean = self.balance_mean;
         Ok(())
+    }
+
+    /// Refuses what kernel models have no use for.
+    pub(super) fn refuse_for_kernels(&self, name: &str) -> anyhow::Result<()> {
+        self.neuro.refuse()?;
+        ensure!(
+            self.lambda.is_none() && self.c.is_none() && self.bias.is_none(),
+            "--lambda, --c and --bias do not go with {name}: what losses count is set by options of its own, and its offset is not regularized"
+        );
+        let foreign = self.loss.is_some()
+            || self.label_loss.is_some()
+            || self.gamma.is_some()
+            || self.balance_mean.is_some()
+            || self.starts.is_some()
+            || self.bias_weight.is_some()
+            || self.weights.is_some()
+            || !self.class_weight.is_empty()
+            || self.per.is_some()
+            || self.pairs.is_some()
+            || self.boundary
+            || self.memory.is_some()
+            || self.parts.is_some()
+            || matches!(self.penalty, PenaltyArg::L1);
+        ensure!(
+            !foreign,
+            "--loss, --label-loss, --penalty, --gamma, --balance-mean, --starts, --bias-weight, --weights, --class-weight, --memory and --parts do not go with {name}"
+        );
+        Ok(())
+    }
+
+    /// Where losses bend, as typed.
+    pub(super) fn ramp(&self) -> Option<f64> {
+        self.ramp
+    }
+
+    /// The memory allowed, as typed.
+    pub(super) fn max_memory(&self) -> Option<u64> {
+        self.max_memory
+    }
+
+    /// Whether there is a file of rows without labels.
+    pub(super) fn has_unlabelled_file(&self) -> bool {
+        self.unlabeled.is_some()
     }
 
     /// The files in words.

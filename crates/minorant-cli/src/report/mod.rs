@@ -8,6 +8,7 @@ mod chart;
 mod curves;
 mod page;
 mod path;
+pub(crate) mod plane;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -69,6 +70,8 @@ pub(crate) struct Section {
     pub paragraphs: Vec<String>,
     /// Rows of a table, the first of which names the columns; no table where it is empty.
     pub table: Vec<Vec<String>>,
+    /// Pictures of rows with two features, side by side.
+    pub planes: Vec<plane::Plane>,
 }
 
 impl Report<'_> {

@@ -224,6 +224,11 @@ pub(super) fn extra(section: &Section) -> String {
     for paragraph in &section.paragraphs {
         let _ = writeln!(html, "<p>{}</p>", escape(paragraph));
     }
+    if !section.planes.is_empty() {
+        html += "<div class=\"charts\">\n";
+        section.planes.iter().for_each(|plane| html += &plane.to_html());
+        html += "</div>\n";
+    }
     if let Some((head, rows)) = section.table.split_first() {
         let is_number = |at: usize| {
             let mut cells = rows.iter().filter_map(|row| row.get(at)).peekable();

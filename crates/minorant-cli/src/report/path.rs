@@ -195,7 +195,7 @@ impl PathReport {
                 row.status.into(),
             ]);
         }
-        Section { heading: "The models".into(), paragraphs: Vec::new(), table }
+        Section { heading: "The models".into(), table, ..Section::default() }
     }
 }
 

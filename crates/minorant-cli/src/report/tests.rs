@@ -120,7 +120,12 @@ fn text_is_escaped() {
     page.title = evil.into();
     page.facts = vec![(evil.into(), evil.into())];
     let table = vec![vec![evil.into()], vec![evil.into(), evil.into()]];
-    page.extra = vec![Section { heading: evil.into(), paragraphs: vec![evil.into()], table }];
+    page.extra = vec![Section {
+        heading: evil.into(),
+        paragraphs: vec![evil.into()],
+        table,
+        ..Section::default()
+    }];
     let html = page.to_html();
     check(&html);
     assert!(!html.contains("<b>") && !html.contains('\u{7}') && !html.contains("'y'"));

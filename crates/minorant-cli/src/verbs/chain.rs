@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 pub(super) fn train(name: ChainName, args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let mut options = problem.chain_options(name, args.solver)?;
+    let mut options = problem.chain_options(name, args.solver.method()?)?;
     if args.proof.is_some() {
         options.method_options.proof_bytes = u64::MAX;
     }
@@ -24,7 +24,7 @@ pub(super) fn train(name: ChainName, args: &TrainArgs) -> anyhow::Result<ExitCod
     let cancel = cancel_on_interrupt();
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read_sequences()?;
-        let mut watchers = Watchers::new("training", problem.stopping.tol, args.output.quiet);
+        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
         let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
         let mut checkpoints = FileCheckpoints::for_chain(write, resume, &data, &options)?;
         let trained = train_chain(&data, &options, &cancel, &mut watchers, &mut checkpoints);
@@ -36,14 +36,14 @@ pub(super) fn train(name: ChainName, args: &TrainArgs) -> anyhow::Result<ExitCod
         if let Some(error) = checkpoints.failure() {
             output::tell(&format!("warning: no checkpoint could be written: {error}"));
         }
-        output::hint_if_stalled(&report, problem.stopping.tol);
+        output::hint_if_stalled(&report, problem.stopping.tol());
         let saved = save(args, &model)?;
         if let Some(path) = &args.report {
             let page = Report {
                 title: format!("{} on {}", name.as_str(), problem.data_name()),
                 facts: facts(&report, &problem.data_name()),
-                tol: problem.stopping.tol,
-                runs: vec![report_run(&report, problem.stopping.tol, &watchers.records)],
+                tol: problem.stopping.tol(),
+                runs: vec![report_run(&report, problem.stopping.tol(), &watchers.records)],
                 extra: Vec::new(),
             };
             minorant::write_atomically(path, page.to_html().as_bytes())?;

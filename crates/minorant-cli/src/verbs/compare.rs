@@ -81,6 +81,10 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 };
                 show(args, &run_all(&all, &cancel, one)?, seconds)
             }
+            ModelArg::Kernel(name) => anyhow::bail!(
+                "compare does not take {}; train it with one solver after the other",
+                name.as_str()
+            ),
         }
     })?
 }
@@ -141,7 +145,7 @@ fn show<M>(
     runs: &[Compared<M>],
     load_seconds: f64,
 ) -> anyhow::Result<ExitCode> {
-    let (problem, tol) = (&args.problem, args.problem.stopping.tol);
+    let (problem, tol) = (&args.problem, args.problem.stopping.tol());
     let name = problem.model.as_str();
     if let Some(path) = &args.report {
         let title = format!("{name} on {}", problem.data_name());

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
                 format!("The model of {} gets {} of {TEST_ROWS} test rows wrong; a tenth of all labels were flipped at random, so no model gets much below 10 %.", best.report.solver, percent(evaluation.error)),
                 format!("The audit read the saved model again and recomputed its bound from the data: the certificate {verdict}."),
             ],
-            table: Vec::new(),
+            ..Section::default()
         });
         let report_path = file("report.html");
         minorant::write_atomically(&report_path, report.to_html().as_bytes())?;

@@ -5,7 +5,7 @@ use crate::args::EvaluateArgs;
 use crate::output::{self, maybe, number, percent};
 use anyhow::ensure;
 use minorant::data::{Label, LabelRows};
-use minorant::model::{AnyModel, metrics::Evaluation};
+use minorant::model::{AnyModel, TaskName, metrics::Evaluation};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -13,31 +13,41 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     let model = match AnyModel::load(&args.model)? {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::evaluate(&model, args),
+        AnyModel::Kernel(model) => return super::kernel::evaluate(&model, args),
         AnyModel::Hmm(model) => return super::hmm::evaluate(&model, args),
         AnyModel::Image(model) => return super::image::evaluate(&model, args),
         AnyModel::Neuro(model) => return super::chain::evaluate(&model, args),
     };
     args.threads.install(|| -> anyhow::Result<ExitCode> {
-        let (data, dropped) = args.data.read_for(&model)?;
+        let is_multilabel = model.task == TaskName::Multilabel;
+        let (data, dropped) = args.data.read_for(model.features, is_multilabel)?;
         ensure!(data.labels.rows != LabelRows::None, "the data has no labels to compare with");
         let scores = model.scores(&data.features);
         note_ignored(dropped + scores.ignored);
-        let evaluation = model.evaluate(&data.labels, &scores);
-        if evaluation.unknown > 0 {
-            output::tell(&format!(
-                "note: {} rows have a label that the model was not trained on; they count as wrong",
-                evaluation.unknown
-            ));
-        }
-        if evaluation.unlabelled > 0 {
-            output::tell(&format!(
-                "note: {} rows have the label 0, which means unlabelled, and are left out",
-                evaluation.unlabelled
-            ));
-        }
-        output::print(&shown(&model.classes, &evaluation, args.json))?;
-        Ok(ExitCode::SUCCESS)
+        show(args, &model.classes, &model.evaluate(&data.labels, &scores))
     })?
+}
+
+/// Tells how good a model of these classes is.
+pub(super) fn show(
+    args: &EvaluateArgs,
+    classes: &[Label],
+    evaluation: &Evaluation,
+) -> anyhow::Result<ExitCode> {
+    if evaluation.unknown > 0 {
+        output::tell(&format!(
+            "note: {} rows have a label that the model was not trained on; they count as wrong",
+            evaluation.unknown
+        ));
+    }
+    if evaluation.unlabelled > 0 {
+        output::tell(&format!(
+            "note: {} rows have the label 0, which means unlabelled, and are left out",
+            evaluation.unlabelled
+        ));
+    }
+    output::print(&shown(classes, evaluation, args.json))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The quality of predictions of these classes.

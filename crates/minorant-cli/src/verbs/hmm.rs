@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let options = problem.hmm_options(args.solver)?;
+    let options = problem.hmm_options(args.solver.method()?)?;
     anyhow::ensure!(
         args.start.is_none() && args.proof.is_none(),
         "--start and --proof do not go with hmm: it starts from maximum likelihood and has no bound to prove"
@@ -26,7 +26,7 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let cancel = cancel_on_interrupt();
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read_recordings(options.task)?;
-        let mut watchers = Watchers::new("training", problem.stopping.tol, args.output.quiet);
+        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
         let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
         let mut checkpoints = FileCheckpoints::for_hmm(write, resume, &data, &options)?;
         let trained = train_hmm(&data, &options, &cancel, &mut watchers, &mut checkpoints);
@@ -46,8 +46,8 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
             let page = Report {
                 title: format!("{HMM} on {data_name}"),
                 facts: facts(&report, &data_name),
-                tol: problem.stopping.tol,
-                runs: vec![report_run(&report, problem.stopping.tol, &watchers.records)],
+                tol: problem.stopping.tol(),
+                runs: vec![report_run(&report, problem.stopping.tol(), &watchers.records)],
                 extra: Vec::new(),
             };
             minorant::write_atomically(path, page.to_html().as_bytes())?;

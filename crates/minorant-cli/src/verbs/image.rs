@@ -34,7 +34,7 @@ pub(super) fn read_for_training(
 
 pub(super) fn train(name: ImageModelName, args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let mut options = problem.image_options(name, args.solver)?;
+    let mut options = problem.image_options(name, args.solver.method()?)?;
     ensure!(args.start.is_none(), "--start does not go with {}", name.as_str());
     if args.proof.is_some() {
         options.method_options.proof_bytes = u64::MAX;
@@ -43,7 +43,7 @@ pub(super) fn train(name: ImageModelName, args: &TrainArgs) -> anyhow::Result<Ex
     let cancel = cancel_on_interrupt();
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = read_for_training(name, problem)?;
-        let tol = problem.stopping.tol;
+        let tol = problem.stopping.tol();
         let mut watchers = Watchers::new("training", tol, args.output.quiet);
         let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
         let mut checkpoints = FileCheckpoints::for_images(write, resume, &data, &options)?;

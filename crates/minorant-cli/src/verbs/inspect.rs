@@ -15,6 +15,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
         [path] if looks_like_a_model(path) => match AnyModel::load(path)? {
             AnyModel::Linear(model) => inspect_model(&model, args.json),
             AnyModel::Chain(model) => super::chain::inspect(&model, args.json),
+            AnyModel::Kernel(model) => super::kernel::inspect(&model, args.json),
             AnyModel::Hmm(model) => super::hmm::inspect(&model, args.json),
             AnyModel::Image(model) => super::image::inspect(&model, args.json),
             AnyModel::Neuro(model) => super::neuro::inspect(&model, args.json),

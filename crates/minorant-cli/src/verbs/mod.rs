@@ -10,6 +10,7 @@ pub(crate) mod generate;
 mod hmm;
 mod image;
 pub(crate) mod inspect;
+mod kernel;
 pub(crate) mod minimize;
 mod neuro;
 pub(crate) mod path;

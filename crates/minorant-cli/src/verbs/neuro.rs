@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let options = problem.neuro_options(args.solver)?;
+    let options = problem.neuro_options(args.solver.method()?)?;
     anyhow::ensure!(
         args.start.is_none() && args.proof.is_none(),
         "--start and --proof do not go with neuro-crf: it makes its own start and has no bound to prove"
@@ -30,7 +30,7 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         if options.pretrain == Pretrain::Rbm && resume.is_none() && !args.output.quiet {
             output::tell("pretraining the layers without labels; then the objective is minimised");
         }
-        let mut watchers = Watchers::new("training", problem.stopping.tol, args.output.quiet);
+        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
         let trained = train_neuro(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
@@ -48,18 +48,24 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
             let page = Report {
                 title: format!("{NEURO_CRF} on {data_name}"),
                 facts: facts(&report, &data_name),
-                tol: problem.stopping.tol,
-                runs: vec![report_run(&report, problem.stopping.tol, &watchers.records)],
+                tol: problem.stopping.tol(),
+                runs: vec![report_run(&report, problem.stopping.tol(), &watchers.records)],
                 extra: Vec::new(),
             };
             minorant::write_atomically(path, page.to_html().as_bytes())?;
         }
         if args.output.json {
-            let object = output::report_json(NEURO_CRF, model.tol, &report, load_seconds);
+            let mut object = output::report_json(NEURO_CRF, model.tol, &report, load_seconds);
+            object["validation_error"] = maybe(model.validation_error);
+            object["chosen_at"] = json!(model.chosen_at);
             output::print(&object.to_string())?;
             return Ok(ExitCode::SUCCESS);
         }
         output::print(&report_in_words(NEURO_CRF, model.tol, &report, &data_name, None))?;
+        if let (Some(error), Some(at)) = (model.validation_error, model.chosen_at) {
+            let error = percent(error);
+            output::print(&format!("held out      error {error}, lowest after {at} evaluations"))?;
+        }
         if let Some(path) = &args.out {
             output::print(&format!("model         {}", path.display()))?;
         }
@@ -94,6 +100,8 @@ pub(super) fn inspect(model: &NeuroModel, as_json: bool) -> String {
             "tokens": model.tokens,
             "boundary": network.top.boundary,
             "per": model.per,
+            "validation_error": maybe(model.validation_error),
+            "chosen_at": model.chosen_at,
             "lambda": number(lambda),
             "dim": model.weights.len(),
             "solver": model.solver,

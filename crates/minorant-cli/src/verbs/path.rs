@@ -39,7 +39,10 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<ExitCode> {
         if !found.is_whole {
             output::tell("note: the path ends before its last lambda: its limits were reached");
         }
-        found.points.iter().for_each(|p| output::hint_if_stalled(&p.report, problem.stopping.tol));
+        found
+            .points
+            .iter()
+            .for_each(|p| output::hint_if_stalled(&p.report, problem.stopping.tol()));
         save(args, &found)?;
         if let Some(file) = &args.report {
             let page = page(args, &found);
@@ -197,7 +200,7 @@ fn page(args: &PathArgs, found: &Path) -> PathReport {
     PathReport {
         title: format!("{} on {data}: a path over λ", problem.model.as_str()),
         facts,
-        tol: problem.stopping.tol,
+        tol: problem.stopping.tol(),
         sentences,
         rows: found.points.iter().map(row).collect(),
         between: found.between.clone(),

@@ -18,11 +18,12 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let name = match problem.model {
         ModelArg::Linear(name) => name,
         ModelArg::Chain(name) => return super::chain::train(name, args),
+        ModelArg::Kernel(name) => return super::kernel::train(name, args),
         ModelArg::Hmm => return super::hmm::train(args),
         ModelArg::Image(name) => return super::image::train(name, args),
         ModelArg::Neuro => return super::neuro::train(args),
     };
-    let mut options = problem.options(name, args.solver)?;
+    let mut options = problem.options(name, args.solver.method()?)?;
     if args.proof.is_some() {
         options.method_options.proof_bytes = u64::MAX;
     }
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
             let weights = start_from(&FittedModel::load(file)?, &data, &options);
             options.start = Some(weights.with_context(|| file.display().to_string())?);
         }
-        let mut watchers = Watchers::new("training", problem.stopping.tol, args.output.quiet);
+        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
         let mut checkpoints = FileCheckpoints::new(
             args.checkpoint.as_deref(),
             args.resume.as_deref(),
@@ -50,14 +51,14 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         if let Some(error) = checkpoints.failure() {
             output::tell(&format!("warning: no checkpoint could be written: {error}"));
         }
-        output::hint_if_stalled(&report, problem.stopping.tol);
+        output::hint_if_stalled(&report, problem.stopping.tol());
         let saved = save(args, &model)?;
         if let Some(path) = &args.report {
             let page = Report {
                 title: format!("{} on {}", model.model.as_str(), problem.data_name()),
                 facts: facts(&report, &problem.data_name()),
-                tol: problem.stopping.tol,
-                runs: vec![report_run(&report, problem.stopping.tol, &watchers.records)],
+                tol: problem.stopping.tol(),
+                runs: vec![report_run(&report, problem.stopping.tol(), &watchers.records)],
                 extra: Vec::new(),
             };
             minorant::write_atomically(path, page.to_html().as_bytes())?;

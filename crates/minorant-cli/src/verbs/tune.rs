@@ -33,11 +33,11 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         };
         let tuned = tune(&data, &options, &lambdas, args.folds, problem.seed, &cancel, &mut tell)?;
         options.lambda = Some(Lambda::Lambda(tuned.best_lambda));
-        let mut watchers = Watchers::new("training", problem.stopping.tol, args.output.quiet);
+        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
         let trained = train(&data, &options, &cancel, &mut watchers, &mut ());
         watchers.finish();
         let (model, report) = trained?;
-        output::hint_if_stalled(&report, problem.stopping.tol);
+        output::hint_if_stalled(&report, problem.stopping.tol());
         if let Some(file) = &args.out
             && !model.save(file, PROOF_BYTES)?
         {

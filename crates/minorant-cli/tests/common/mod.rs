@@ -32,6 +32,12 @@ impl Called {
         serde_json::from_str(&self.stdout).unwrap_or_else(|why| panic!("{why}: {}", self.stdout))
     }
 
+    /// What is on standard output after a call that went well.
+    pub(crate) fn text(&self) -> String {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        self.stdout.trim_end().to_string()
+    }
+
     /// One clear sentence on standard error, exit code 1, nothing on standard output.
     pub(crate) fn refused(&self) -> &str {
         assert_eq!((self.code, self.stdout.as_str()), (1, ""), "{}", self.stderr);

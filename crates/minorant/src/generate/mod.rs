@@ -1,10 +1,12 @@
 //! Data sets that Minorant makes itself, for demonstrations and tests: seeded, the same on every
 //! machine. One file a kind; the common ones stand here.
 
+mod clouds;
 mod parts;
 mod phones;
 mod plates;
 
+pub use clouds::{Clouds, CloudsOptions, clouds};
 pub use parts::{parts, parts_shape};
 pub use phones::{Phones, phones};
 pub use plates::{PlatesOptions, plates};
@@ -50,6 +52,18 @@ pub fn noisy_plane(rows: usize, features: usize, seed: u64, part: u64) -> Datase
     let features = matrix.unwrap_or_else(|error| unreachable!("generated matrix: {error}"));
     let classes = vec![Label::Number(-1.0), Label::Number(1.0)];
     Dataset { features, labels: Labels { classes, rows: LabelRows::Single(labels) } }
+}
+
+/// Rows of `features` values each, with labels −1, 0 and 1.
+fn points_with_labels(features: usize, values: Vec<f64>, labels: &[i8]) -> Dataset<'static> {
+    let present: Vec<i8> = [-1, 0, 1].into_iter().filter(|label| labels.contains(label)).collect();
+    let number = |label: &i8| present.iter().position(|other| other == label).unwrap_or(0) as u32;
+    let rows = labels.iter().map(number).collect();
+    // The values are made to fit; an error here would be one of this module.
+    let matrix = Matrix::dense(labels.len(), features, Storage::Exact.store(values));
+    let features = matrix.unwrap_or_else(|error| unreachable!("generated matrix: {error}"));
+    let classes = present.iter().map(|label| Label::Number(f64::from(*label))).collect();
+    Dataset { features, labels: Labels { classes, rows: LabelRows::Single(rows) } }
 }
 
 /// A data set as LIBSVM text.

@@ -1,13 +1,13 @@
 //! Models and proofs as files.
 
 use super::{
-    AnyModel, ChainModel, FittedModel, HMM, HmmModel, ImageModel, NEURO_CRF, NeuroModel, Penalty,
-    SubProblem, TaskName, TrainedLoss,
+    AnyModel, ChainModel, FittedModel, HMM, HmmModel, ImageModel, KernelModel, NEURO_CRF,
+    NeuroModel, Penalty, SubProblem, TaskName, TrainedLoss,
 };
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
 use crate::proof::Proof;
-use crate::train::{ChainName, ImageModelName, ModelName};
+use crate::train::{ChainName, ImageModelName, KernelName, ModelName};
 use minorant_data::Label;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -110,6 +110,9 @@ impl AnyModel {
         let header: NameHeader = container.header(path)?;
         if ChainName::from_name(&header.model).is_some() {
             return ChainModel::from_container(container, path).map(AnyModel::Chain);
+        }
+        if KernelName::from_name(&header.model).is_some() {
+            return KernelModel::from_container(path, container).map(AnyModel::Kernel);
         }
         if header.model == HMM {
             return HmmModel::from_container(container, path).map(AnyModel::Hmm);

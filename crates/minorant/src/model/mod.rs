@@ -5,6 +5,7 @@ mod chain;
 pub mod file;
 mod hmm;
 mod image;
+mod kernel;
 pub mod metrics;
 mod neuro;
 mod predict;
@@ -16,6 +17,8 @@ pub use chain::ChainModel;
 pub(crate) use hmm::predict_frames;
 pub use hmm::{HMM, HmmModel};
 pub use image::{ImageEvaluation, ImageModel, ImageShape};
+pub(crate) use kernel::empty_rows;
+pub use kernel::{KernelModel, Machine};
 pub use neuro::{NEURO_CRF, NeuroModel};
 pub use predict::{Predictions, Scores};
 pub use sequence::SequenceModel;
@@ -34,6 +37,8 @@ pub enum AnyModel {
     Linear(FittedModel),
     /// A chain.
     Chain(ChainModel),
+    /// A kernel model.
+    Kernel(KernelModel),
     /// A hidden Markov model.
     Hmm(HmmModel),
     /// A model of images.

@@ -29,6 +29,12 @@ pub struct NeuroModel {
     pub seed: u64,
     /// What the risk is the mean over.
     pub per: Per,
+    /// The share of the sequences that was held out.
+    pub validation_fraction: f64,
+    /// The error on them, and the evaluations after which it was lowest.
+    pub validation_error: Option<f64>,
+    /// See there.
+    pub chosen_at: Option<u64>,
     /// λ.
     pub lambda: f64,
     /// The method that found the weights.
@@ -67,6 +73,9 @@ struct Header {
     pretrain: Pretrain,
     seed: u64,
     per: Per,
+    validation_fraction: f64,
+    validation_error: Option<f64>,
+    chosen_at: Option<u64>,
     lambda: f64,
     solver: String,
     status: String,
@@ -114,6 +123,9 @@ impl NeuroModel {
             pretrain: self.pretrain,
             seed: self.seed,
             per: self.per,
+            validation_fraction: self.validation_fraction,
+            validation_error: self.validation_error,
+            chosen_at: self.chosen_at,
             lambda: self.lambda,
             solver: self.solver.clone(),
             status: self.status.clone(),
@@ -183,6 +195,9 @@ impl NeuroModel {
             pretrain: header.pretrain,
             seed: header.seed,
             per: header.per,
+            validation_fraction: header.validation_fraction,
+            validation_error: header.validation_error,
+            chosen_at: header.chosen_at,
             lambda: header.lambda,
             solver: header.solver,
             status: header.status,

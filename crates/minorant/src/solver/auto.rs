@@ -29,7 +29,9 @@ impl Method {
             return if risk.curvature().is_some() { Method::NewtonCd } else { Method::Owlqn };
         }
         if problem.regularizer.lambda() > 0.0 && !risk.is_convex() {
-            return Method::NrbmLs;
+            // Without kinks curvature is worth more than planes.
+            let smooth = risk.is_smooth() && risk.lines().is_none();
+            return if smooth { Method::Lbfgs } else { Method::NrbmLs };
         }
         if problem.regularizer.lambda() == 0.0 {
             // Bundle methods cannot work here; walking ones can.

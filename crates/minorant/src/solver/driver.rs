@@ -35,6 +35,8 @@ pub struct Run<'a> {
     direction_steps: u64,
     /// What was wrong at the first of the last evaluations that were not finite, and their number.
     trouble: Option<(RiskError, u32)>,
+    /// Whether shorter steps have led back to where the risk is finite.
+    has_come_back: bool,
 }
 
 /// Iterations without any progress after which a run counts as stalled.
@@ -65,6 +67,7 @@ impl<'a> Run<'a> {
             idle_iterations: 0,
             direction_steps: 0,
             trouble: None,
+            has_come_back: false,
         }
     }
 
@@ -148,7 +151,7 @@ impl<'a> Run<'a> {
             }
             Err(error) => Err(error.into()),
             Ok(found) => {
-                self.trouble = None;
+                self.has_come_back |= self.trouble.take().is_some();
                 Ok(found)
             }
         }
@@ -495,7 +498,11 @@ pub fn run(
             Err(Halt::Failed(error)) => return Err(error.into()),
         }
     };
-    if let (Status::Stalled, Some((error, _))) = (status, run.trouble.take()) {
+    // Where the risk ends at a wall, the best point lies before it; a risk that has never come back
+    // is out of order.
+    if let (Status::Stalled, Some((error, _)), false) =
+        (status, run.trouble.take(), run.has_come_back)
+    {
         return Err(error.into());
     }
     let mut point = solver.best().cloned().ok_or(RunError::NoPoint)?;

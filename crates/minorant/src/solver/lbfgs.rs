@@ -49,6 +49,17 @@ impl Solver for Lbfgs {
             }
             return Ok(step);
         }
+        // Without convexity there is no bound, but the plane at the best point makes a local model:
+        // its minimum lies ‖g ⊘ θ‖² / 2λ below.
+        let lambda = run.problem.regularizer.lambda();
+        if !run.problem.risk.is_convex() && lambda > 0.0 {
+            let gradient = &self.walk.site()?.gradient;
+            let square = match run.problem.regularizer.weights() {
+                Some(theta) => gradient.iter().zip(theta).map(|(g, t)| (g / t) * (g / t)).sum(),
+                None => dot(gradient, gradient),
+            };
+            run.check_local_gap(square / (2.0 * lambda))?;
+        }
         // p = −B g.
         let gradient = &self.walk.site()?.gradient;
         let p: Vec<f64> = self.memory.times(gradient).iter().map(|v| -v).collect();

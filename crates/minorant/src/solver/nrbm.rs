@@ -274,7 +274,15 @@ impl Solver for Nrbm {
         if let Some(point) = self.search_exactly(run, &ray)? {
             points.push(point);
         } else if self.strategy != Strategy::Minimiser && self.failures < FAILURES {
-            let first = self.length.map_or(1.0, |length| (length / minimum.distance).min(1.0));
+            let first = match self.length {
+                Some(length) => (length / minimum.distance).min(1.0),
+                // Where a small λ puts the minimiser far away, a search from there would never come
+                // back: as long a step as would bring the objective to 0 if it stayed a plane.
+                None if run.problem.risk.is_smooth() && !self.is_convex => {
+                    (objective / -ray.slope).clamp(SHORTEST, 1.0)
+                }
+                None => 1.0,
+            };
             search(run, &ray, first, &mut points)?;
         }
         // Without a plane at the minimiser the model would not change where the search failed.

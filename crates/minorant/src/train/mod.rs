@@ -6,6 +6,7 @@ mod chain;
 mod from_svm;
 mod hmm;
 mod image;
+mod kernel;
 mod neuro;
 mod one_vs_rest;
 mod options;
@@ -16,6 +17,7 @@ mod validation;
 pub use chain::{ChainName, ChainOptions, Per, train_chain};
 pub use hmm::{HmmOptions, train_hmm};
 pub use image::{ImageModelName, ImageOptions, train_images};
+pub use kernel::{KernelName, LatentOptions, S3vmOptions, train_latent, train_s3vm};
 pub use neuro::{NeuroOptions, Pretrain, train_neuro};
 pub use options::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,

@@ -1,6 +1,7 @@
 //! From labelled sequences to a fitted network under a chain: the weights to begin with, the risk
 //! in the precision of the data, the method, the answer's objective. No mathematics is done here.
 
+use super::validation::{Chosen, Validation, WithChoice, held_out};
 use super::{Lambda, Per, TrainError, TrainReport};
 use crate::archive::Archive;
 use crate::certificate::Certificate;
@@ -13,8 +14,9 @@ use crate::solver::{
 };
 use crate::trace::Observer;
 use minorant_data::Sequences;
-use minorant_linalg::Values;
 use minorant_linalg::product::Real;
+use minorant_linalg::{Matrix, Values};
+use std::cell::RefCell;
 
 /// How the weights to begin with are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -52,6 +54,9 @@ pub struct NeuroOptions {
     pub boundary: bool,
     /// What the risk is the mean over.
     pub per: Per,
+    /// The share of the sequences that is held out to choose among the run's best points; none
+    /// where it is 0.
+    pub validation_fraction: f64,
     /// λ or C; 1/n if not given.
     pub lambda: Option<Lambda>,
     /// The method.
@@ -71,6 +76,7 @@ impl Default for NeuroOptions {
             rbm: Rbm::default(),
             boundary: false,
             per: Per::default(),
+            validation_fraction: 0.0,
             lambda: None,
             method: Method::Auto,
             method_options: MethodOptions::default(),
@@ -86,7 +92,7 @@ impl NeuroOptions {
             "{:?}",
             (
                 (&self.hidden, self.activation, self.pretrain, self.rbm, self.boundary),
-                (self.per, self.lambda, self.method),
+                (self.per, self.validation_fraction, self.lambda, self.method),
                 (self.method_options.memory, self.method_options.parts),
                 (self.method_options.locality, self.method_options.seed),
             )
@@ -107,22 +113,35 @@ impl NeuroOptions {
     /// Refuses settings out of range, and sequences that nothing can be learned from.
     pub fn check(&self, data: &Sequences) -> Result<(), TrainError> {
         let network = self.network(data)?;
-        let regularizer = L2::new(self.lambda(self.units(data))?)?;
+        let regularizer = L2::new(self.lambda(1)?)?;
+        self.hold_out(data)?;
         // A method that cannot be had is refused before the weights to begin with are made.
-        let task =
-            Task { network: &network, data, units: 1, regularizer: &regularizer, options: self };
-        let risk = task.risk::<f32>();
+        let (inputs, weights) = (Inputs::<f32>::Sparse(&data.tokens), ExampleWeights::mean(1));
+        let risk = NeuroRisk::new(&network, inputs, &data.starts, &data.labels, weights);
         let problem = Problem::new(&risk, &regularizer);
         self.method.build(problem, &self.method_options)?;
         Ok(())
     }
 
-    /// What the risk is the mean over, counted.
-    fn units(&self, data: &Sequences) -> usize {
-        match self.per {
-            Per::Sequence => data.len(),
-            Per::Token => data.tokens.rows(),
+    /// Which sequences are held out.
+    fn hold_out(&self, data: &Sequences) -> Result<Vec<bool>, TrainError> {
+        let fraction = self.validation_fraction;
+        if !(0.0..1.0).contains(&fraction) {
+            return Err(TrainError::Setting(format!(
+                "the held-out fraction must be from 0 to below 1, not {fraction}"
+            )));
         }
+        if fraction == 0.0 {
+            return Ok(vec![false; data.len()]);
+        }
+        let held = held_out(&vec![0; data.len()], 1, fraction);
+        if held.contains(&true) && held.contains(&false) {
+            return Ok(held);
+        }
+        Err(TrainError::Setting(format!(
+            "expected enough sequences to hold out a share of {fraction}, found {}",
+            data.len()
+        )))
     }
 
     /// The network for these sequences.
@@ -163,7 +182,13 @@ pub fn train_neuro(
 ) -> Result<(NeuroModel, TrainReport), TrainError> {
     let network = options.network(data)?;
     options.check(data)?;
-    let units = options.units(data);
+    let held = options.hold_out(data)?;
+    let part = Part::new(data, |i| !held[i]);
+    let apart = Part::new(data, |i| held[i]);
+    let units = match options.per {
+        Per::Sequence => part.starts.len() - 1,
+        Per::Token => part.labels.len(),
+    };
     let lambda = options.lambda(units)?;
     let mut checkpoints = WithStart::new(checkpoints);
     if checkpoints.start.len() != network.dim() {
@@ -172,19 +197,21 @@ pub fn train_neuro(
             Pretrain::None => Start::Random,
         };
         let seed = options.method_options.seed;
-        let start = start(&network, &data.tokens, how, seed, cancel);
+        let start = start(&network, &part.tokens, how, seed, cancel);
         checkpoints.start = start.map_err(RunError::from)?;
     }
     let regularizer = L2::new(lambda)?.with_center(checkpoints.start.clone())?;
-    let task = Task { network: &network, data, units, regularizer: &regularizer, options };
+    let (network, regularizer) = (&network, &regularizer);
+    let task = Task { network, part: &part, apart: &apart, units, regularizer, options };
     // The answer's objective is computed in double precision, which takes an evaluation more.
     let most = options.rules.max_evaluations;
     let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
-    let (outcome, method) = if is_single {
+    let (outcome, method, chosen) = if is_single {
         let rules = StopRules { max_evaluations: most.map(|most| most - 1), ..options.rules };
-        let (mut outcome, method) = task.run::<f32>(rules, cancel, observer, &mut checkpoints)?;
+        let (mut outcome, method, chosen) =
+            task.run::<f32>(rules, cancel, observer, &mut checkpoints)?;
         task.recompute(&mut outcome)?;
-        (outcome, method)
+        (outcome, method, chosen)
     } else {
         task.run::<f64>(options.rules, cancel, observer, &mut checkpoints)?
     };
@@ -206,13 +233,16 @@ pub fn train_neuro(
         master_seconds: outcome.master_seconds,
     };
     let model = NeuroModel {
-        network,
+        network: network.clone(),
         attributes: data.attributes.clone(),
         template: data.template.clone(),
         classes: data.classes.clone(),
         pretrain: options.pretrain,
         seed: options.method_options.seed,
         per: options.per,
+        validation_fraction: options.validation_fraction,
+        validation_error: chosen.as_ref().map(|chosen| chosen.error),
+        chosen_at: chosen.map(|chosen| chosen.evaluations),
         lambda,
         solver: report.solver.into(),
         status: report.status.as_str().into(),
@@ -231,7 +261,9 @@ pub fn train_neuro(
 /// What is to be minimised.
 struct Task<'t> {
     network: &'t Network,
-    data: &'t Sequences,
+    /// What is trained on, and what is held out.
+    part: &'t Part,
+    apart: &'t Part,
     units: usize,
     regularizer: &'t L2,
     options: &'t NeuroOptions,
@@ -239,8 +271,7 @@ struct Task<'t> {
 
 impl Task<'_> {
     fn risk<T: Real>(&self) -> NeuroRisk<'_, T> {
-        let (data, weights) = (self.data, ExampleWeights::mean(self.units));
-        NeuroRisk::new(self.network, Inputs::new(&data.tokens), &data.starts, &data.labels, weights)
+        self.part.risk(self.network, self.units)
     }
 
     fn run<T: Real>(
@@ -249,13 +280,31 @@ impl Task<'_> {
         cancel: &Cancel,
         observer: &mut dyn Observer,
         checkpoints: &mut dyn Checkpoints,
-    ) -> Result<(Outcome, Method), TrainError> {
+    ) -> Result<(Outcome, Method, Option<Chosen>), TrainError> {
         let risk = self.risk::<T>();
         let problem = Problem::new(&risk, self.regularizer);
         let method = self.options.method.resolve(problem);
         let mut solver = method.build(problem, &self.options.method_options)?;
-        let outcome = solver::run(&mut *solver, problem, rules, cancel, observer, checkpoints)?;
-        Ok((outcome, method))
+        if self.apart.labels.is_empty() {
+            let outcome = solver::run(&mut *solver, problem, rules, cancel, observer, checkpoints)?;
+            return Ok((outcome, method, None));
+        }
+        let chosen = RefCell::new(None);
+        let apart = Inputs::<T>::new(&self.apart.tokens);
+        let judge = |w: &[f64]| self.apart.error(self.network, &apart, w);
+        let mut validation = Validation::new(judge, observer, &chosen);
+        let mut with_choice = WithChoice { checkpoints, chosen: &chosen };
+        let (watch, store) = (&mut validation, &mut with_choice);
+        let mut outcome = solver::run(&mut *solver, problem, rules, cancel, watch, store)?;
+        let chosen = chosen.into_inner();
+        if let Some(chosen) = chosen.as_ref().filter(|chosen| chosen.w != outcome.point.w) {
+            outcome.point.w = chosen.w.clone();
+            outcome.point.value = chosen.objective - self.regularizer.value(&chosen.w);
+            outcome.certificate.objective = chosen.objective;
+            // The local model was one around other weights.
+            outcome.local_gap = None;
+        }
+        Ok((outcome, method, chosen))
     }
 
     /// Risk and objective of the answer in double precision: one evaluation.
@@ -266,6 +315,41 @@ impl Task<'_> {
         outcome.certificate = Certificate { objective, lower_bound: None };
         outcome.evaluations += 1;
         Ok(())
+    }
+}
+
+/// Some of the sequences.
+struct Part {
+    tokens: Matrix<'static>,
+    starts: Vec<usize>,
+    labels: Vec<u16>,
+}
+
+impl Part {
+    /// The sequences that `is_in` names.
+    fn new(data: &Sequences, is_in: impl Fn(usize) -> bool) -> Self {
+        let (mut rows, mut starts) = (Vec::new(), vec![0]);
+        for (i, span) in data.starts.windows(2).enumerate() {
+            if is_in(i) {
+                rows.extend(span[0]..span[1]);
+                starts.push(rows.len());
+            }
+        }
+        let labels = rows.iter().map(|&row| data.labels[row]).collect();
+        Part { tokens: data.tokens.select_rows(&rows), starts, labels }
+    }
+
+    fn risk<'p, T: Real>(&'p self, network: &'p Network, units: usize) -> NeuroRisk<'p, T> {
+        let (inputs, weights) = (Inputs::new(&self.tokens), ExampleWeights::mean(units));
+        NeuroRisk::new(network, inputs, &self.starts, &self.labels, weights)
+    }
+
+    /// The share of wrong labels at these weights.
+    fn error<T: Real>(&self, network: &Network, inputs: &Inputs<'_, T>, w: &[f64]) -> f64 {
+        let scores = network.scores(w, inputs, self.labels.len());
+        let said = network.best_labels(w, &scores, &self.starts);
+        let wrong = said.iter().zip(&self.labels).filter(|(said, label)| said != label).count();
+        wrong as f64 / self.labels.len() as f64
     }
 }
 

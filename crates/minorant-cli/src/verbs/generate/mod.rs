@@ -1,5 +1,6 @@
 //! `minorant generate`: data that the library makes, written as files. One file a kind.
 
+mod clouds;
 mod parts;
 mod phones;
 mod plates;
@@ -8,11 +9,14 @@ use crate::args::{GenerateArgs, GenerateKind};
 use crate::output;
 use minorant::FileError;
 use minorant::data::{NamedArray, npz_bytes};
+use minorant::generate::Clouds;
 use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     match &args.kind {
+        GenerateKind::Moons(args) => clouds::run(Clouds::Moons, args)?,
+        GenerateKind::Spirals(args) => clouds::run(Clouds::Spirals, args)?,
         GenerateKind::Plates(args) => plates::run(args)?,
         GenerateKind::Parts(args) => parts::run(args)?,
         GenerateKind::Phones(args) => phones::run(args)?,

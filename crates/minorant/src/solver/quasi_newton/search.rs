@@ -164,34 +164,37 @@ struct Probe {
     slope: f64,
 }
 
-/// A step that obeys (23) and (24): too long steps and too short ones close in on it. Nothing where
-/// rounding leaves no room for a decrease.
+/// A step that obeys (23) and (24): too long steps and too short ones close in on it. Where there is
+/// none, as before a place from which on the objective is not finite, the longest that was too short.
+/// Nothing where rounding leaves no room for a decrease.
 fn weak_wolfe<T, E>(
     start: Probe,
     first: f64,
     mut probe: impl FnMut(f64) -> Result<(Probe, T), E>,
 ) -> Result<Option<(f64, T)>, E> {
     let (mut short, mut long) = (0.0, f64::INFINITY);
+    let mut longest_short = None;
     let mut eta = first;
     for _ in 0..PROBES {
         let ask = DECREASE * eta * start.slope;
         if ask.is_nan() || ask > -f64::EPSILON * f64::EPSILON * start.value.abs() {
-            return Ok(None);
+            return Ok(longest_short);
         }
         let (here, found) = probe(eta)?;
         if here.value.is_nan() || here.value > start.value + ask || here.value >= start.value {
             long = eta;
         } else if here.slope < CURVATURE * start.slope && eta < ENDLESS {
             short = eta;
+            longest_short = Some((eta, found));
         } else {
             return Ok(Some((eta, found)));
         }
         eta = if long.is_finite() { 0.5 * (short + long) } else { 4.0 * eta };
         if eta <= short || eta >= long {
-            return Ok(None);
+            break;
         }
     }
-    Ok(None)
+    Ok(longest_short)
 }
 
 #[cfg(test)]

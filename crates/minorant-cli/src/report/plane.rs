@@ -1,0 +1,136 @@
+//! A picture of rows with two features: the points, which of them have labels, and where the
+//! decision changes. Drawn by hand like the charts, in the page's colours.
+
+use std::fmt::Write;
+
+/// What there is to draw.
+#[derive(Debug, Clone)]
+pub(crate) struct Plane {
+    /// What the picture shows.
+    pub(crate) caption: String,
+    /// The points.
+    pub(crate) points: Vec<PlanePoint>,
+    /// Decisions on a grid of [`GRID`] by [`GRID`] places over [`Plane::frame`], row by row from
+    /// below.
+    pub(crate) decisions: Vec<f64>,
+}
+
+/// A point: where it is, what it is decided to be, and whether its label was known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct PlanePoint {
+    pub(crate) place: [f64; 2],
+    pub(crate) is_positive: bool,
+    pub(crate) is_labelled: bool,
+}
+
+/// Places of the grid in each direction.
+pub(crate) const GRID: usize = 90;
+/// Points beyond which a picture shows no more than a page can hold.
+const MOST_POINTS: usize = 3000;
+const SIZE: f64 = 420.0;
+
+/// The ends of both axes around some points, with a margin.
+pub(crate) fn frame(places: impl Iterator<Item = [f64; 2]>) -> [[f64; 2]; 2] {
+    let mut ends = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
+    for place in places {
+        for (end, x) in ends.iter_mut().zip(place) {
+            *end = [end[0].min(x), end[1].max(x)];
+        }
+    }
+    ends.map(|[low, high]| {
+        let margin = 0.08 * (high - low).max(1e-9);
+        [low - margin, high + margin]
+    })
+}
+
+/// The places of the grid over a frame, row by row from below.
+pub(crate) fn grid(frame: [[f64; 2]; 2]) -> Vec<[f64; 2]> {
+    let at = |[low, high]: [f64; 2], k: usize| low + (high - low) * k as f64 / (GRID - 1) as f64;
+    (0..GRID * GRID).map(|k| [at(frame[0], k % GRID), at(frame[1], k / GRID)]).collect()
+}
+
+impl Plane {
+    /// The picture as HTML.
+    pub(super) fn to_html(&self) -> String {
+        let frame = frame(self.points.iter().map(|point| point.place));
+        let x = |value: f64| SIZE * (value - frame[0][0]) / (frame[0][1] - frame[0][0]);
+        let y = |value: f64| SIZE - SIZE * (value - frame[1][0]) / (frame[1][1] - frame[1][0]);
+        let mut svg = format!(
+            "<figure class=\"chart\">\n<svg viewBox=\"0 0 {SIZE} {SIZE}\" role=\"img\" aria-label=\"{0}\" style=\"max-width:{SIZE}px\">\n",
+            super::escape(&self.caption)
+        );
+        let _ = writeln!(
+            svg,
+            "<path d=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\"/>",
+            self.boundary()
+        );
+        let step = self.points.len().div_ceil(MOST_POINTS).max(1);
+        for (number, point) in self.points.iter().enumerate() {
+            if number % step != 0 && !point.is_labelled {
+                continue;
+            }
+            let colour = if point.is_positive { "var(--c1)" } else { "var(--c0)" };
+            let (radius, edge) = if point.is_labelled { (7.0, 2.0) } else { (2.5, 0.0) };
+            let (cx, cy) = (x(point.place[0]), y(point.place[1]));
+            let _ = writeln!(
+                svg,
+                "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"{radius}\" fill=\"{colour}\" stroke=\"currentColor\" stroke-width=\"{edge}\"/>"
+            );
+        }
+        let _ = write!(
+            svg,
+            "</svg>\n<figcaption>{}</figcaption>\n</figure>\n",
+            super::escape(&self.caption)
+        );
+        svg
+    }
+
+    /// Where the decision changes sign: a line through each cell of the grid in which it does.
+    fn boundary(&self) -> String {
+        let scale = SIZE / (GRID - 1) as f64;
+        let value = |i: usize, j: usize| self.decisions[j * GRID + i];
+        let mut path = String::new();
+        for j in 0..GRID - 1 {
+            for i in 0..GRID - 1 {
+                let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
+                let mut crossings = Vec::new();
+                for k in 0..4 {
+                    let (a, b) = (corners[k], corners[(k + 1) % 4]);
+                    let (f, g) = (value(a.0, a.1), value(b.0, b.1));
+                    if (f > 0.0) != (g > 0.0) {
+                        let t = f / (f - g);
+                        let between = |a: usize, b: usize| a as f64 + t * (b as f64 - a as f64);
+                        let at = (between(a.0, b.0), between(a.1, b.1));
+                        crossings.push((scale * at.0, SIZE - scale * at.1));
+                    }
+                }
+                for pair in crossings.chunks_exact(2) {
+                    let ((ax, ay), (bx, by)) = (pair[0], pair[1]);
+                    let _ = write!(path, "M{ax:.1} {ay:.1}L{bx:.1} {by:.1}");
+                }
+            }
+        }
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_boundary_runs_where_the_decision_changes() {
+        let point = |x: f64, y: f64, is_positive: bool| PlanePoint {
+            place: [x, y],
+            is_positive,
+            is_labelled: is_positive,
+        };
+        let points = vec![point(-1.0, -1.0, false), point(1.0, 1.0, true)];
+        let decisions = grid(frame(points.iter().map(|p| p.place))).iter().map(|p| p[0]).collect();
+        let plane = Plane { caption: "a & b".into(), points, decisions };
+        let html = plane.to_html();
+        assert!(html.contains("a &amp; b") && html.matches("<circle").count() == 2);
+        // The line x = 0 lies in the middle of the picture, one piece in each row of cells.
+        assert_eq!(plane.boundary().matches("M210.0").count(), GRID - 1);
+    }
+}

@@ -1,0 +1,209 @@
+//! The command's contracts for semi-supervised kernel machines: keys, files, predictions, refusals.
+
+mod common;
+
+use common::Bench;
+use serde_json::Value;
+
+fn moons(bench: &Bench) {
+    bench.call("generate moons --examples 80 --labeled 4 --seed 3 --out moons.svm").text();
+    bench.call("generate moons --examples 200 --skip 80 --seed 3 --out moons.t").text();
+}
+
+const KEYS: [&str; 21] = [
+    "model",
+    "solver",
+    "examples",
+    "features",
+    "dim",
+    "lambda",
+    "objective",
+    "regularizer",
+    "risk",
+    "lower_bound",
+    "gap",
+    "relative_gap",
+    "local_gap",
+    "certified",
+    "status",
+    "evaluations",
+    "iterations",
+    "seconds",
+    "load_seconds",
+    "peak_rss_bytes",
+    "delta",
+];
+
+#[test]
+fn trains_predicts_evaluates_and_inspects() {
+    let bench = Bench::new();
+    moons(&bench);
+    let train = "train s3vm moons.svm --sigma 0.35 --balance count=38";
+    let json =
+        bench.call(&format!("{train} --out m.st --trace t.jsonl --report r.html --json")).json();
+    for key in KEYS {
+        assert!(json.get(key).is_some(), "{key}");
+    }
+    assert_eq!(
+        (&json["model"], &json["solver"], &json["status"]),
+        (&"s3vm".into(), &"pdm".into(), &"converged".into())
+    );
+    for key in ["lambda", "lower_bound", "gap", "relative_gap", "delta"] {
+        assert_eq!(json[key], Value::Null, "{key}");
+    }
+    assert_eq!(json["certified"], false);
+    let number = |key: &str| json[key].as_f64().unwrap();
+    assert!((number("regularizer") + number("risk") - number("objective")).abs() < 1e-9);
+    assert!(number("local_gap") <= 1e-6 * number("objective"));
+    let error = bench.call("evaluate m.st moons.t --json").json()["error"].as_f64().unwrap();
+    assert!(error < 0.05, "{error}");
+    let labels = bench.call("predict m.st moons.t --scores").text();
+    assert_eq!(labels.lines().count(), 200);
+    for line in labels.lines() {
+        let (label, score) = line.split_once('\t').unwrap();
+        assert_eq!(label == "1", score.parse::<f64>().unwrap() > 0.0);
+    }
+    let seen = bench.call("inspect m.st --json").json();
+    assert_eq!((&seen["kernel"], &seen["balance"]), (&"rbf".into(), &"count=38".into()));
+    assert_eq!(seen["objective"], json["objective"]);
+    assert!(bench.call("inspect m.st").text().contains("support rows"));
+    assert!(bench.call("audit m.st moons.svm").refused().contains("not auditable"));
+    let page = String::from_utf8(bench.read("r.html")).unwrap();
+    assert!(page.contains("rbf kernel") && page.contains("Before:") && page.contains("After:"));
+    // The same file again, whatever the threads; rows left out of evaluation where they have no label.
+    let first = bench.read("m.st");
+    bench.call(&format!("{train} --threads 1 --out n.st")).text();
+    assert!(first == bench.read("n.st"));
+    assert_eq!(bench.call("evaluate m.st moons.svm --json").json()["examples"], 4);
+}
+
+#[test]
+fn every_solver_and_mode_ends_with_an_answer() {
+    let bench = Bench::new();
+    bench.call("generate moons --examples 30 --labeled 2 --seed 1 --out moons.svm").text();
+    let objective = |args: &str| {
+        let json = bench.call(&format!("train s3vm moons.svm --sigma 0.35 {args} --json")).json();
+        (json["objective"].as_f64().unwrap(), json)
+    };
+    let (best, json) = objective("--solver bb");
+    assert_eq!(json["certified"], true);
+    assert!(json["relative_gap"].as_f64().unwrap() <= 1e-6);
+    for solver in ["auto", "pdm", "gd", "cccp", "ao", "lcs", "ia", "da"] {
+        assert!(objective(&format!("--solver {solver}")).0 >= best * (1.0 - 1e-6), "{solver}");
+    }
+    let strict = objective("--mode strict --degree 0.2").1;
+    assert!(strict["delta"].is_number());
+    for kernel in ["linear", "poly --power 2", "rbf --sigma 1"] {
+        let args = format!("train s3vm moons.svm --kernel {kernel} --balance none --json");
+        assert!(bench.call(&args).json()["objective"].is_number());
+    }
+    assert!(objective("--max-evals 5").1["evaluations"].as_u64().unwrap() <= 5);
+}
+
+#[test]
+fn more_than_two_classes_and_kernels_of_the_user() {
+    let bench = Bench::new();
+    let mut text = String::new();
+    let mut kernel = String::new();
+    let place = |i: usize| ((i % 3) as f64 * 3.0, (i / 3) as f64 * 0.1);
+    for i in 0..30 {
+        let label = if i < 6 { i % 3 + 1 } else { 0 };
+        let (x, y) = place(i);
+        text += &format!("{label} 1:{x} 2:{y}\n");
+        let row = (0..30).map(|j| {
+            let (a, b) = place(j);
+            (-((x - a).powi(2) + (y - b).powi(2)) / 2.0).exp().to_string()
+        });
+        kernel += &format!("{label},{}\n", row.collect::<Vec<_>>().join(","));
+    }
+    bench.write("three.svm", &text);
+    bench.write("kernel.csv", &kernel);
+    let plain = bench.call("train s3vm three.svm --sigma 1 --out a.st --json").json();
+    let own = "train s3vm kernel.csv --label-column 1 --kernel precomputed --out b.st --json";
+    let own = bench.call(own).json();
+    let (a, b) = (plain["objective"].as_f64().unwrap(), own["objective"].as_f64().unwrap());
+    assert!((a - b).abs() <= 1e-6 * a, "{a} {b}");
+    let labels = bench.call("predict a.st three.svm").text();
+    let expected: Vec<String> = (0..30).map(|i| (i % 3 + 1).to_string()).collect();
+    assert_eq!(labels.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(labels, bench.call("predict b.st kernel.csv --label-column 1").text());
+}
+
+#[test]
+fn latent_machines() {
+    let bench = Bench::new();
+    let mut text = String::new();
+    // Positive on either side of the negative rows: no single half-space will do.
+    for i in 0..60 {
+        let (x, y) = ((i % 20) as f64 / 20.0, (i / 20) as f64 - 1.0);
+        text += &format!("{} 1:{x} 2:{}\n", if y == 0.0 { -1 } else { 1 }, 2.0 * y);
+    }
+    bench.write("sides.svm", &text);
+    let train = "train latent-svm sides.svm --kernel linear --c-pos 10 --c-neg 10";
+    let one = bench.call(&format!("{train} --components 1 --json")).json();
+    assert_eq!(one["certified"], true);
+    let mut best = f64::INFINITY;
+    for solver in ["gd", "cccp", "ao", "lcs", "auto"] {
+        let args = format!("{train} --components 2 --solver {solver} --out l.st --json");
+        let json = bench.call(&args).json();
+        assert_eq!((&json["lower_bound"], &json["status"]), (&Value::Null, &"converged".into()));
+        best = json["objective"].as_f64().unwrap();
+        assert!(best <= one["objective"].as_f64().unwrap() * (1.0 + 1e-6), "{solver}");
+    }
+    // Two parallel half-spaces at distance 1: ‖w‖ = 1 each, and nothing is lost.
+    assert!((best - 1.0).abs() < 1e-5, "{best}");
+    assert_eq!(bench.call("evaluate l.st sides.svm --json").json()["error"], 0.0);
+    assert_eq!(bench.call("inspect l.st --json").json()["machines"], 2);
+    for (args, expected) in [
+        ("--components 0", "from 1 to 40"),
+        ("--c-pos 0", "C+ must be"),
+        ("--solver bb", "its solvers are: auto, pdm, gd, cccp, ao, lcs"),
+        ("--balance auto", "go with s3vm"),
+        ("--max-evals 1 --components 2", "at least one inner optimisation"),
+    ] {
+        let called = bench.call(&format!("train latent-svm sides.svm {args}"));
+        assert!(called.refused().contains(expected), "{args}: {}", called.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_in_one_sentence() {
+    let bench = Bench::new();
+    moons(&bench);
+    bench.write("zero-one.svm", "0 1:1\n1 1:2\n0 1:3\n1 1:4\n");
+    bench.write("one.svm", "1 1:1\n1 1:2\n0 1:3\n");
+    bench.write("none.csv", "a,b\n1,2\n3,4\n5,6\n");
+    bench.write("nan.svm", "1 1:nan\n-1 1:2\n0 1:3\n");
+    bench.write("wide.csv", "1,1,0,0\n-1,0,1,0\n0,0,0,1\n0,1,1,1\n");
+    bench.write("skew.csv", "1,1,0.5,0\n-1,0.2,1,0\n0,0,0,1\n");
+    bench.write("negative.csv", "1,1,2,0\n-1,2,1,0\n0,0,0,1\n");
+    let cases = [
+        ("zero-one.svm", "0 means unlabelled"),
+        ("one.svm", "found 1 only"),
+        ("none.csv --label-column none", "no labels"),
+        ("nan.svm", "nan.svm:1"),
+        ("moons.svm --sigma 0", "sigma must be a positive number"),
+        ("moons.svm --sigma -1", "sigma must be a positive number"),
+        ("moons.svm --c1 0", "C1 must be a positive number"),
+        ("moons.svm --c2 -1", "C2 must be a positive number"),
+        ("moons.svm --balance count=77", "from 0 to 76"),
+        ("moons.svm --balance 5:3", "cannot be met"),
+        ("moons.svm --degree 0", "the degree must be"),
+        ("moons.svm --lambda 1", "--lambda"),
+        ("moons.svm --bias 1", "--bias"),
+        ("moons.svm --solver bmrm", "its solvers are: auto, pdm"),
+        ("moons.svm --kernel linear --sigma 1", "--sigma goes with"),
+        ("moons.svm --checkpoint c", "--checkpoint"),
+        ("wide.csv --label-column 1 --kernel precomputed", "as many columns as rows"),
+        ("skew.csv --label-column 1 --kernel precomputed", "not symmetric"),
+        ("negative.csv --label-column 1 --kernel precomputed", "not positive semidefinite"),
+    ];
+    for (args, expected) in cases {
+        let called = bench.call(&format!("train s3vm {args}"));
+        assert!(called.refused().contains(expected), "{args}: {}", called.stderr);
+    }
+    assert_eq!(bench.call("train s3vm moons.svm --balance some").code, 2);
+    assert_eq!(bench.call("train s3vm moons.svm --solver nothing").code, 2);
+    assert!(bench.call("train svm train.svm --sigma 1").refused().contains("go with s3vm"));
+    assert!(bench.call("train svm train.svm --solver pdm").refused().contains("pdm"));
+}

@@ -1,0 +1,202 @@
+//! Latent support vector machines with kernels: a row is positive if one of K components says so,
+//! and which one is not told (a union of K half-spaces, or the complement of a polytope). For fixed
+//! parts the components are K independent inner problems of [`crate::s3vm`]; the methods search for
+//! the parts. [`fit`] is the door.
+
+mod ao;
+mod cccp;
+mod gd;
+mod lcs;
+mod pdm;
+mod work;
+
+pub use work::{Component, Problem, Solution};
+
+use crate::risk::Cancel;
+use crate::s3vm::{Inner, Options, S3vmError, Solver, Stop, generator, trace_record};
+use crate::solver::Status;
+use crate::trace::Observer;
+use std::time::Instant;
+use work::Worker;
+
+/// The methods that latent machines have.
+pub const SOLVERS: [Solver; 5] = [Solver::Pdm, Solver::Gd, Solver::Cccp, Solver::Ao, Solver::Lcs];
+
+/// What is wrong with a latent problem.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LatentError {
+    /// Something that semi-supervised problems share.
+    #[error(transparent)]
+    Shared(#[from] S3vmError),
+    /// The number of components is out of range.
+    #[error("the number of components must be from 1 to {most}, not {found}")]
+    Components {
+        /// How many were asked for.
+        found: usize,
+        /// Positive rows.
+        most: usize,
+    },
+    /// The method is none of these.
+    #[error("latent-svm has no solver '{0}'; its solvers are: auto, pdm, gd, cccp, ao, lcs")]
+    Solver(&'static str),
+    /// There must be enough inner problems for an answer.
+    #[error("at least one inner optimisation for each of {0} components is needed for an answer")]
+    Evaluations(usize),
+}
+
+/// What a run found.
+#[derive(Debug, Clone)]
+pub struct Fit {
+    /// The best machine.
+    pub solution: Solution,
+    /// A proven bound: with one component the problem is convex.
+    pub lower_bound: Option<f64>,
+    /// How the run ended.
+    pub status: Status,
+    /// Inner problems solved.
+    pub evaluations: u64,
+    /// Machines compared.
+    pub iterations: u64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// Minimises the objective of a latent problem.
+pub fn fit(
+    problem: &Problem<'_>,
+    options: &Options,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<Fit, LatentError> {
+    for (name, value) in [("C+", problem.c_pos), ("C-", problem.c_neg)] {
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(S3vmError::Weight { name, value }.into());
+        }
+    }
+    options.check()?;
+    let (rows, labels) = (problem.gram.order(), problem.positive.len());
+    if rows != labels {
+        return Err(S3vmError::Lengths { rows, labels }.into());
+    }
+    if problem.rows.is_empty() || problem.rows.len() == labels {
+        return Err(S3vmError::OneClass.into());
+    }
+    let (found, most) = (problem.components, problem.rows.len());
+    if found == 0 || found > most {
+        return Err(LatentError::Components { found, most });
+    }
+    if !SOLVERS.contains(&options.solver) {
+        return Err(LatentError::Solver(options.solver.name()));
+    }
+    let k = problem.components as u64;
+    let limit = options.rules.max_evaluations.unwrap_or(u64::MAX);
+    if limit < k {
+        return Err(LatentError::Evaluations(problem.components));
+    }
+    let clock = Instant::now();
+    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    // One inner problem a component is kept for the last solve, to a finer tolerance.
+    let mut account =
+        Account { observer, clock, limit: limit - k, evaluations: 0, iterations: 0, best: None };
+    let ended = if account.limit < k {
+        Err(Status::MaxEvals)
+    } else if options.solver == Solver::Pdm && problem.components > 1 {
+        pdm::run(problem, options, &stop, &mut account)
+    } else {
+        let mut worker = Worker::new(problem, &stop, account.limit, options.search_tol());
+        let ended = run_local(options.solver, &mut worker, options);
+        account.absorb(&mut worker, 0.0);
+        ended
+    };
+    let solution = finish(problem, options, &stop, &mut account);
+    let lower_bound = (problem.components == 1).then(|| solution.objective() - solution.local_gap);
+    Ok(Fit {
+        solution,
+        lower_bound,
+        status: ended.err().unwrap_or(Status::Converged),
+        evaluations: account.evaluations,
+        iterations: account.iterations,
+        seconds: clock.elapsed().as_secs_f64(),
+    })
+}
+
+/// Runs a local method from rows gathered around random ones.
+fn run_local(solver: Solver, worker: &mut Worker<'_>, options: &Options) -> Result<(), Status> {
+    let parts = pdm::gathered(worker.problem, &mut generator(options.seed, 0));
+    match solver {
+        Solver::Ao => ao::run(worker, parts),
+        Solver::Lcs => lcs::run(worker, parts),
+        Solver::Gd => gd::run(worker, parts),
+        _ => cccp::alternate(worker, parts).map(|_| ()),
+    }
+}
+
+/// Solves the inner problems of the best parts to a fine tolerance, and measures the answer.
+fn finish(
+    problem: &Problem<'_>,
+    options: &Options,
+    stop: &Stop,
+    account: &mut Account<'_>,
+) -> Solution {
+    let best = account.best.take();
+    let parts = best.as_ref().map_or_else(
+        || pdm::gathered(problem, &mut generator(options.seed, 0)),
+        |best| best.parts.clone(),
+    );
+    let mut worker = Worker::new(problem, stop, u64::MAX, options.final_tol());
+    // The worker has no best machine yet, so nothing stops these.
+    let _ = worker.solve(&parts, None);
+    account.evaluations += worker.spent;
+    worker.inners.iter_mut().for_each(Inner::refresh);
+    let (objective, _) = worker.objective();
+    let dual: f64 = worker.inners.iter().map(Inner::dual).sum();
+    account.tell(objective, true);
+    let found = worker
+        .best
+        .take()
+        .filter(|found| best.as_ref().is_none_or(|best| found.objective() <= best.objective()));
+    let solution = found.or(best).unwrap_or_else(|| unreachable!("the last solve is an answer"));
+    Solution { local_gap: (solution.objective() + dual).max(0.0), ..solution }
+}
+
+/// What was done so far, and the best of it.
+struct Account<'o> {
+    observer: &'o mut dyn Observer,
+    clock: Instant,
+    limit: u64,
+    evaluations: u64,
+    iterations: u64,
+    best: Option<Solution>,
+}
+
+impl Account<'_> {
+    fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.evaluations)
+    }
+
+    fn best_objective(&self) -> f64 {
+        self.best.as_ref().map_or(f64::INFINITY, Solution::objective)
+    }
+
+    /// Counts a worker's solves and takes its best machine, if it is better by a share of the
+    /// objective.
+    fn absorb(&mut self, worker: &mut Worker<'_>, share: f64) {
+        self.evaluations += std::mem::take(&mut worker.spent);
+        let Some(solution) = worker.best.take() else { return };
+        let (objective, before) = (solution.objective(), self.best_objective());
+        let least = if before.is_finite() { before - share * before.abs() } else { before };
+        let is_better = objective < least;
+        if is_better {
+            self.best = Some(solution);
+        }
+        self.tell(objective, is_better);
+    }
+
+    fn tell(&mut self, objective: f64, is_better: bool) {
+        let best = self.best_objective().min(objective);
+        let counts = (self.iterations, self.evaluations);
+        let seconds = self.clock.elapsed().as_secs_f64();
+        self.iterations += 1;
+        self.observer.iteration(&trace_record(counts, seconds, (objective, best), None, is_better));
+    }
+}

@@ -1,0 +1,125 @@
+//! `pdm` for latent machines: the paper's outer loop as in [`crate::s3vm`]. F(p) = Σ_k F_k(p_·k) is
+//! convex in soft parts p, and its minimiser p = 1/K is a stationary trap by symmetry, so the search
+//! starts elsewhere: from the local methods, from rows gathered around random seeds, from random
+//! parts, and from the incumbent with a neighbourhood or a whole component moved to another. Each candidate is
+//! polished by alternation.
+
+use super::work::{Problem, Solution, Worker};
+use super::{Account, cccp, run_local};
+use crate::s3vm::{Options, Solver, Stop, generator, nearest};
+use crate::solver::Status;
+use minorant_linalg::parallel::{map_chunks, split_evenly};
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+/// Candidates that are polished side by side, whatever the number of threads.
+const BATCH: u64 = 4;
+/// Candidates of a round, at least and at most.
+const ROUND: (u64, u64) = (24, 60);
+/// Rounds without improvement that end the search.
+const PATIENCE: u32 = 2;
+/// A candidate must be better by this, relative to the objective.
+const BETTER: f64 = 1e-7;
+/// The local methods that it starts from.
+const STARTS: [Solver; 4] = [Solver::Cccp, Solver::Ao, Solver::Lcs, Solver::Gd];
+
+pub(super) fn run(
+    problem: &Problem<'_>,
+    options: &Options,
+    stop: &Stop,
+    account: &mut Account<'_>,
+) -> Result<(), Status> {
+    for solver in STARTS {
+        let mut worker = Worker::new(problem, stop, account.left(), options.search_tol());
+        let ended = run_local(solver, &mut worker, options);
+        account.absorb(&mut worker, 0.0);
+        ended?;
+    }
+    let round = (options.degree * problem.rows.len() as f64).round() as u64;
+    let round = round.clamp(ROUND.0, ROUND.1);
+    let (mut number, mut idle) = (0, 0);
+    while idle < PATIENCE {
+        let before = account.best_objective();
+        let end = number + round;
+        while number < end {
+            let batch = BATCH.min(end - number);
+            let share = account.left() / batch;
+            if share < problem.components as u64 {
+                return Err(Status::MaxEvals);
+            }
+            let Some(incumbent) = account.best.clone() else { return Err(Status::Stalled) };
+            let polished = map_chunks(&split_evenly(batch as usize, batch as usize), |k, _| {
+                let mut rng = generator(options.seed, 1 + number + k as u64);
+                let parts = candidate(problem, &incumbent, number + k as u64, &mut rng);
+                let mut worker = Worker::new(problem, stop, share, options.search_tol());
+                let ended = cccp::alternate(&mut worker, parts).map(|_| ());
+                (worker, ended)
+            });
+            number += batch;
+            let mut ended = Ok(());
+            for (mut worker, result) in polished {
+                account.absorb(&mut worker, BETTER);
+                if let Err(status) = result
+                    && status != Status::MaxEvals
+                {
+                    ended = Err(status);
+                }
+            }
+            ended?;
+        }
+        let improved = account.best_objective() < before - BETTER * before.abs();
+        idle = if improved { 0 } else { idle + 1 };
+    }
+    Ok(())
+}
+
+fn candidate(
+    problem: &Problem<'_>,
+    incumbent: &Solution,
+    number: u64,
+    rng: &mut Pcg64Mcg,
+) -> Vec<u32> {
+    let any = |rng: &mut Pcg64Mcg| rng.random_range(0..problem.components as u32);
+    match number % 5 {
+        0 => gathered(problem, rng),
+        1 => problem.rows.iter().map(|_| any(rng)).collect(),
+        2 => {
+            let (from, to) = (any(rng), any(rng));
+            incumbent.parts.iter().map(|&part| if part == from { to } else { part }).collect()
+        }
+        _ => moved(problem, &incumbent.parts, rng),
+    }
+}
+
+/// Positive rows gathered around random ones, in the kernel's metric.
+pub(super) fn gathered(problem: &Problem<'_>, rng: &mut Pcg64Mcg) -> Vec<u32> {
+    if problem.rows.is_empty() {
+        return Vec::new();
+    }
+    let pick = |rng: &mut Pcg64Mcg| problem.rows[rng.random_range(0..problem.rows.len())];
+    let seeds: Vec<usize> = (0..problem.components).map(|_| pick(rng)).collect();
+    let rows: Vec<_> = seeds.iter().map(|&seed| problem.gram.row(seed)).collect();
+    let diagonal = problem.gram.diagonal();
+    let nearest = |&i: &usize| {
+        let distance = |k: usize| diagonal[seeds[k]] - 2.0 * rows[k][i];
+        let closer = |best, k| if distance(k) < distance(best) { k } else { best };
+        (1..seeds.len()).fold(0, closer) as u32
+    };
+    problem.rows.iter().map(nearest).collect()
+}
+
+/// The incumbent's parts with a neighbourhood moved to another component.
+fn moved(problem: &Problem<'_>, parts: &[u32], rng: &mut Pcg64Mcg) -> Vec<u32> {
+    let mut position = vec![usize::MAX; problem.positive.len()];
+    problem.rows.iter().enumerate().for_each(|(j, &i)| position[i] = j);
+    let most = (parts.len() as f64 / 3.0).max(1.0);
+    let size = most.powf(rng.random::<f64>()).round() as usize;
+    let centre = problem.rows[rng.random_range(0..problem.rows.len())];
+    let to = rng.random_range(0..problem.components as u32);
+    let mut parts = parts.to_vec();
+    parts[position[centre]] = to;
+    let near = nearest(problem.gram, centre, problem.positive.len());
+    let near = near.into_iter().map(|i| position[i as usize]).filter(|&j| j != usize::MAX);
+    near.take(size.saturating_sub(1)).for_each(|j| parts[j] = to);
+    parts
+}

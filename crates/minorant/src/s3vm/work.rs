@@ -1,0 +1,219 @@
+//! What the methods share: the problem, an inner problem that is solved again and again with other
+//! weights, the count of these solves, and the best decision function seen.
+
+use super::balance::best_labels;
+use super::inner::Inner;
+use crate::kernel::Gram;
+use crate::risk::Cancel;
+use crate::solver::Status;
+use std::time::Instant;
+
+/// The semi-supervised problem: ½‖w‖² + C1 Σ hinge over the labelled + C2 · min over the labelings
+/// that meet the balance of Σ hinge over the unlabelled.
+#[derive(Debug, Clone)]
+pub struct Problem<'g> {
+    /// The kernel matrix of all rows.
+    pub gram: &'g Gram<'g>,
+    /// +1, −1, or 0 where the label is not known.
+    pub signs: Vec<i8>,
+    /// What a labelled row's loss counts.
+    pub c1: f64,
+    /// What an unlabelled row's loss counts.
+    pub c2: f64,
+    /// The least and the greatest number of positive labels among the unlabelled rows.
+    pub balance: (usize, usize),
+    /// The unlabelled rows.
+    pub unlabelled: Vec<usize>,
+}
+
+impl<'g> Problem<'g> {
+    /// The problem on these rows.
+    pub fn new(
+        gram: &'g Gram<'g>,
+        signs: Vec<i8>,
+        c1: f64,
+        c2: f64,
+        balance: (usize, usize),
+    ) -> Self {
+        let unlabelled = (0..signs.len()).filter(|&i| signs[i] == 0).collect();
+        Problem { gram, signs, c1, c2, balance, unlabelled }
+    }
+
+    /// λ⁺ and λ⁻ where unlabelled row j counts `plus(j)` and `minus(j)`, in shares of C2.
+    pub fn weights(
+        &self,
+        plus: impl Fn(usize) -> f64,
+        minus: impl Fn(usize) -> f64,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let of = |sign: i8| {
+            let known = |s: &i8| if *s == sign { self.c1 } else { 0.0 };
+            self.signs.iter().map(known).collect::<Vec<f64>>()
+        };
+        let (mut up, mut down) = (of(1), of(-1));
+        for (j, &i) in self.unlabelled.iter().enumerate() {
+            (up[i], down[i]) = (self.c2 * plus(j), self.c2 * minus(j));
+        }
+        (up, down)
+    }
+
+    /// The objective's parts at decision values of all rows: the loss with the best labels that
+    /// meet the balance, and these labels.
+    pub fn loss(&self, decision: impl Fn(usize) -> f64) -> (f64, Vec<bool>) {
+        loss(&self.signs, &self.unlabelled, (self.c1, self.c2), self.balance, decision)
+    }
+}
+
+/// The loss of decisions with the best labels that meet the balance, and these labels.
+pub(super) fn loss(
+    signs: &[i8],
+    unlabelled: &[usize],
+    (c1, c2): (f64, f64),
+    balance: (usize, usize),
+    decision: impl Fn(usize) -> f64,
+) -> (f64, Vec<bool>) {
+    let scores: Vec<f64> = unlabelled.iter().map(|&i| decision(i)).collect();
+    let labels = best_labels(&scores, balance);
+    let hinge = |sign: f64, h: f64| (1.0 - sign * h).max(0.0);
+    let known = |i: usize| hinge(f64::from(signs[i]), decision(i));
+    let labelled: f64 = (0..signs.len()).filter(|&i| signs[i] != 0).map(known).sum();
+    let of = |(h, y): (&f64, &bool)| hinge(if *y { 1.0 } else { -1.0 }, *h);
+    let rest: f64 = scores.iter().zip(&labels).map(of).sum();
+    (c1 * labelled + c2 * rest, labels)
+}
+
+/// A decision function with its objective.
+#[derive(Debug, Clone)]
+pub struct Solution {
+    /// Coefficients of the rows.
+    pub beta: Vec<f64>,
+    /// The offset of the decision.
+    pub bias: f64,
+    /// ½‖w‖².
+    pub regularizer: f64,
+    /// The losses.
+    pub risk: f64,
+    /// The labels of the unlabelled rows that it costs this much with.
+    pub labels: Vec<bool>,
+    /// Objective less the bound for these labels: what another decision function could gain
+    /// without changing them. No bound on the whole problem.
+    pub local_gap: f64,
+}
+
+impl Solution {
+    /// ½‖w‖² plus losses.
+    pub fn objective(&self) -> f64 {
+        self.regularizer + self.risk
+    }
+}
+
+/// What stops work from outside.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop {
+    pub(crate) cancel: Cancel,
+    pub(crate) clock: Instant,
+    pub(crate) max_seconds: Option<f64>,
+}
+
+impl Stop {
+    pub(crate) fn check(&self) -> Result<(), Status> {
+        if self.cancel.is_cancelled() {
+            return Err(Status::Interrupted);
+        }
+        let late = |most: f64| self.clock.elapsed().as_secs_f64() >= most;
+        if self.max_seconds.is_some_and(late) { Err(Status::MaxSeconds) } else { Ok(()) }
+    }
+}
+
+/// Somebody who solves inner problems, one after the other, within a number of them.
+#[derive(Debug)]
+pub(crate) struct Worker<'p> {
+    pub(crate) problem: &'p Problem<'p>,
+    pub(crate) inner: Inner<'p>,
+    stop: &'p Stop,
+    /// Inner problems solved.
+    pub(crate) spent: u64,
+    /// Inner problems that may be solved.
+    pub(crate) limit: u64,
+    /// By how much pairs of coordinates may violate optimality.
+    pub(crate) tol: f64,
+    /// The best decision function seen.
+    pub(crate) best: Option<Solution>,
+}
+
+impl<'p> Worker<'p> {
+    pub(crate) fn new(problem: &'p Problem<'p>, stop: &'p Stop, limit: u64, tol: f64) -> Self {
+        let inner = Inner::new(problem.gram);
+        Worker { problem, inner, stop, spent: 0, limit, tol, best: None }
+    }
+
+    /// An error where work is to stop.
+    pub(crate) fn check(&self) -> Result<(), Status> {
+        self.stop.check()
+    }
+
+    /// Solves the inner problem for weights in shares of C2: one inner optimisation.
+    pub(crate) fn solve(
+        &mut self,
+        plus: impl Fn(usize) -> f64,
+        minus: impl Fn(usize) -> f64,
+    ) -> Result<(), Status> {
+        let (plus, minus) = self.problem.weights(plus, minus);
+        self.solve_weights(&plus, &minus)
+    }
+
+    /// Solves the inner problem for weights λ⁺, λ⁻: one inner optimisation.
+    pub(crate) fn solve_weights(&mut self, plus: &[f64], minus: &[f64]) -> Result<(), Status> {
+        // There must be an answer, so the first is solved whatever the clock says.
+        if self.spent > 0 || self.best.is_some() {
+            self.stop.check()?;
+        }
+        if self.spent >= self.limit {
+            return Err(Status::MaxEvals);
+        }
+        self.spent += 1;
+        self.inner.set_weights(plus, minus);
+        self.inner.solve(self.tol);
+        Ok(())
+    }
+
+    /// Solves for labels.
+    pub(crate) fn solve_labels(&mut self, labels: &[bool]) -> Result<(), Status> {
+        let share = |is: bool| if is { 1.0 } else { 0.0 };
+        self.solve(|j| share(labels[j]), |j| share(!labels[j]))
+    }
+
+    /// Solves for soft labels.
+    pub(crate) fn solve_soft(&mut self, p: &[f64]) -> Result<(), Status> {
+        self.solve(|j| p[j], |j| 1.0 - p[j])
+    }
+
+    /// Decisions on the unlabelled rows.
+    pub(crate) fn scores(&self) -> Vec<f64> {
+        self.problem.unlabelled.iter().map(|&i| self.inner.decision(i)).collect()
+    }
+
+    /// What each unlabelled row gains by a positive label, ∂F/∂p: C2 (V(−1, h) − V(+1, h)).
+    pub(crate) fn gains(&self) -> Vec<f64> {
+        let gain = |h: f64| self.problem.c2 * ((1.0 + h).max(0.0) - (1.0 - h).max(0.0));
+        self.scores().into_iter().map(gain).collect()
+    }
+
+    /// The semi-supervised objective of the current decision function and its best labels; the
+    /// best function is kept.
+    pub(crate) fn objective(&mut self) -> (f64, Vec<bool>) {
+        let (risk, labels) = self.problem.loss(|i| self.inner.decision(i));
+        let regularizer = 0.5 * self.inner.square();
+        let objective = regularizer + risk;
+        if self.best.as_ref().is_none_or(|best| objective < best.objective()) {
+            self.best = Some(Solution {
+                beta: self.inner.beta().to_vec(),
+                bias: self.inner.bias(),
+                regularizer,
+                risk,
+                labels: labels.clone(),
+                local_gap: f64::INFINITY,
+            });
+        }
+        (objective, labels)
+    }
+}

@@ -1,0 +1,398 @@
+"""Hidden Markov models trained for large margins."""
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._linear import class_numbers, classes_of, label, warn_unless_certified
+from ._parameters import positive, seed
+from ._progress import ProgressBar
+from ._results import Certificate, Trace, html_table, number
+
+
+class LargeMarginHMM(BaseEstimator):
+    """Hidden Markov models of real-valued frames, trained for large margins.
+
+    Each class (or label) has a few hidden states with mixtures of diagonal Gaussians. Training
+    starts from maximum likelihood and is regularised to it: it minimises λ/2 ‖w − w₀‖² plus the
+    mean over sequences of how far the best wrong answer, with its loss, is above the right one.
+    The objective is not convex, so there is no lower bound, only a local gap.
+
+    Parameters
+    ----------
+    task : {'classify', 'label'}, default='classify'
+        What to tell: the class of each sequence, or the label of each of its frames.
+    n_states : int, default=3
+        States of each class or label.
+    n_mixtures : int, default=1
+        Gaussians of each state.
+    topology : {'left-right', 'ergodic'}, default='left-right'
+        Which states may follow each other: a state itself and the next, or any. Sequences to
+        classify by a left-right model pass from its first to its last state.
+    C : float, default=None
+        Strength of the data term: λ = 1/(C n) for n sequences. 1 if neither ``C`` nor ``lam`` is
+        given.
+    lam : float, default=None
+        λ itself, instead of ``C``.
+    group_weights : dict, default=None
+        Weights θ of 'transitions', 'means', 'variances' and 'mixtures' in the regularizer; 1 for
+        those that are not named.
+    validation_fraction : float, default=0.0
+        Share of the sequences that is held out; the weights that do best on them are kept.
+    tol : float, default=1e-3
+        The relative local gap at which a run ends.
+    method : str, default='auto'
+        The method, one of :func:`minorant.methods` that need no convex risk.
+    max_evals : int, default=None
+        Most passes over the data, after those for maximum likelihood.
+    max_seconds : float, default=None
+        Most seconds of optimisation.
+    random_state : int, RandomState instance or None, default=None
+        Seed of methods that draw random numbers; None is one fixed seed.
+    n_jobs : int, default=None
+        Threads; None means 1, -1 all processors. The result has the same bits for any number.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes or labels in order.
+    certificate_ : Certificate
+        ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
+        the local gap is none. Where held-out sequences chose earlier weights than the run's best,
+        there is no local gap either.
+    validation_error_ : float or None
+        The error on what was held out.
+    trace_ : Trace
+        One row for each iteration.
+    n_features_in_ : int
+        Numbers in a frame.
+    n_iter_, n_evaluations_ : int
+        Iterations, and passes over the data.
+    lam_ : float
+        λ.
+    method_, status_ : str
+        The method that ran, and how it ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minorant import LargeMarginHMM
+    >>> rng = np.random.default_rng(0)
+    >>> X = [rng.normal(size=(8, 2)) + np.linspace(0, k % 2, 8)[:, None] for k in range(40)]
+    >>> y = ["rising" if k % 2 else "flat" for k in range(40)]
+    >>> model = LargeMarginHMM(n_states=2, lam=0.1).fit(X, y)
+    >>> model.score(X, y) > model.score_at_start(X, y)
+    True
+    >>> model.certificate_.lower_bound is None
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        task="classify",
+        n_states=3,
+        n_mixtures=1,
+        topology="left-right",
+        C=None,
+        lam=None,
+        group_weights=None,
+        validation_fraction=0.0,
+        tol=1e-3,
+        method="auto",
+        max_evals=None,
+        max_seconds=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.task = task
+        self.n_states = n_states
+        self.n_mixtures = n_mixtures
+        self.topology = topology
+        self.C = C
+        self.lam = lam
+        self.group_weights = group_weights
+        self.validation_fraction = validation_fraction
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y):
+        """Trains.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_frames, n_features)
+            The sequences; each may have its own number of frames.
+        y : array-like of shape (n_sequences,), or list of array-like of shape (n_frames,)
+            The class of each sequence, or the labels of the frames of each.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        options = self._options()
+        frames, starts = _join(X)
+        labels = np.asarray(y) if self.task == "classify" else _join_labels(y, starts)
+        expected = len(starts) - 1 if self.task == "classify" else len(frames)
+        if labels.shape != (expected,):
+            unit = "sequence" if self.task == "classify" else "frame"
+            raise ValueError(
+                f"expected one label for each {unit} ({expected}), found shape {labels.shape}"
+            )
+        classes, rows = class_numbers(labels)
+        bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
+        try:
+            model, report, trace, raised = _core.train_hmm(
+                frames,
+                starts,
+                [label(c) for c in classes.tolist()],
+                rows,
+                options,
+                None if bar is None else lambda record, _: bar(record),
+            )
+        finally:
+            if bar is not None:
+                bar.close()
+        if raised is not None:
+            raise raised
+        self.classes_ = classes
+        self._take(model)
+        self.trace_ = Trace(trace)
+        self.n_iter_ = int(report["iterations"])
+        self.n_evaluations_ = int(report["evaluations"])
+        if not self.validation_fraction:
+            warn_unless_certified(self, stacklevel=3)
+        return self
+
+    def _options(self):
+        lam, c = positive("lam", self.lam), positive("C", self.C)
+        if lam is not None and c is not None:
+            raise ValueError("lam and C say the same in two ways: give one of them")
+        if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
+            raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
+        counts = {}
+        for name in ("n_states", "n_mixtures"):
+            counts[name] = positive(name, getattr(self, name), Integral)
+            if counts[name] is None:
+                raise ValueError(f"{name} must be a positive integer, got None")
+        groups = {} if self.group_weights is None else self.group_weights
+        if not isinstance(groups, Mapping):
+            raise ValueError(f"group_weights must be a dict or None, got {groups!r}")
+        return {
+            "task": self.task,
+            "topology": self.topology,
+            "states": counts["n_states"],
+            "mixtures": counts["n_mixtures"],
+            "group_weights": [(name, float(weight)) for name, weight in groups.items()],
+            "validation_fraction": float(self.validation_fraction),
+            "lam": lam,
+            "c": c,
+            "method": self.method,
+            "seed": seed(self.random_state),
+            "tol": float(self.tol),
+            "max_evals": positive("max_evals", self.max_evals, Integral),
+            "max_seconds": positive("max_seconds", self.max_seconds),
+            "threads": effective_n_jobs(self.n_jobs),
+        }
+
+    def _take(self, model):
+        self._model = model
+        self.n_features_in_ = model.features
+        self.lam_ = model.lam
+        self.method_ = model.method
+        self.status_ = model.status
+        self.validation_error_ = model.validation_error
+        self.certificate_ = Certificate(model.objective, None, model.tol, model.local_gap)
+
+    def predict(self, X):
+        """The class of each sequence, or the labels of the frames of each.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_frames, n_features)
+            The sequences.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_sequences,), or list of ndarray of shape (n_frames,)
+            What the model tells; ties go to the first class.
+        """
+        check_is_fitted(self)
+        return self._predict(self._model, X)
+
+    def _predict(self, model, X):
+        frames, starts = _join(X, self.n_features_in_)
+        labels = self.classes_[model.predict(frames, starts, effective_n_jobs(self.n_jobs))]
+        if model.task == "classify":
+            return labels
+        return np.split(labels, starts[1:-1].astype(np.intp))
+
+    def decision_function(self, X):
+        """Scores of the classes, where sequences are classified.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_frames, n_features)
+            The sequences.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_sequences, n_classes)
+            The logarithm of the density of each class's best path.
+        """
+        check_is_fitted(self)
+        if self._model.task != "classify":
+            raise ValueError("a model that labels frames has no scores of classes")
+        frames, starts = _join(X, self.n_features_in_)
+        scores = self._model.scores(frames, starts, effective_n_jobs(self.n_jobs))
+        return scores.reshape(len(starts) - 1, -1)
+
+    def score(self, X, y):
+        """The share of sequences (or frames) that are told right.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_frames, n_features)
+            The sequences.
+        y : array-like of shape (n_sequences,), or list of array-like of shape (n_frames,)
+            What is true.
+
+        Returns
+        -------
+        accuracy : float
+            The share.
+        """
+        check_is_fitted(self)
+        return self._accuracy(self._model, X, y)
+
+    def score_at_start(self, X, y):
+        """The same of the maximum-likelihood model that training started from.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_frames, n_features)
+            The sequences.
+        y : array-like of shape (n_sequences,), or list of array-like of shape (n_frames,)
+            What is true.
+
+        Returns
+        -------
+        accuracy : float
+            The share.
+        """
+        check_is_fitted(self)
+        return self._accuracy(self._model.start(), X, y)
+
+    def _accuracy(self, model, X, y):
+        predicted = self._predict(model, X)
+        if model.task == "label":
+            predicted, y = np.concatenate(predicted), np.concatenate([np.asarray(z) for z in y])
+        y = np.asarray(y)
+        if y.shape != predicted.shape:
+            raise ValueError(f"expected {len(predicted)} labels, found shape {y.shape}")
+        return float(np.mean(predicted == y))
+
+    def save(self, path):
+        """Saves the fitted model in the format of the command ``minorant``.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write. It appears whole or not at all.
+        """
+        check_is_fitted(self)
+        self._model.save(path)
+
+    @classmethod
+    def load(cls, path):
+        """Loads a model that :meth:`save` or the command ``minorant`` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        estimator : object
+            A fitted estimator. The file holds no trace, and labels come back as integers, floats
+            or strings.
+        """
+        model = _core.Hmm.load(path)
+        estimator = cls(
+            task=model.task,
+            n_states=model.states,
+            n_mixtures=model.mixtures,
+            topology=model.topology,
+            lam=model.lam,
+            group_weights=dict(model.group_weights) or None,
+            validation_fraction=model.validation_fraction,
+            tol=model.tol,
+        )
+        estimator.classes_ = classes_of(model.classes)
+        estimator._take(model)
+        estimator.trace_ = Trace()
+        return estimator
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def _repr_html_inner(self):
+        page = super()._repr_html_inner()
+        if not hasattr(self, "certificate_"):
+            return page
+        return page + html_table(
+            {
+                "method": self.method_,
+                "status": self.status_,
+                "objective": number(self.certificate_.objective),
+                **self.certificate_._proven(),
+                "lambda": number(self.lam_),
+            }
+        )
+
+
+def _join(X, n_features=None):
+    """All frames as one array, and where each sequence starts and the last one ends."""
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        raise ValueError("expected a list of sequences, found one array of two dimensions")
+    sequences = [
+        check_array(x, dtype=np.float64, order="C", ensure_min_samples=0) for x in list(X)
+    ]
+    if not sequences:
+        raise ValueError("expected at least one sequence, found none")
+    features = sequences[0].shape[1] if n_features is None else n_features
+    for at, x in enumerate(sequences):
+        if x.shape[1] != features:
+            raise ValueError(
+                f"expected frames of {features} features, found {x.shape[1]} in sequence {at}"
+            )
+    starts = np.cumsum([0, *(len(x) for x in sequences)], dtype=np.uint64)
+    return np.ascontiguousarray(np.concatenate(sequences)), starts
+
+
+def _join_labels(y, starts):
+    """The labels of all frames, which must be as many as each sequence has."""
+    labels = [np.asarray(z) for z in y]
+    lengths = np.diff(starts.astype(np.int64))
+    if len(labels) != len(lengths):
+        raise ValueError(f"expected labels for {len(lengths)} sequences, found {len(labels)}")
+    for at, (z, length) in enumerate(zip(labels, lengths, strict=True)):
+        if z.shape != (length,):
+            raise ValueError(f"expected {length} labels in sequence {at}, found shape {z.shape}")
+    return np.concatenate(labels)
