@@ -18,7 +18,7 @@ const LONGEST_REST: u32 = 64;
 /// The shortest part of the way to the model's minimiser that is tried.
 const SHORTEST: f64 = 1.0 / 64.0;
 /// A walk whose second half gained more than this many times the gap asked for still gains.
-const WORTHWHILE: f64 = 10.0;
+const WORTHWHILE: f64 = 2.0;
 /// A walk without help whose last so many steps gained less than this share of the gap asked for
 /// has come to a halt.
 const CREEPING: (usize, f64) = (20, 1e-3);
