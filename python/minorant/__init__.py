@@ -17,6 +17,7 @@ from ._chain_svm import ChainSVM
 from ._core import methods, version as _version
 from ._files import load
 from ._large_margin_hmm import LargeMarginHMM
+from ._latent_svc import LatentSVC
 from ._linear_svc import LinearSVC
 from ._logistic_regression import LogisticRegression
 from ._minimize import EvaluationError, MinimizeResult, minimize
@@ -25,6 +26,7 @@ from ._path import Between, Path, path
 from ._plot import plot_convergence, plot_path
 from ._ramp_svc import RampSVC
 from ._results import Certificate, Trace
+from ._s3vc import S3VC
 from ._structured_svm import StructuredSVM
 from ._transductive_svc import TransductiveSVC
 
@@ -37,12 +39,14 @@ __all__ = [
     "ChainSVM",
     "EvaluationError",
     "LargeMarginHMM",
+    "LatentSVC",
     "LinearSVC",
     "LogisticRegression",
     "MinimizeResult",
     "MultilabelSVC",
     "Path",
     "RampSVC",
+    "S3VC",
     "StructuredSVM",
     "Trace",
     "TransductiveSVC",

@@ -226,6 +226,70 @@ class TransductiveSVC(_LinearEstimator):
         verbose: int = 0,
     ) -> None: ...
 
+class _KernelEstimator(ClassifierMixin, BaseEstimator):
+    classes_: NDArray[Any]
+    support_: NDArray[Any]
+    dual_coef_: NDArray[float64]
+    intercept_: NDArray[float64]
+    sigma_: float | None
+    certificate_: Certificate
+    trace_: Trace
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    n_iter_: int
+    n_evaluations_: int
+    method_: str
+    status_: str
+    def fit(self, X: _Matrix, y: Any) -> Self: ...
+    def decision_function(self, X: _Matrix) -> NDArray[float64]: ...
+    def predict(self, X: _Matrix) -> NDArray[Any]: ...
+    def save(self, path: _Path) -> None: ...
+    @classmethod
+    def load(cls, path: _Path) -> Self: ...
+
+class S3VC(_KernelEstimator):
+    transduction_: NDArray[Any]
+    def __init__(
+        self,
+        *,
+        kernel: str | Callable[[Any, Any], NDArray[float64]] = "rbf",
+        sigma: float | None = None,
+        power: int = 3,
+        offset: float = 1.0,
+        C1: float = 100.0,
+        C2: float | None = None,
+        balance: Literal["auto", "none"] | int | tuple[int, int] = "auto",
+        mode: Literal["search", "strict"] = "search",
+        degree: float = 0.1,
+        tol: float = 1e-6,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+
+class LatentSVC(_KernelEstimator):
+    def __init__(
+        self,
+        *,
+        n_components: int = 2,
+        kernel: str | Callable[[Any, Any], NDArray[float64]] = "rbf",
+        sigma: float | None = None,
+        power: int = 3,
+        offset: float = 1.0,
+        C_pos: float = 1.0,
+        C_neg: float = 1.0,
+        tol: float = 1e-6,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+
 class _ChainEstimator(BaseEstimator):
     classes_: NDArray[Any]
     coef_: Any  # an array, or a sparse one where only observed pairs have weights

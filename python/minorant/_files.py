@@ -4,14 +4,22 @@ from ._chain_crf import ChainCRF
 from ._chain_svm import ChainSVM
 from ._core import Model, model_name
 from ._large_margin_hmm import LargeMarginHMM
+from ._latent_svc import LatentSVC
 from ._linear_svc import LinearSVC
 from ._logistic_regression import LogisticRegression
 from ._multilabel_svc import MultilabelSVC
 from ._ramp_svc import RampSVC
+from ._s3vc import S3VC
 from ._transductive_svc import TransductiveSVC
 
 _ESTIMATORS = (LinearSVC, LogisticRegression, MultilabelSVC, RampSVC, TransductiveSVC)
-_OF_SEQUENCES = {"chain-crf": ChainCRF, "chain-svm": ChainSVM, "hmm": LargeMarginHMM}
+_OTHERS = {
+    "chain-crf": ChainCRF,
+    "chain-svm": ChainSVM,
+    "hmm": LargeMarginHMM,
+    "latent-svm": LatentSVC,
+    "s3vm": S3VC,
+}
 
 
 def load(path):
@@ -38,8 +46,8 @@ def load(path):
     array(['yes'], dtype='<U3')
     """
     name = model_name(path)
-    if name in _OF_SEQUENCES:
-        return _OF_SEQUENCES[name].load(path)
+    if name in _OTHERS:
+        return _OTHERS[name].load(path)
     model = Model.load(path)
     for estimator in _ESTIMATORS:
         if estimator._can_take(model):

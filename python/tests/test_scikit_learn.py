@@ -11,7 +11,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from minorant import LinearSVC, LogisticRegression, MultilabelSVC, RampSVC, TransductiveSVC
+from minorant import (
+    S3VC,
+    LatentSVC,
+    LinearSVC,
+    LogisticRegression,
+    MultilabelSVC,
+    RampSVC,
+    TransductiveSVC,
+)
 
 ESTIMATORS = [
     LinearSVC(),
@@ -24,16 +32,17 @@ ESTIMATORS = [
     RampSVC(),
     TransductiveSVC(),
 ]
+KERNEL = [S3VC(), LatentSVC()]
 
 
 def expected_failures(estimator):
     """-1 is a class in this check, and means unlabelled in semi-supervised estimators."""
-    if isinstance(estimator, TransductiveSVC):
+    if isinstance(estimator, TransductiveSVC | S3VC):
         return {"check_classifiers_classes": "it takes -1 for a class"}
     return {}
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS + KERNEL, expected_failed_checks=expected_failures)
 def test_checks(estimator, check):
     check(estimator)
 

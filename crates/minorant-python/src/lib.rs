@@ -6,6 +6,7 @@
 mod chain;
 mod features;
 mod hmm;
+mod kernel;
 mod labels;
 mod minimize;
 mod model;
@@ -25,6 +26,8 @@ mod _core {
     use super::chain::{Chain, model_name, train_chain};
     #[pymodule_export]
     use super::hmm::{Hmm, train_hmm};
+    #[pymodule_export]
+    use super::kernel::{KernelMachine, train_kernel};
     #[pymodule_export]
     use super::methods;
     #[pymodule_export]

@@ -1,0 +1,175 @@
+"""Latent support vector classification: a positive row belongs to one of several components."""
+
+from numbers import Integral
+
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import validate_data
+
+from ._features import LAYOUT
+from ._kernel import KernelEstimator, names_of
+from ._linear import class_numbers
+from ._parameters import positive
+
+
+class LatentSVC(KernelEstimator):
+    """Two classes, of which the second has several hidden components.
+
+    Minimises ½ Σ_k ‖w_k‖² + C_neg Σ over negatives Σ_k hinge(−h_k) + C_pos Σ over positives
+    min_k hinge(h_k): a positive row needs one component that finds it, a negative one none. A row
+    is positive where the largest h_k is.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of components.
+    kernel : {'rbf', 'linear', 'poly', 'precomputed'} or callable, default='rbf'
+        exp(−‖x−y‖²/(2 sigma²)), x·y or (x·y + offset)^power. 'precomputed' means that the data are
+        rows of the kernel matrix; a function takes two sets of rows and returns their kernel.
+    sigma : float, default=None
+        The width of 'rbf'; about a third of the data's spread if not given.
+    power : int, default=3
+        The power of 'poly'.
+    offset : float, default=1.0
+        The offset of 'poly'.
+    C_pos : float, default=1.0
+        What the loss of a positive row counts.
+    C_neg : float, default=1.0
+        What the loss of a negative row counts, for each component.
+    tol : float, default=1e-6
+        The relative accuracy to which single problems are solved.
+    method : str, default='auto'
+        'pdm' (which 'auto' is), 'gd', 'cccp', 'ao' or 'lcs'.
+    max_evals : int, default=None
+        Most inner optimisations.
+    max_seconds : float, default=None
+        Most seconds of optimisation.
+    random_state : int, RandomState instance or None, default=None
+        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
+        repeated to the last bit.
+    n_jobs : int, default=None
+        Threads; None means 1, -1 all processors. The result has the same bits for any number.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes in order.
+    support_ : ndarray of shape (n_support,)
+        The training rows that count.
+    dual_coef_ : ndarray of shape (n_functions, n_support)
+        Their coefficients.
+    intercept_ : ndarray of shape (n_functions,)
+        Intercepts, which are not regularised.
+    sigma_ : float or None
+        The width of 'rbf'.
+    certificate_ : Certificate
+        ``objective`` and ``local_gap``; there is no bound.
+    trace_ : Trace
+        One row for each inner optimisation that was told.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if the training data had some.
+    n_iter_, n_evaluations_ : int
+        Iterations, and inner optimisations.
+    method_, status_ : str
+        The method that ran, and how it ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minorant import LatentSVC
+    >>> X = np.array([[-3.0], [-2.5], [-0.5], [0.0], [0.5], [2.5], [3.0]])
+    >>> y = [1, 1, 0, 0, 0, 1, 1]
+    >>> model = LatentSVC(n_components=2, kernel="linear", C_pos=10.0, C_neg=10.0).fit(X, y)
+    >>> model.predict(X)
+    array([1, 1, 0, 0, 0, 1, 1])
+    """
+
+    _model_name = "latent-svm"
+
+    def __init__(
+        self,
+        *,
+        n_components=2,
+        kernel="rbf",
+        sigma=None,
+        power=3,
+        offset=1.0,
+        C_pos=1.0,
+        C_neg=1.0,
+        tol=1e-6,
+        method="auto",
+        max_evals=None,
+        max_seconds=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.sigma = sigma
+        self.power = power
+        self.offset = offset
+        self.C_pos = C_pos
+        self.C_neg = C_neg
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X, y):
+        """Trains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples; with a precomputed kernel, their kernel matrix.
+        y : array-like of shape (n_samples,)
+            Their labels, of two classes; the second one in order has the components.
+
+        Returns
+        -------
+        self : LatentSVC
+            The fitted estimator.
+        """
+        X, y = validate_data(self, X, y, **LAYOUT)
+        check_classification_targets(y)
+        kind = type_of_target(y)
+        if kind != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}."
+            )
+        classes, rows = class_numbers(y)
+        values = {"C_pos": self.C_pos, "C_neg": self.C_neg}
+        for name, value in values.items():
+            if positive(name, value) is None:
+                raise ValueError(f"{name} must be a positive number, got None")
+        if positive("n_components", self.n_components, Integral) is None:
+            raise ValueError("n_components must be a positive integer, got None")
+        return self._train(
+            X,
+            classes,
+            names_of(classes),
+            rows,
+            components=int(self.n_components),
+            c_pos=float(self.C_pos),
+            c_neg=float(self.C_neg),
+        )
+
+    @classmethod
+    def _parameters_of(cls, model):
+        losses = dict(model.losses)
+        found = {"n_components": len(model.coefficients())}
+        for name, key in (("C_pos", "c_pos"), ("C_neg", "c_neg")):
+            found[name] = losses.get(key, losses.get(key.replace("_", "-"), 1.0))
+        return found
