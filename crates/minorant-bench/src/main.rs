@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 13);
+            assert_eq!(text.matches("Skipped: ").count(), 14);
         }
     }
 }
