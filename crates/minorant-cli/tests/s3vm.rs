@@ -180,7 +180,7 @@ fn what_cannot_be_trained_is_refused_in_one_sentence() {
     let cases = [
         ("zero-one.svm", "0 means unlabelled"),
         ("one.svm", "found 1 only"),
-        ("none.csv --label-column none", "no labels"),
+        ("none.csv --label-column none", "labels"),
         ("nan.svm", "nan.svm:1"),
         ("moons.svm --sigma 0", "sigma must be a positive number"),
         ("moons.svm --sigma -1", "sigma must be a positive number"),
