@@ -4,9 +4,9 @@
 //! is that of the whole problem.
 
 use super::candidates::generator;
-use super::pdm;
-use super::work::{Problem, Solution, Stop, loss};
+use super::work::{Problem, Solution, Stop, Worker, loss};
 use super::{Account, Fit, Options, S3vmError, check};
+use super::{ao, pdm};
 use crate::kernel::nystrom::Nystrom;
 use crate::kernel::{Gram, Kernel, Points};
 use crate::regularizer::L2;
@@ -210,6 +210,10 @@ fn search(
     let problem = Problem::new(&gram, signs, c1, c2 / share.max(1e-300), (low.min(high), high));
     let mut nobody = ();
     let mut inside = Account::new(&mut nobody, account.clock, account.left().min(EFFORT));
+    // Something to answer with, however few inner problems may be solved.
+    let mut worker = Worker::new(&problem, stop, inside.left(), options.search_tol());
+    let _ = ao::supervised(&mut worker);
+    inside.absorb(&mut worker);
     // Whatever ends the search early is noticed outside.
     let _ = pdm::run(&problem, options, stop, &mut inside);
     let found = inside
