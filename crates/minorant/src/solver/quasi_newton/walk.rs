@@ -179,11 +179,12 @@ impl Walk {
             return Ok(Turn::Walk);
         }
         let minimiser = self.companion.solve(run)?;
-        // Where every look at the model's minimiser is a call of an oracle, a walk that still gains
-        // is not disturbed.
+        // Where every look at the model's minimiser is a call of an oracle, a walk without kinks that
+        // still gains is not disturbed.
         let gains = || {
             let gain = self.companion.gain();
-            run.problem.risk.lines().is_none() && gain > WORTHWHILE * run.target()
+            let risk = run.problem.risk;
+            risk.is_smooth() && risk.lines().is_none() && gain > WORTHWHILE * run.target()
         };
         let lags = self.assisted && !self.modelled && !gains() && self.companion.lags(run);
         Ok(minimiser.filter(|_| rests || lags).map_or(Turn::Walk, Turn::Model))
