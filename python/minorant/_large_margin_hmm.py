@@ -146,6 +146,8 @@ class LargeMarginHMM(BaseEstimator):
             The fitted estimator.
         """
         options = self._options()
+        if self.task not in ("classify", "label"):
+            raise ValueError(f"task must be 'classify' or 'label', got {self.task!r}")
         frames, starts = _join(X)
         labels = np.asarray(y) if self.task == "classify" else _join_labels(y, starts)
         expected = len(starts) - 1 if self.task == "classify" else len(frames)

@@ -38,7 +38,7 @@ def test_classes_of_sequences(tmp_path):
     X, y = words()
     model = LargeMarginHMM(lam=0.1, n_mixtures=2, tol=0.05).fit(X, y)
     assert model.classes_.tolist() == ["down", "flat", "up"]
-    assert model.score(X, y) > model.score_at_start(X, y)
+    assert model.score(X, y) >= max(0.9, model.score_at_start(X, y))
     assert model.certificate_.lower_bound is None
     assert not model.certificate_.certified
     assert model.certificate_.local_gap >= 0

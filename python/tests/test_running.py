@@ -70,6 +70,8 @@ def test_python_goes_on_while_rust_works(endless):
 
 
 def interrupt_soon(seconds=0.3):
+    # A process that was started in the background ignores the signal unless told otherwise.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     return timer
