@@ -22,6 +22,7 @@ from ._linear_svc import LinearSVC
 from ._logistic_regression import LogisticRegression
 from ._minimize import EvaluationError, MinimizeResult, minimize
 from ._multilabel_svc import MultilabelSVC
+from ._neuro_crf import NeuroCRF
 from ._path import Between, Path, path
 from ._plot import plot_convergence, plot_path
 from ._ramp_svc import RampSVC
@@ -44,6 +45,7 @@ __all__ = [
     "LogisticRegression",
     "MinimizeResult",
     "MultilabelSVC",
+    "NeuroCRF",
     "Path",
     "RampSVC",
     "S3VC",

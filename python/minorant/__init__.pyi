@@ -356,6 +356,49 @@ class ChainCRF(_ChainEstimator):
     ) -> None: ...
     def predict_marginals(self, X: Sequence[Any]) -> list[NDArray[float64]]: ...
 
+class NeuroCRF(BaseEstimator):
+    classes_: NDArray[Any]
+    coefs_: list[NDArray[float64]]
+    intercepts_: list[NDArray[float64]]
+    transitions_: NDArray[float64]
+    start_: NDArray[float64]
+    end_: NDArray[float64]
+    feature_names_: list[str] | None
+    certificate_: Certificate
+    trace_: Trace
+    n_features_in_: int
+    n_iter_: int
+    n_evaluations_: int
+    lam_: float
+    method_: str
+    status_: str
+    def __init__(
+        self,
+        hidden: Sequence[int] = (300, 300),
+        *,
+        activation: Literal["sigmoid", "tanh", "relu"] = "sigmoid",
+        pretrain: Literal["rbm", "none"] = "rbm",
+        C: float | None = None,
+        lam: float | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        boundary: bool = False,
+        per: Literal["sequence", "token"] = "sequence",
+        min_count: int | None = None,
+        random_state: int | RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self: ...
+    def predict(self, X: Sequence[Any]) -> list[NDArray[Any]]: ...
+    def predict_marginals(self, X: Sequence[Any]) -> list[NDArray[float64]]: ...
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float: ...
+    def save(self, path: _Path) -> None: ...
+    @classmethod
+    def load(cls, path: _Path) -> Self: ...
+
 class StructuredModel(Protocol):
     def joint_feature(self, x: Any, y: Any) -> Any: ...
     def loss(self, y_true: Any, y: Any) -> float: ...

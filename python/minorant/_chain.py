@@ -43,20 +43,10 @@ class ChainEstimator(BaseEstimator):
         least = positive("min_count", self.min_count, Integral) or 0
         tokens = tokens_of(X, min_count=least)
         classes, numbers = labels_of(y, tokens)
-        settings["label_loss"] = self._costs(classes)
         bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
         watch = None if bar is None else lambda record, weights: bar(record)
         try:
-            model, report, trace, raised = _core.train_chain(
-                self._model_name,
-                hand_over(tokens.features),
-                tokens.starts,
-                tokens.names,
-                [str(c) for c in classes.tolist()],
-                numbers,
-                settings,
-                watch,
-            )
+            model, report, trace, raised = self._run(tokens, classes, numbers, settings, watch)
         finally:
             if bar is not None:
                 bar.close()
@@ -67,31 +57,33 @@ class ChainEstimator(BaseEstimator):
         self.trace_ = Trace(trace)
         self.n_iter_ = int(report["iterations"])
         self.n_evaluations_ = int(report["evaluations"])
-        # OWL-QN on chains has no bound, and ends where rounding ends its way down.
-        no_bound_is_known = getattr(self, "penalty", "l2") == "l1"
-        if not (no_bound_is_known and self.status_ in ("converged", "stalled")):
-            warn_unless_certified(self, stacklevel=3)
+        warn_unless_certified(self, stacklevel=3)
         return self
 
-    def _settings(self):
+    def _run(self, tokens, classes, numbers, settings, watch):
+        """Hands everything over to the library."""
+        return _core.train_chain(
+            self._model_name,
+            hand_over(tokens.features),
+            tokens.starts,
+            tokens.names,
+            [str(c) for c in classes.tolist()],
+            numbers,
+            {**settings, "label_loss": self._costs(classes)},
+            watch,
+        )
+
+    def _common_settings(self):
+        """The settings that all models of sequences have, checked."""
         lam, c = positive("lam", self.lam), positive("C", self.C)
         if lam is not None and c is not None:
             raise ValueError("lam and C say the same in two ways: give one of them")
         if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
             raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
-        if self.pairs not in ("all", "observed"):
-            raise ValueError(f"pairs must be 'all' or 'observed', got {self.pairs!r}")
         if self.per not in ("sequence", "token"):
             raise ValueError(f"per must be 'sequence' or 'token', got {self.per!r}")
-        if self.bias is not None and (
-            not isinstance(self.bias, Real) or not np.isfinite(self.bias)
-        ):
-            raise ValueError(f"bias must be a finite number or None, got {self.bias!r}")
         return {
-            "penalty": "l2",
-            "observed_pairs": self.pairs == "observed",
             "boundary": bool(self.boundary),
-            "bias": None if self.bias is None else float(self.bias),
             "per": self.per,
             "lam": lam,
             "c": c,
@@ -102,6 +94,21 @@ class ChainEstimator(BaseEstimator):
             "max_evals": positive("max_evals", self.max_evals, Integral),
             "max_seconds": positive("max_seconds", self.max_seconds),
             "threads": effective_n_jobs(self.n_jobs),
+        }
+
+    def _settings(self):
+        settings = self._common_settings()
+        if self.pairs not in ("all", "observed"):
+            raise ValueError(f"pairs must be 'all' or 'observed', got {self.pairs!r}")
+        if self.bias is not None and (
+            not isinstance(self.bias, Real) or not np.isfinite(self.bias)
+        ):
+            raise ValueError(f"bias must be a finite number or None, got {self.bias!r}")
+        return {
+            **settings,
+            "penalty": "l2",
+            "observed_pairs": self.pairs == "observed",
+            "bias": None if self.bias is None else float(self.bias),
         }
 
     def _costs(self, classes):
@@ -195,7 +202,7 @@ class ChainEstimator(BaseEstimator):
             A fitted estimator. The file holds no trace, and labels come back as integers or
             strings.
         """
-        model = _core.Chain.load(path)
+        model = cls._load_model(path)
         if model.name != cls._model_name:
             raise ValueError(f"{path} holds another model than {cls.__name__}")
         if model.is_hashed:
@@ -205,6 +212,10 @@ class ChainEstimator(BaseEstimator):
         estimator._take(model)
         estimator.trace_ = Trace()
         return estimator
+
+    @classmethod
+    def _load_model(cls, path):
+        return _core.Chain.load(path)
 
     @classmethod
     def _parameters_of(cls, model):

@@ -8,6 +8,7 @@ from ._latent_svc import LatentSVC
 from ._linear_svc import LinearSVC
 from ._logistic_regression import LogisticRegression
 from ._multilabel_svc import MultilabelSVC
+from ._neuro_crf import NeuroCRF
 from ._ramp_svc import RampSVC
 from ._s3vc import S3VC
 from ._transductive_svc import TransductiveSVC
@@ -18,6 +19,7 @@ _OTHERS = {
     "chain-svm": ChainSVM,
     "hmm": LargeMarginHMM,
     "latent-svm": LatentSVC,
+    "neuro-crf": NeuroCRF,
     "s3vm": S3VC,
 }
 

@@ -64,7 +64,7 @@ impl Options {
 
 /// Sequences: one row a token, where each sequence starts and the last one ends, and what the
 /// columns are called, if they have names.
-fn sequences(
+pub(crate) fn sequences(
     features: &Features<'_>,
     starts: &PyReadonlyArray1<'_, u64>,
     attributes: Attributes,
@@ -91,6 +91,29 @@ fn sequences(
     })
 }
 
+/// Sequences with the label of each token.
+pub(crate) fn labelled(
+    features: &Features<'_>,
+    starts: &PyReadonlyArray1<'_, u64>,
+    attributes: Option<Vec<String>>,
+    classes: Vec<String>,
+    labels: &PyReadonlyArray1<'_, u16>,
+) -> PyResult<Sequences> {
+    let attributes = match attributes {
+        Some(names) => Attributes::Named(Arc::new(names)),
+        None => Attributes::Columns(features.matrix()?.cols()),
+    };
+    let mut data = sequences(features, starts, attributes)?;
+    data.labels = labels.as_slice()?.to_vec();
+    data.classes = classes;
+    if data.labels.len() != data.tokens.rows()
+        || data.labels.iter().any(|&label| label as usize >= data.classes.len())
+    {
+        return refuse("expected one label a token");
+    }
+    Ok(data)
+}
+
 /// Trains. Returns the model, a report, the trace's columns, and the exception that ended the run
 /// early, if one did.
 #[pyfunction]
@@ -111,18 +134,7 @@ pub(crate) fn train_chain<'py>(
     };
     let threads = options.threads;
     let options = options.options(name)?;
-    let attributes = match attributes {
-        Some(names) => Attributes::Named(Arc::new(names)),
-        None => Attributes::Columns(features.matrix()?.cols()),
-    };
-    let mut data = sequences(&features, &starts, attributes)?;
-    data.labels = labels.as_slice()?.to_vec();
-    data.classes = classes;
-    if data.labels.len() != data.tokens.rows()
-        || data.labels.iter().any(|&label| label as usize >= data.classes.len())
-    {
-        return refuse("expected one label a token");
-    }
+    let data = labelled(&features, &starts, attributes, classes, &labels)?;
     let cancel = Cancel::new();
     let work = |observer: &mut dyn Observer| train(&data, &options, &cancel, observer, &mut ());
     let watched = watch::run(py, threads, &cancel, callback.as_ref(), work)?;

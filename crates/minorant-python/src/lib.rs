@@ -10,6 +10,7 @@ mod kernel;
 mod labels;
 mod minimize;
 mod model;
+mod neuro;
 mod path;
 mod predict;
 mod structured;
@@ -34,6 +35,8 @@ mod _core {
     use super::minimize::minimize;
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::neuro::{Neuro, train_neuro};
     #[pymodule_export]
     use super::path::path;
     #[pymodule_export]

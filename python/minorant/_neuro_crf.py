@@ -1,0 +1,219 @@
+"""Networks under a conditional random field."""
+
+from numbers import Integral
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from . import _core
+from ._chain import ChainEstimator
+from ._features import hand_over
+from ._results import Certificate
+
+
+class NeuroCRF(ChainEstimator):
+    """Labels for sequences, by a network under a conditional random field.
+
+    A feed-forward network turns the attributes of each token into features, and a chain labels the
+    sequence by these; both are trained together. Minimises λ/2 ‖w − w₀‖² plus the mean over
+    sequences of −log p(labels | sequence), with w₀ the weights that training starts from. The
+    objective is not convex: the answer is a local one, and there is no lower bound.
+
+    Parameters
+    ----------
+    hidden : sequence of int, default=(300, 300)
+        Units of each hidden layer, from the inputs on.
+    activation : {'sigmoid', 'tanh', 'relu'}, default='sigmoid'
+        What hidden units do.
+    pretrain : {'rbm', 'none'}, default='rbm'
+        Where w₀ comes from: restricted Boltzmann machines, which need no labels, or random numbers.
+    C : float, default=None
+        Strength of the data term: λ = 1/(C n), with n sequences (or tokens, see ``per``). 1 if
+        neither ``C`` nor ``lam`` is given.
+    lam : float, default=None
+        λ itself, instead of ``C``.
+    tol : float, default=1e-3
+        The relative gap of the local model that ends the run.
+    method : str, default='auto'
+        The method, one of :func:`minorant.methods`.
+    max_evals : int, default=None
+        Most passes over all sequences.
+    max_seconds : float, default=None
+        Most seconds of optimisation.
+    boundary : bool, default=False
+        Whether labels at the beginning and at the end of a sequence have weights of their own.
+    per : {'sequence', 'token'}, default='sequence'
+        What the mean loss is taken over.
+    min_count : int, default=None
+        Named attributes that occur less often are left out.
+    random_state : int, RandomState instance or None, default=None
+        Seed of w₀, and of methods that draw random numbers.
+    n_jobs : int, default=None
+        Threads; None means 1, -1 all processors. The result has the same bits for any number.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    coefs_ : list of ndarray
+        The weights of each layer, the last being the chain's, with a row for each input.
+    intercepts_ : list of ndarray
+        The biases of each layer.
+    transitions_ : ndarray of shape (n_classes, n_classes)
+        Weights of label pairs, from row to column.
+    start_, end_ : ndarray of shape (n_classes,)
+        Weights of labels at the beginning and at the end; zeros where there are none.
+    feature_names_ : list of str or None
+        The names of the attributes, where they have some.
+    certificate_ : Certificate
+        ``objective`` and ``local_gap``; ``lower_bound`` is None.
+    trace_ : Trace
+        One row for each iteration.
+    n_features_in_ : int
+        Number of attributes.
+    n_iter_, n_evaluations_ : int
+        Iterations, and passes over the data.
+    lam_ : float
+        λ.
+    method_, status_ : str
+        The method that ran, and how it ended.
+
+    Notes
+    -----
+    Products are done in single precision where the arrays are float32, and in double precision
+    elsewhere; the objective reported is always that of double precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minorant import NeuroCRF
+    >>> X = [np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])] * 10
+    >>> y = [["odd", "even"], ["odd", "even", "odd"]] * 10
+    >>> model = NeuroCRF(hidden=(8,), activation="tanh", pretrain="none", C=100.0, random_state=0)
+    >>> model.fit(X, y).score(X, y)
+    1.0
+    >>> model.predict_marginals(X)[0].sum(axis=1).round(6)
+    array([1., 1.])
+    """
+
+    _model_name = "neuro-crf"
+
+    def __init__(
+        self,
+        hidden=(300, 300),
+        *,
+        activation="sigmoid",
+        pretrain="rbm",
+        C=None,
+        lam=None,
+        tol=1e-3,
+        method="auto",
+        max_evals=None,
+        max_seconds=None,
+        boundary=False,
+        per="sequence",
+        min_count=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.hidden = hidden
+        self.activation = activation
+        self.pretrain = pretrain
+        self.C = C
+        self.lam = lam
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.boundary = boundary
+        self.per = per
+        self.min_count = min_count
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _settings(self):
+        widths = [self.hidden] if isinstance(self.hidden, Integral) else list(self.hidden)
+        if not widths or not all(isinstance(n, Integral) and n > 0 for n in widths):
+            raise ValueError(f"hidden must be whole numbers above 0, got {self.hidden!r}")
+        for name, values in (
+            ("activation", ("sigmoid", "tanh", "relu")),
+            ("pretrain", ("rbm", "none")),
+        ):
+            if getattr(self, name) not in values:
+                listed = ", ".join(repr(value) for value in values)
+                raise ValueError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
+        return {
+            **self._common_settings(),
+            "hidden": [int(n) for n in widths],
+            "activation": self.activation,
+            "pretrain": self.pretrain,
+        }
+
+    def _run(self, tokens, classes, numbers, settings, watch):
+        return _core.train_neuro(
+            hand_over(tokens.features),
+            tokens.starts,
+            tokens.names,
+            [str(c) for c in classes.tolist()],
+            numbers,
+            settings,
+            watch,
+        )
+
+    def _take(self, model):
+        self._model = model
+        self.feature_names_ = model.attributes
+        self.n_features_in_ = model.features
+        self.lam_ = model.lam
+        self.method_ = model.method
+        self.status_ = model.status
+        self.certificate_ = Certificate(model.objective, None, model.tol, model.local_gap)
+        weights, labels = model.weights(), len(model.classes)
+        self.coefs_, self.intercepts_, at, inputs = [], [], 0, model.features
+        for units in [*model.hidden, labels]:
+            self.coefs_.append(weights[at : at + inputs * units].reshape(inputs, units))
+            at += inputs * units
+            self.intercepts_.append(weights[at : at + units])
+            at, inputs = at + units, units
+        self.transitions_ = weights[at : at + labels * labels].reshape(labels, labels)
+        at += labels * labels
+        ends = weights[at:] if model.boundary else np.zeros(2 * labels)
+        self.start_, self.end_ = ends[:labels], ends[labels:]
+
+    def predict_marginals(self, X):
+        """The probability of each label at each token.
+
+        Parameters
+        ----------
+        X : list of sequences
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        marginals : list of ndarray of shape (n_tokens, n_classes)
+            For each sequence a row for each token, with a column for each class.
+        """
+        tokens = self._tokens(X)
+        threads = effective_n_jobs(self.n_jobs)
+        found = self._model.marginals(hand_over(tokens.features), tokens.starts, threads)
+        return tokens.split(found.reshape(-1, len(self.classes_)))
+
+    @classmethod
+    def _load_model(cls, path):
+        return _core.Neuro.load(path)
+
+    @classmethod
+    def _parameters_of(cls, model):
+        return {
+            "hidden": tuple(model.hidden),
+            "activation": model.activation,
+            "pretrain": model.pretrain,
+            "lam": model.lam,
+            "tol": model.tol,
+            "boundary": model.boundary,
+            "per": model.per,
+        }
