@@ -10,7 +10,7 @@ pub(crate) struct Plane {
     pub(crate) caption: String,
     /// The points.
     pub(crate) points: Vec<PlanePoint>,
-    /// Decisions on a grid of [`GRID`] by [`GRID`] places over [`Plane::frame`], row by row from
+    /// Decisions on a grid of [`GRID`] by [`GRID`] places over the frame, row by row from
     /// below.
     pub(crate) decisions: Vec<f64>,
 }

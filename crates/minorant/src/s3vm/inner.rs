@@ -6,7 +6,7 @@
 //! with one kink an example, at mid = λ⁺ − λ⁻, and K itself as its curvature: where points are
 //! distinct the solution is unique although the doubled problem is singular by construction. It is
 //! solved by pairs of coordinates (SMO) chosen by second-order gain, each step clipped at the next
-//! kink, and where that creeps by Newton steps on the free coordinates ([`super::newton`]). Any
+//! kink, and where that creeps by Newton steps on the free coordinates (`newton.rs`). Any
 //! feasible β gives the bound −J(β) on what weights can reach, whatever the tolerance.
 
 use crate::kernel::Gram;
