@@ -1,17 +1,17 @@
 //! The verbs on models of sequences.
 
-use super::train::{facts, report_in_words, report_run};
-use super::{cancel_on_interrupt, check_writable};
+use super::train::{facts, report_in_words};
+use super::{cancel_on_interrupt, check_writable, leave};
 use crate::args::{AuditArgs, EvaluateArgs, PredictArgs, TrainArgs};
 use crate::output::{self, maybe, number, percent};
 use crate::progress::Watchers;
-use crate::report::Report;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::data::Sequences;
-use minorant::model::{ChainModel, PROOF_BYTES, SequenceModel, TokenEvaluation};
+use minorant::model::{ChainModel, SequenceModel, TokenEvaluation};
 use minorant::train::{ChainName, train_chain};
 use serde_json::json;
 use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn train(name: ChainName, args: &TrainArgs) -> anyhow::Result<ExitCode> {
@@ -30,24 +30,12 @@ pub(super) fn train(name: ChainName, args: &TrainArgs) -> anyhow::Result<ExitCod
         let trained = train_chain(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
-        if let Some(path) = &args.trace {
-            watchers.write_trace(path)?;
-        }
-        if let Some(error) = checkpoints.failure() {
-            output::tell(&format!("warning: no checkpoint could be written: {error}"));
-        }
+        leave::trace(args, &watchers, Some(&mut checkpoints))?;
         output::hint_if_stalled(&report, problem.stopping.tol());
-        let saved = save(args, &model)?;
-        if let Some(path) = &args.report {
-            let page = Report {
-                title: format!("{} on {}", name.as_str(), problem.data_name()),
-                facts: facts(&report, &problem.data_name()),
-                tol: problem.stopping.tol(),
-                runs: vec![report_run(&report, problem.stopping.tol(), &watchers.records)],
-                extra: Vec::new(),
-            };
-            minorant::write_atomically(path, page.to_html().as_bytes())?;
-        }
+        let save = |path: &Path, bytes| model.save(path, bytes);
+        let saved = leave::model_and_proof(args, save, |path| model.save_proof(path))?;
+        let facts = facts(&report, &problem.data_name());
+        leave::page(args, facts, problem.stopping.tol(), &report, &watchers, Vec::new())?;
         if args.output.json {
             let object = output::report_json(name.as_str(), model.tol, &report, load_seconds);
             output::print(&object.to_string())?;
@@ -58,28 +46,6 @@ pub(super) fn train(name: ChainName, args: &TrainArgs) -> anyhow::Result<ExitCod
         }
         Ok(ExitCode::SUCCESS)
     })?
-}
-
-/// Writes model and proof; returns what to tell the user about it.
-fn save(args: &TrainArgs, model: &ChainModel) -> anyhow::Result<Vec<String>> {
-    let mut lines = Vec::new();
-    if let Some(path) = &args.proof {
-        if model.save_proof(path)? {
-            lines.push(format!("proof         {}", path.display()));
-        } else {
-            output::tell("note: not auditable: the run has left no proof");
-        }
-    }
-    if let Some(path) = &args.out {
-        let with_proof = model.save(path, if args.proof.is_some() { 0 } else { PROOF_BYTES })?;
-        lines.push(format!("model         {}", path.display()));
-        if !with_proof && args.proof.is_none() {
-            output::tell(
-                "note: the model is saved without a proof; --proof FILE saves one of any size",
-            );
-        }
-    }
-    Ok(lines)
 }
 
 /// Tells of attributes that the model does not know.

@@ -1,18 +1,17 @@
 //! The verbs on models of images.
 
-use super::train::{facts, report_in_words, report_run};
-use super::{cancel_on_interrupt, check_writable};
+use super::train::{facts, report_in_words};
+use super::{cancel_on_interrupt, check_writable, leave};
 use crate::args::{AuditArgs, EvaluateArgs, PredictArgs, ProblemArgs, TrainArgs};
 use crate::output::{self, maybe, number, percent};
 use crate::progress::Watchers;
-use crate::report::Report;
 use anyhow::{Context, ensure};
 use minorant::checkpoint::FileCheckpoints;
 use minorant::images::Images;
-use minorant::model::{ImageModel, ImageShape, PROOF_BYTES};
+use minorant::model::{ImageModel, ImageShape};
 use minorant::train::{ImageModelName, train_images};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn read(name: ImageModelName, files: &[PathBuf], labels_needed: bool) -> anyhow::Result<Images> {
@@ -50,25 +49,13 @@ pub(super) fn train(name: ImageModelName, args: &TrainArgs) -> anyhow::Result<Ex
         let trained = train_images(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
-        if let Some(path) = &args.trace {
-            watchers.write_trace(path)?;
-        }
-        if let Some(error) = checkpoints.failure() {
-            output::tell(&format!("warning: no checkpoint could be written: {error}"));
-        }
+        leave::trace(args, &watchers, Some(&mut checkpoints))?;
         output::hint_if_stalled(&report, tol);
-        let saved = save(args, &model)?;
+        let save = |path: &Path, bytes| model.save(path, bytes);
+        let saved = leave::model_and_proof(args, save, |path| model.save_proof(path))?;
         let data_name = problem.data_name();
-        if let Some(path) = &args.report {
-            let page = Report {
-                title: format!("{} on {data_name}", name.as_str()),
-                facts: facts(&report, &data_name),
-                tol,
-                runs: vec![report_run(&report, tol, &watchers.records)],
-                extra: Vec::new(),
-            };
-            minorant::write_atomically(path, page.to_html().as_bytes())?;
-        }
+        let facts = facts(&report, &data_name);
+        leave::page(args, facts, tol, &report, &watchers, Vec::new())?;
         if args.output.json {
             let object = output::report_json(name.as_str(), tol, &report, load_seconds);
             output::print(&object.to_string())?;
@@ -78,28 +65,6 @@ pub(super) fn train(name: ImageModelName, args: &TrainArgs) -> anyhow::Result<Ex
         }
         Ok(ExitCode::SUCCESS)
     })?
-}
-
-/// Writes model and proof; returns what to tell the user about it.
-fn save(args: &TrainArgs, model: &ImageModel) -> anyhow::Result<Vec<String>> {
-    let mut lines = Vec::new();
-    if let Some(path) = &args.proof {
-        if model.save_proof(path)? {
-            lines.push(format!("proof         {}", path.display()));
-        } else {
-            output::tell("note: not auditable: the run has left no proof");
-        }
-    }
-    if let Some(path) = &args.out {
-        let with_proof = model.save(path, if args.proof.is_some() { 0 } else { PROOF_BYTES })?;
-        lines.push(format!("model         {}", path.display()));
-        if !with_proof && args.proof.is_none() {
-            output::tell(
-                "note: the model is saved without a proof; --proof FILE saves one of any size",
-            );
-        }
-    }
-    Ok(lines)
 }
 
 /// An output as JSON: characters, or places as [column, row].

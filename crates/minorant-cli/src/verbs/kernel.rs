@@ -1,12 +1,11 @@
 //! The verbs on kernel models.
 
-use super::train::report_run;
-use super::{cancel_on_interrupt, check_writable};
+use super::{cancel_on_interrupt, check_writable, leave};
 use crate::args::{EvaluateArgs, KernelOptions, PredictArgs, TrainArgs};
 use crate::output::{self, maybe, number, percent};
 use crate::progress::Watchers;
+use crate::report::Section;
 use crate::report::plane::{self, Plane, PlanePoint};
-use crate::report::{Report, Section};
 use anyhow::ensure;
 use minorant::data::{Dataset, Label, LabelRows};
 use minorant::kernel::Kernel;
@@ -42,21 +41,13 @@ pub(super) fn train(name: KernelName, args: &TrainArgs) -> anyhow::Result<ExitCo
         };
         watchers.finish();
         let (model, report, delta) = trained?;
-        if let Some(path) = &args.trace {
-            watchers.write_trace(path)?;
-        }
-        if let Some(path) = &args.out {
-            model.save(path)?;
-        }
-        if let Some(path) = &args.report {
-            let page = Report {
-                title: format!("{} on {}", name.as_str(), problem.data_name()),
-                facts: facts(&model, &report, &problem.data_name()),
-                tol,
-                runs: vec![report_run(&report, tol, &watchers.records)],
-                extra: pictures(&data, &options, &model)?,
-            };
-            minorant::write_atomically(path, page.to_html().as_bytes())?;
+        leave::trace(args, &watchers, None)?;
+        let saved = leave::model(args, |path| model.save(path))?;
+        let facts = facts(&model, &report, &problem.data_name());
+        // The pictures take time: a support vector machine of the labelled rows.
+        if args.report.is_some() {
+            let pictures = pictures(&data, &options, &model)?;
+            leave::page(args, facts, tol, &report, &watchers, pictures)?;
         }
         if args.output.json {
             let mut object = output::report_json(name.as_str(), tol, &report, load_seconds);
@@ -65,9 +56,7 @@ pub(super) fn train(name: KernelName, args: &TrainArgs) -> anyhow::Result<ExitCo
             output::print(&object.to_string())?;
         } else {
             output::print(&in_words(&model, &report, delta, &problem.data_name()))?;
-            if let Some(path) = &args.out {
-                output::print(&format!("model         {}", path.display()))?;
-            }
+            saved.iter().try_for_each(|line| output::print(line))?;
         }
         Ok(ExitCode::SUCCESS)
     })?

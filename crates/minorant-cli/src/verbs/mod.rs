@@ -11,6 +11,7 @@ mod hmm;
 mod image;
 pub(crate) mod inspect;
 mod kernel;
+mod leave;
 pub(crate) mod minimize;
 mod neuro;
 pub(crate) mod path;

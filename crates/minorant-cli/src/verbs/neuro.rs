@@ -1,11 +1,10 @@
 //! The verbs on networks under a chain that differ from those on chains.
 
-use super::train::{facts, report_in_words, report_run};
-use super::{cancel_on_interrupt, check_writable};
+use super::train::{facts, report_in_words};
+use super::{cancel_on_interrupt, check_writable, leave};
 use crate::args::{AuditArgs, TrainArgs};
 use crate::output::{self, maybe, number, percent};
 use crate::progress::Watchers;
-use crate::report::Report;
 use minorant::audit::Audit;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::model::{NEURO_CRF, NeuroModel};
@@ -34,26 +33,11 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         let trained = train_neuro(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
-        if let Some(path) = &args.trace {
-            watchers.write_trace(path)?;
-        }
-        if let Some(error) = checkpoints.failure() {
-            output::tell(&format!("warning: no checkpoint could be written: {error}"));
-        }
-        if let Some(path) = &args.out {
-            model.save(path)?;
-        }
+        leave::trace(args, &watchers, Some(&mut checkpoints))?;
+        let saved = leave::model(args, |path| model.save(path))?;
         let data_name = problem.data_name();
-        if let Some(path) = &args.report {
-            let page = Report {
-                title: format!("{NEURO_CRF} on {data_name}"),
-                facts: facts(&report, &data_name),
-                tol: problem.stopping.tol(),
-                runs: vec![report_run(&report, problem.stopping.tol(), &watchers.records)],
-                extra: Vec::new(),
-            };
-            minorant::write_atomically(path, page.to_html().as_bytes())?;
-        }
+        let facts = facts(&report, &data_name);
+        leave::page(args, facts, problem.stopping.tol(), &report, &watchers, Vec::new())?;
         if args.output.json {
             let mut object = output::report_json(NEURO_CRF, model.tol, &report, load_seconds);
             object["validation_error"] = maybe(model.validation_error);
@@ -62,13 +46,8 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         output::print(&report_in_words(NEURO_CRF, model.tol, &report, &data_name, None))?;
-        if let (Some(error), Some(at)) = (model.validation_error, model.chosen_at) {
-            let error = percent(error);
-            output::print(&format!("held out      error {error}, lowest after {at} evaluations"))?;
-        }
-        if let Some(path) = &args.out {
-            output::print(&format!("model         {}", path.display()))?;
-        }
+        let held_out = leave::held_out(model.validation_error, model.chosen_at);
+        held_out.iter().chain(&saved).try_for_each(|line| output::print(line))?;
         Ok(ExitCode::SUCCESS)
     })?
 }

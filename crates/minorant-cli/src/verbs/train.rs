@@ -1,11 +1,11 @@
 //! `minorant train`.
 
-use super::{cancel_on_interrupt, check_writable};
+use super::{cancel_on_interrupt, check_writable, leave};
 use crate::args::{ModelArg, TrainArgs};
 use crate::number;
 use crate::output;
 use crate::progress::Watchers;
-use crate::report::{Report, ReportRun};
+use crate::report::ReportRun;
 use anyhow::Context;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::model::{FittedModel, PROOF_BYTES, Penalty};
@@ -45,24 +45,11 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         let trained = train(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
-        if let Some(path) = &args.trace {
-            watchers.write_trace(path)?;
-        }
-        if let Some(error) = checkpoints.failure() {
-            output::tell(&format!("warning: no checkpoint could be written: {error}"));
-        }
+        leave::trace(args, &watchers, Some(&mut checkpoints))?;
         output::hint_if_stalled(&report, problem.stopping.tol());
         let saved = save(args, &model)?;
-        if let Some(path) = &args.report {
-            let page = Report {
-                title: format!("{} on {}", model.model.as_str(), problem.data_name()),
-                facts: facts(&report, &problem.data_name()),
-                tol: problem.stopping.tol(),
-                runs: vec![report_run(&report, problem.stopping.tol(), &watchers.records)],
-                extra: Vec::new(),
-            };
-            minorant::write_atomically(path, page.to_html().as_bytes())?;
-        }
+        let facts = facts(&report, &problem.data_name());
+        leave::page(args, facts, problem.stopping.tol(), &report, &watchers, Vec::new())?;
         if args.output.json {
             output::print(&output::train_json(&model, &report, load_seconds).to_string())?;
         } else {
