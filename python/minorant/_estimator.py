@@ -93,8 +93,8 @@ class ModelEstimator(CertifiedEstimator):
     """Base of the estimators that a model file can hold; not for use by itself."""
 
     #: The library's name of the model, and the compiled class that files are read with.
-    _model_name = None
-    _compiled = None
+    _model_name: str
+    _compiled: type
 
     def _trained(self, classes, train):
         """Trains, and takes over what the run leaves."""
