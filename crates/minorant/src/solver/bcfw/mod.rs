@@ -48,10 +48,10 @@ const STEPS: usize = 2;
 const ROUNDING: f64 = 1e-13;
 /// How far from the best point towards the dual's w a pass is made: at first, at least, and by
 /// which factors the share grows and shrinks with success and failure.
-const FIRST_SHARE: f64 = 0.3;
+const FIRST_SHARE: f64 = 0.6;
 const LEAST_SHARE: f64 = 0.1;
-const GROWTH: f64 = 1.2;
-const SHRINKAGE: f64 = 0.8;
+const GROWTH: f64 = 1.5;
+const SHRINKAGE: f64 = 0.7;
 
 /// Block-coordinate Frank–Wolfe on a risk that offers working sets.
 pub struct Bcfw<'p> {
