@@ -173,6 +173,10 @@ impl Risk for HmmRisk<'_> {
         false
     }
 
+    fn is_nonnegative(&self) -> bool {
+        true
+    }
+
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
         let tables = Tables::new(&self.shape, &w);
         let of_chunk = |_: usize, chunk: std::ops::Range<usize>| {

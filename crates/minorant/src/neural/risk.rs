@@ -178,6 +178,10 @@ impl<T: Real> Risk for NeuroRisk<'_, T> {
         false
     }
 
+    fn is_nonnegative(&self) -> bool {
+        true
+    }
+
     fn is_smooth(&self) -> bool {
         self.network.activation != Activation::Relu
     }
