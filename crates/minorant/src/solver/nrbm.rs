@@ -270,9 +270,13 @@ impl Solver for Nrbm {
         let Some(best) = &self.best else { return Err(Halt::Stop(Status::Stalled)) };
         let objective = run.problem.objective(best);
         let ray = Ray::new(best, objective, &self.gradient, &minimum.w);
-        // A model that promises less than 0 where nothing is negative is no guide to a far minimiser.
+        // Where nothing is negative, a model that still promises less than 0 after searches that
+        // failed is no guide to its minimiser, which lies too far away: searches go on near by.
         let risk = run.problem.risk;
-        let is_lost = !self.is_convex && risk.is_nonnegative() && -0.5 * ray.slope > objective;
+        let is_lost = self.failures >= FAILURES
+            && !self.is_convex
+            && risk.is_nonnegative()
+            && -0.5 * ray.slope > objective;
         let mut points = Vec::new();
         if let Some(point) = self.search_exactly(run, &ray)? {
             points.push(point);
