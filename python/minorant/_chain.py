@@ -5,23 +5,20 @@ from numbers import Integral, Real
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._estimator import ModelEstimator, warn_unless_certified
 from ._features import hand_over
-from ._linear import warn_unless_certified
-from ._parameters import positive, seed
-from ._progress import ProgressBar
-from ._results import Certificate, Trace, html_table, number
+from ._labels import classes_of_texts
+from ._parameters import positive
 from ._sequences import labels_of, tokens_of
 
 
-class ChainEstimator(BaseEstimator):
+class ChainEstimator(ModelEstimator):
     """Base of the chains; not for use by itself."""
 
-    #: The library's name of the model.
-    _model_name = "chain-svm"
+    _compiled = _core.Chain
 
     def fit(self, X, y):
         """Trains.
@@ -43,20 +40,9 @@ class ChainEstimator(BaseEstimator):
         least = positive("min_count", self.min_count, Integral) or 0
         tokens = tokens_of(X, min_count=least)
         classes, numbers = labels_of(y, tokens)
-        bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
-        watch = None if bar is None else lambda record, weights: bar(record)
-        try:
-            model, report, trace, raised = self._run(tokens, classes, numbers, settings, watch)
-        finally:
-            if bar is not None:
-                bar.close()
-        if raised is not None:
-            raise raised
-        self.classes_ = classes
-        self._take(model)
-        self.trace_ = Trace(trace)
-        self.n_iter_ = int(report["iterations"])
-        self.n_evaluations_ = int(report["evaluations"])
+        self._trained(
+            classes, lambda watch: self._run(tokens, classes, numbers, settings, watch)
+        )
         warn_unless_certified(self, stacklevel=3)
         return self
 
@@ -75,25 +61,14 @@ class ChainEstimator(BaseEstimator):
 
     def _common_settings(self):
         """The settings that all models of sequences have, checked."""
-        lam, c = positive("lam", self.lam), positive("C", self.C)
-        if lam is not None and c is not None:
-            raise ValueError("lam and C say the same in two ways: give one of them")
-        if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
-            raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
         if self.per not in ("sequence", "token"):
             raise ValueError(f"per must be 'sequence' or 'token', got {self.per!r}")
         return {
             "boundary": bool(self.boundary),
             "per": self.per,
-            "lam": lam,
-            "c": c,
-            "method": self.method,
             "memory": None,
-            "seed": seed(self.random_state),
-            "tol": float(self.tol),
-            "max_evals": positive("max_evals", self.max_evals, Integral),
-            "max_seconds": positive("max_seconds", self.max_seconds),
-            "threads": effective_n_jobs(self.n_jobs),
+            **self._strength(),
+            **self._run_options(),
         }
 
     def _settings(self):
@@ -117,13 +92,13 @@ class ChainEstimator(BaseEstimator):
 
     def _take(self, model):
         """Takes weights and certificate over from a trained model."""
-        self._model = model
+        super()._take(model)
         self.feature_names_ = model.attributes
         self.n_features_in_ = model.features
         self.lam_ = model.lam
-        self.method_ = model.method
-        self.status_ = model.status
-        self.certificate_ = Certificate(model.objective, model.lower_bound, model.tol)
+        self._take_weights(model)
+
+    def _take_weights(self, model):
         self.coef_, self.transitions_, self.intercept_, ends = _unpack(model)
         self.start_, self.end_ = ends
 
@@ -176,71 +151,48 @@ class ChainEstimator(BaseEstimator):
 
     # Files
 
-    def save(self, path):
-        """Saves the fitted model in the format of the command ``minorant``.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write. It appears whole or not at all.
-        """
-        check_is_fitted(self)
-        self._model.save(path)
-
     @classmethod
-    def load(cls, path):
-        """Loads a model that :meth:`save` or the command ``minorant`` wrote.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file.
-
-        Returns
-        -------
-        estimator : object
-            A fitted estimator. The file holds no trace, and labels come back as integers or
-            strings.
-        """
-        model = cls._load_model(path)
-        if model.name != cls._model_name:
-            raise ValueError(f"{path} holds another model than {cls.__name__}")
+    def _check_file(cls, path, model):
+        super()._check_file(path, model)
         if model.is_hashed:
             raise ValueError(f"the attributes of {path} are hashed: only the command can use it")
-        estimator = cls(**cls._parameters_of(model))
-        estimator.classes_ = _classes(model.classes)
-        estimator._take(model)
-        estimator.trace_ = Trace()
-        return estimator
 
     @classmethod
-    def _load_model(cls, path):
-        return _core.Chain.load(path)
+    def _classes_of(cls, model):
+        return classes_of_texts(model.classes)
 
     @classmethod
     def _parameters_of(cls, model):
         return {
-            "lam": model.lam,
-            "tol": model.tol,
+            **super()._parameters_of(model),
             "pairs": "all" if model.pairs() is None else "observed",
             "boundary": model.boundary,
             "bias": model.bias,
             "per": model.per,
         }
 
-    def _repr_html_inner(self):
-        page = super()._repr_html_inner()
-        if not hasattr(self, "certificate_"):
-            return page
-        return page + html_table(
-            {
-                "method": self.method_,
-                "status": self.status_,
-                "objective": number(self.certificate_.objective),
-                **self.certificate_._proven(),
-                "lambda": number(self.lam_),
-            }
-        )
+
+
+class MarginalsMixin:
+    """Probabilities of labels, for the chains that have them."""
+
+    def predict_marginals(self, X):
+        """The probability of each label at each token.
+
+        Parameters
+        ----------
+        X : list of sequences
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        marginals : list of ndarray of shape (n_tokens, n_classes)
+            For each sequence a row for each token, with a column for each class.
+        """
+        tokens = self._tokens(X)
+        threads = effective_n_jobs(self.n_jobs)
+        found = self._model.marginals(hand_over(tokens.features), tokens.starts, threads)
+        return tokens.split(found.reshape(-1, len(self.classes_)))
 
 
 def _unpack(model):
@@ -268,10 +220,3 @@ def _unpack(model):
     if model.boundary:
         ends = (weights[at : at + labels], weights[at + labels : at + 2 * labels])
     return coef, transitions.reshape(labels, labels), intercept, ends
-
-
-def _classes(names):
-    try:
-        return np.array([int(name) for name in names])
-    except ValueError:
-        return np.array(names)

@@ -1,12 +1,10 @@
 """Conditional random fields for chains."""
 
-from joblib import effective_n_jobs
-
-from ._chain import ChainEstimator
-from ._features import hand_over
+from ._chain import ChainEstimator, MarginalsMixin
+from ._estimator import keeps_parameters
 
 
-class ChainCRF(ChainEstimator):
+class ChainCRF(MarginalsMixin, ChainEstimator):
     """Labels for sequences, by a conditional random field.
 
     Minimises the penalty plus the mean over sequences of −log p(labels | sequence).
@@ -87,6 +85,7 @@ class ChainCRF(ChainEstimator):
 
     _model_name = "chain-crf"
 
+    @keeps_parameters
     def __init__(
         self,
         *,
@@ -105,45 +104,12 @@ class ChainCRF(ChainEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.pairs = pairs
-        self.boundary = boundary
-        self.bias = bias
-        self.per = per
-        self.min_count = min_count
-        self.penalty = penalty
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ): ...
 
     def _settings(self):
         if self.penalty not in ("l2", "l1"):
             raise ValueError(f"penalty must be 'l2' or 'l1', got {self.penalty!r}")
         return {**super()._settings(), "penalty": self.penalty}
-
-    def predict_marginals(self, X):
-        """The probability of each label at each token.
-
-        Parameters
-        ----------
-        X : list of sequences
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        marginals : list of ndarray of shape (n_tokens, n_classes)
-            For each sequence a row for each token, with a column for each class.
-        """
-        tokens = self._tokens(X)
-        threads = effective_n_jobs(self.n_jobs)
-        found = self._model.marginals(hand_over(tokens.features), tokens.starts, threads)
-        return tokens.split(found.reshape(-1, len(self.classes_)))
 
     @classmethod
     def _parameters_of(cls, model):

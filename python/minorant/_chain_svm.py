@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._chain import ChainEstimator
+from ._estimator import keeps_parameters
 
 
 class ChainSVM(ChainEstimator):
@@ -88,6 +89,7 @@ class ChainSVM(ChainEstimator):
 
     _model_name = "chain-svm"
 
+    @keeps_parameters
     def __init__(
         self,
         *,
@@ -106,22 +108,7 @@ class ChainSVM(ChainEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.pairs = pairs
-        self.boundary = boundary
-        self.bias = bias
-        self.per = per
-        self.min_count = min_count
-        self.label_loss = label_loss
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ): ...
 
     def _costs(self, classes):
         if self.label_loss is None:

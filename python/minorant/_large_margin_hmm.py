@@ -5,18 +5,16 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._linear import class_numbers, classes_of, label, warn_unless_certified
-from ._parameters import positive, seed
-from ._progress import ProgressBar
-from ._results import Certificate, Trace, html_table, number
+from ._estimator import ModelEstimator, keeps_parameters, warn_unless_certified
+from ._labels import class_numbers, labels
+from ._parameters import positive
 
 
-class LargeMarginHMM(BaseEstimator):
+class LargeMarginHMM(ModelEstimator):
     """Hidden Markov models of real-valued frames, trained for large margins.
 
     Each class (or label) has a few hidden states with mixtures of diagonal Gaussians. Training
@@ -95,6 +93,10 @@ class LargeMarginHMM(BaseEstimator):
     True
     """
 
+    _model_name = "hmm"
+    _compiled = _core.Hmm
+
+    @keeps_parameters
     def __init__(
         self,
         *,
@@ -113,22 +115,7 @@ class LargeMarginHMM(BaseEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.task = task
-        self.n_states = n_states
-        self.n_mixtures = n_mixtures
-        self.topology = topology
-        self.C = C
-        self.lam = lam
-        self.group_weights = group_weights
-        self.validation_fraction = validation_fraction
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ): ...
 
     def fit(self, X, y):
         """Trains.
@@ -149,44 +136,23 @@ class LargeMarginHMM(BaseEstimator):
         if self.task not in ("classify", "label"):
             raise ValueError(f"task must be 'classify' or 'label', got {self.task!r}")
         frames, starts = _join(X)
-        labels = np.asarray(y) if self.task == "classify" else _join_labels(y, starts)
+        told = np.asarray(y) if self.task == "classify" else _join_labels(y, starts)
         expected = len(starts) - 1 if self.task == "classify" else len(frames)
-        if labels.shape != (expected,):
+        if told.shape != (expected,):
             unit = "sequence" if self.task == "classify" else "frame"
             raise ValueError(
-                f"expected one label for each {unit} ({expected}), found shape {labels.shape}"
+                f"expected one label for each {unit} ({expected}), found shape {told.shape}"
             )
-        classes, rows = class_numbers(labels)
-        bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
-        try:
-            model, report, trace, raised = _core.train_hmm(
-                frames,
-                starts,
-                [label(c) for c in classes.tolist()],
-                rows,
-                options,
-                None if bar is None else lambda record, _: bar(record),
-            )
-        finally:
-            if bar is not None:
-                bar.close()
-        if raised is not None:
-            raise raised
-        self.classes_ = classes
-        self._take(model)
-        self.trace_ = Trace(trace)
-        self.n_iter_ = int(report["iterations"])
-        self.n_evaluations_ = int(report["evaluations"])
+        classes, rows = class_numbers(told)
+        self._trained(
+            classes,
+            lambda watch: _core.train_hmm(frames, starts, labels(classes), rows, options, watch),
+        )
         if not self.validation_fraction:
             warn_unless_certified(self, stacklevel=3)
         return self
 
     def _options(self):
-        lam, c = positive("lam", self.lam), positive("C", self.C)
-        if lam is not None and c is not None:
-            raise ValueError("lam and C say the same in two ways: give one of them")
-        if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
-            raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
         counts = {}
         for name in ("n_states", "n_mixtures"):
             counts[name] = positive(name, getattr(self, name), Integral)
@@ -202,24 +168,15 @@ class LargeMarginHMM(BaseEstimator):
             "mixtures": counts["n_mixtures"],
             "group_weights": [(name, float(weight)) for name, weight in groups.items()],
             "validation_fraction": float(self.validation_fraction),
-            "lam": lam,
-            "c": c,
-            "method": self.method,
-            "seed": seed(self.random_state),
-            "tol": float(self.tol),
-            "max_evals": positive("max_evals", self.max_evals, Integral),
-            "max_seconds": positive("max_seconds", self.max_seconds),
-            "threads": effective_n_jobs(self.n_jobs),
+            **self._strength(),
+            **self._run_options(),
         }
 
     def _take(self, model):
-        self._model = model
-        self.n_features_in_ = model.features
+        super()._take(model)
         self.lam_ = model.lam
-        self.method_ = model.method
-        self.status_ = model.status
+        self.n_features_in_ = model.features
         self.validation_error_ = model.validation_error
-        self.certificate_ = Certificate(model.objective, None, model.tol, model.local_gap)
 
     def predict(self, X):
         """The class of each sequence, or the labels of the frames of each.
@@ -309,64 +266,20 @@ class LargeMarginHMM(BaseEstimator):
             raise ValueError(f"expected {len(predicted)} labels, found shape {y.shape}")
         return float(np.mean(predicted == y))
 
-    def save(self, path):
-        """Saves the fitted model in the format of the command ``minorant``.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write. It appears whole or not at all.
-        """
-        check_is_fitted(self)
-        self._model.save(path)
-
     @classmethod
-    def load(cls, path):
-        """Loads a model that :meth:`save` or the command ``minorant`` wrote.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file.
-
-        Returns
-        -------
-        estimator : object
-            A fitted estimator. The file holds no trace, and labels come back as integers, floats
-            or strings.
-        """
-        model = _core.Hmm.load(path)
-        estimator = cls(
-            task=model.task,
-            n_states=model.states,
-            n_mixtures=model.mixtures,
-            topology=model.topology,
-            lam=model.lam,
-            group_weights=dict(model.group_weights) or None,
-            validation_fraction=model.validation_fraction,
-            tol=model.tol,
-        )
-        estimator.classes_ = classes_of(model.classes)
-        estimator._take(model)
-        estimator.trace_ = Trace()
-        return estimator
+    def _parameters_of(cls, model):
+        return {
+            **super()._parameters_of(model),
+            "task": model.task,
+            "n_states": model.states,
+            "n_mixtures": model.mixtures,
+            "topology": model.topology,
+            "group_weights": dict(model.group_weights) or None,
+            "validation_fraction": model.validation_fraction,
+        }
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_model")
-
-    def _repr_html_inner(self):
-        page = super()._repr_html_inner()
-        if not hasattr(self, "certificate_"):
-            return page
-        return page + html_table(
-            {
-                "method": self.method_,
-                "status": self.status_,
-                "objective": number(self.certificate_.objective),
-                **self.certificate_._proven(),
-                "lambda": number(self.lam_),
-            }
-        )
 
 
 def _join(X, n_features=None):

@@ -5,9 +5,10 @@ from numbers import Integral
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
+from ._estimator import keeps_parameters
 from ._features import LAYOUT
-from ._kernel import KernelEstimator, names_of
-from ._linear import class_numbers
+from ._kernel import KernelEstimator
+from ._labels import class_numbers, labels
 from ._parameters import positive
 
 
@@ -89,6 +90,7 @@ class LatentSVC(KernelEstimator):
 
     _model_name = "latent-svm"
 
+    @keeps_parameters
     def __init__(
         self,
         *,
@@ -106,21 +108,7 @@ class LatentSVC(KernelEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.sigma = sigma
-        self.power = power
-        self.offset = offset
-        self.C_pos = C_pos
-        self.C_neg = C_neg
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ): ...
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -159,7 +147,7 @@ class LatentSVC(KernelEstimator):
         return self._train(
             X,
             classes,
-            names_of(classes),
+            labels(classes),
             rows,
             components=int(self.n_components),
             c_pos=float(self.C_pos),
@@ -169,7 +157,8 @@ class LatentSVC(KernelEstimator):
     @classmethod
     def _parameters_of(cls, model):
         losses = dict(model.losses)
-        found = {"n_components": len(model.coefficients())}
+        found = super()._parameters_of(model)
+        found["n_components"] = len(model.coefficients())
         for name, key in (("C_pos", "c_pos"), ("C_neg", "c_neg")):
             found[name] = losses.get(key, losses.get(key.replace("_", "-"), 1.0))
         return found

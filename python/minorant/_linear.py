@@ -4,22 +4,20 @@ An estimator is thin: its parameters, its documentation, and the options that it
 entry point, ``minorant._core.train``.
 """
 
-import warnings
-from numbers import Integral, Real
-
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
-from ._callbacks import Callbacks, CallbackSupportMixin
+from ._callbacks import Callbacks, CallbackSupportMixin, with_callbacks
+from ._estimator import ModelEstimator, warn_unless_certified
 from ._features import LAYOUT, entries, hand_over
-from ._parameters import positive, seed
+from ._labels import class_numbers, class_weights, labels
+from ._parameters import positive
 from ._progress import ProgressBar
-from ._results import Certificate, Trace, html_table, number
+from ._results import Trace
 
 #: Problems with fewer entries are solved to rounding whatever ``tol`` says.
 SMALL = 10**6
@@ -27,11 +25,11 @@ SMALL = 10**6
 ENOUGH = 10_000
 
 
-class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class LinearEstimator(CallbackSupportMixin, ClassifierMixin, ModelEstimator):
     """Base of the linear estimators; not for use by itself."""
 
-    #: The library's name of the model.
     _model_name = "svm"
+    _compiled = _core.Model
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -40,20 +38,54 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # Training
 
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Trains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; an integer weight equals that many copies of the example.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y, classes, rows, options = self._checked(X, y, sample_weight)
+        return self._train(X, y, sample_weight, classes, rows, **options)
+
+    def _checked(self, X, y, sample_weight):
+        """Data and labels as the compiled half takes them, and the options of this estimator."""
+        options = self._own_options()
+        X, y = validate_data(self, X, y, **LAYOUT)
+        check_classification_targets(y)
+        classes, rows = class_numbers(y)
+        weights = class_weights(self.class_weight, classes, y, sample_weight)
+        return X, y, classes, rows, {**options, "class_weight": weights}
+
+    def _own_options(self):
+        """The options that this estimator alone has, checked."""
+        return {}
+
     def _train(self, X, y, sample_weight, classes, rows, **options):
         """Trains on validated features; ``classes`` and ``rows`` are labels as the library has
         them."""
         start = self._start(classes, X.shape[1]) if self.warm_start else None
         settings = self._settings(X, sample_weight, start=start, **options)
         name = settings.pop("model")
-        labels = settings.pop("labels", None) or [label(c) for c in classes.tolist()]
+        names = settings.pop("labels", None) or labels(classes)
         callbacks = Callbacks(self, X, y, sample_weight)
         bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
         try:
             model, report, trace, raised = _core.train(
                 name,
                 hand_over(X),
-                labels,
+                names,
                 rows,
                 settings,
                 self._watcher(callbacks, bar, classes, X.shape[1]),
@@ -106,26 +138,15 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _shared_options(self, X):
         """The options that all estimators have, checked."""
-        lam, c = positive("lam", self.lam), positive("C", self.C)
-        if lam is not None and c is not None:
-            raise ValueError("lam and C say the same in two ways: give one of them")
-        if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
-            raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
         return {
-            "lam": lam,
-            "c": c,
+            **self._strength(),
+            **self._run_options(),
             "bias": positive("intercept_scaling", self.intercept_scaling)
             if self.fit_intercept
             else None,
-            "method": self.method,
             "memory": None,
             "parts": None,
-            "seed": seed(self.random_state),
-            "tol": float(self.tol),
             "small": entries(X) < SMALL,
-            "max_evals": positive("max_evals", self.max_evals, Integral),
-            "max_seconds": positive("max_seconds", self.max_seconds),
-            "threads": effective_n_jobs(self.n_jobs),
         }
 
     def _effort(self, X):
@@ -170,10 +191,9 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _take(self, model):
         """Takes weights and certificate over from a trained model."""
-        self._model = model
+        super()._take(model)
         self.coef_, self.intercept_ = _unpack(model.weights(), model.features, model.bias)
         self.lam_ = model.lam
-        self.certificate_ = Certificate(model.objective, model.lower_bound, model.tol)
 
     # Prediction
 
@@ -220,49 +240,6 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # Files
 
-    def save(self, path):
-        """Saves the fitted model in the format of the command ``minorant``.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write. It appears whole or not at all.
-        """
-        check_is_fitted(self)
-        self._model.save(path)
-
-    @classmethod
-    def load(cls, path):
-        """Loads a model that :meth:`save` or the command ``minorant`` wrote.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file.
-
-        Returns
-        -------
-        estimator : object
-            A fitted estimator. The file holds no trace, and labels come back as integers, floats
-            or strings.
-        """
-        model = _core.Model.load(path)
-        if not cls._can_take(model):
-            raise ValueError(f"{path} holds another model than {cls.__name__}")
-        estimator = cls(**cls._parameters_of(model))
-        estimator.classes_ = cls._classes_of(model)
-        estimator.n_features_in_ = model.features
-        estimator._take(model)
-        estimator.trace_ = Trace()
-        estimator.method_ = model.method
-        estimator.status_ = model.status
-        return estimator
-
-    @classmethod
-    def _classes_of(cls, model):
-        """The classes of a model of a file."""
-        return classes_of(model.classes)
-
     @classmethod
     def _can_take(cls, model):
         """Whether a model of a file is one of this estimator's."""
@@ -272,72 +249,10 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _parameters_of(cls, model):
         """The parameters that a model of a file was trained with."""
         return {
-            "lam": model.lam,
+            **super()._parameters_of(model),
             "fit_intercept": model.bias is not None,
             "intercept_scaling": 1.0 if model.bias is None else model.bias,
-            "tol": model.tol,
         }
-
-    def _certificate_html(self):
-        return html_table(
-            {
-                "method": self.method_,
-                "status": self.status_,
-                "objective": number(self.certificate_.objective),
-                **self.certificate_._proven(),
-                "lambda": number(self.lam_),
-            }
-        )
-
-    def _repr_html_inner(self):
-        page = super()._repr_html_inner()
-        return page + self._certificate_html() if hasattr(self, "certificate_") else page
-
-
-def warn_unless_certified(estimator, stacklevel):
-    """Warns of a run that ended before it had what was asked of it."""
-    name, status = type(estimator).__name__, estimator.status_
-    tol, certificate = estimator.tol, estimator.certificate_
-    if certificate.local_gap is not None:
-        is_near = certificate.local_gap <= tol * abs(certificate.objective)
-        if status in ("converged", "stalled") or is_near:
-            return
-        text = f"{name} stopped ({status}) at a local gap of {certificate.local_gap:.2e}."
-    elif certificate.certified or (status == "converged" and certificate.lower_bound is not None):
-        # Where the objective is zero to rounding, only the absolute gap can be small.
-        return
-    else:
-        gap = certificate.relative_gap
-        found = "no bound was proven" if gap is None else f"the gap is {gap:.2e}"
-        text = (
-            f"{name} stopped ({status}) before it could certify a relative gap of {tol:g}: {found}."
-        )
-    warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
-
-
-def class_numbers(y):
-    """The classes in order, and for each row the number of its class."""
-    classes, rows = np.unique(y, return_inverse=True)
-    if classes.size < 2:
-        raise ValueError(
-            "This solver needs samples of at least 2 classes in the data, but the data contains "
-            f"only one class: {classes[0]!r}"
-        )
-    return classes, rows.astype(np.uint32)
-
-
-def class_weights(class_weight, classes, y, sample_weight):
-    """Pairs of a class and its weight, for those that are not 1."""
-    if class_weight is None:
-        return []
-    if class_weight == "balanced" and sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, y, dtype=np.float64)
-        counts = np.array([weights[y == c].sum() for c in classes])
-        of_class = weights.sum() / (len(classes) * np.where(counts > 0, counts, np.inf))
-    else:
-        of_class = compute_class_weight(class_weight, classes=classes, y=y)
-    pairs = zip(classes.tolist(), of_class.tolist(), strict=True)
-    return [(label(c), float(w)) for c, w in pairs if w != 1.0]
 
 
 def _unpack(problems, n_features, bias):
@@ -349,19 +264,3 @@ def _unpack(problems, n_features, bias):
     outputs = weights.shape[1]
     intercept = np.zeros(outputs) if bias is None else bias * weights[n_features]
     return coef, intercept
-
-
-def label(value):
-    """A class as the library knows it: a number where it is one, else a text."""
-    if isinstance(value, Real) and float(value) == value:
-        return float(value)
-    return str(value)
-
-
-def classes_of(labels):
-    """Labels of a file as an array: integers or floats where they are such, else strings."""
-    if not all(isinstance(label, float) for label in labels):
-        return np.array([str(label) for label in labels])
-    values = np.array(labels)
-    integers = values.astype(np.int64)
-    return integers if np.array_equal(integers, values) else values

@@ -1,11 +1,7 @@
 """Linear support vector classification."""
 
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
-
-from ._callbacks import with_callbacks
-from ._features import LAYOUT
-from ._linear import LinearEstimator, class_numbers, class_weights
+from ._estimator import keeps_parameters
+from ._linear import LinearEstimator
 from ._path import PathMixin
 
 
@@ -95,6 +91,7 @@ class LinearSVC(PathMixin, LinearEstimator):
     True
     """
 
+    @keeps_parameters
     def __init__(
         self,
         *,
@@ -113,63 +110,22 @@ class LinearSVC(PathMixin, LinearEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.loss = loss
-        self.multi_class = multi_class
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Trains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; an integer weight equals that many copies of the example.
-
-        Returns
-        -------
-        self : LinearSVC
-            The fitted estimator.
-        """
-        X, y, classes, rows, options = self._checked(X, y, sample_weight)
-        return self._train(X, y, sample_weight, classes, rows, **options)
+    ): ...
 
     def _checked(self, X, y, sample_weight):
-        """Data and labels as the compiled half takes them, and the options of this estimator."""
-        if self.loss not in ("hinge", "squared_hinge"):
-            raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}")
-        if self.multi_class not in ("joint", "ovr"):
-            raise ValueError(f"multi_class must be 'joint' or 'ovr', got {self.multi_class!r}")
-        X, y = validate_data(self, X, y, **LAYOUT)
-        check_classification_targets(y)
-        classes, rows = class_numbers(y)
+        X, y, classes, rows, options = super()._checked(X, y, sample_weight)
         if self.loss == "squared_hinge" and self.multi_class == "joint" and len(classes) > 2:
             raise ValueError(
                 "loss='squared_hinge' with more than two classes needs multi_class='ovr'"
             )
-        options = {
-            "loss": self.loss,
-            "multiclass": self.multi_class,
-            "class_weight": class_weights(self.class_weight, classes, y, sample_weight),
-        }
         return X, y, classes, rows, options
+
+    def _own_options(self):
+        if self.loss not in ("hinge", "squared_hinge"):
+            raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}")
+        if self.multi_class not in ("joint", "ovr"):
+            raise ValueError(f"multi_class must be 'joint' or 'ovr', got {self.multi_class!r}")
+        return {"loss": self.loss, "multiclass": self.multi_class}
 
     @classmethod
     def _parameters_of(cls, model):

@@ -3,12 +3,9 @@
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from ._callbacks import with_callbacks
-from ._features import LAYOUT
-from ._linear import LinearEstimator, class_numbers, class_weights
+from ._estimator import keeps_parameters
+from ._linear import LinearEstimator
 from ._path import PathMixin
 
 
@@ -102,6 +99,7 @@ class LogisticRegression(PathMixin, LinearEstimator):
 
     _model_name = "logistic"
 
+    @keeps_parameters
     def __init__(
         self,
         *,
@@ -120,59 +118,14 @@ class LogisticRegression(PathMixin, LinearEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.penalty = penalty
-        self.multi_class = multi_class
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ): ...
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Trains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; an integer weight equals that many copies of the example.
-
-        Returns
-        -------
-        self : LogisticRegression
-            The fitted estimator.
-        """
-        X, y, classes, rows, options = self._checked(X, y, sample_weight)
-        return self._train(X, y, sample_weight, classes, rows, **options)
-
-    def _checked(self, X, y, sample_weight):
-        """Data and labels as the compiled half takes them, and the options of this estimator."""
+    def _own_options(self):
         if self.penalty not in ("l2", "l1"):
             raise ValueError(f"penalty must be 'l2' or 'l1', got {self.penalty!r}")
         if self.multi_class not in ("joint", "ovr"):
             raise ValueError(f"multi_class must be 'joint' or 'ovr', got {self.multi_class!r}")
-        X, y = validate_data(self, X, y, **LAYOUT)
-        check_classification_targets(y)
-        classes, rows = class_numbers(y)
-        options = {
-            "penalty": self.penalty,
-            "multiclass": self.multi_class,
-            "class_weight": class_weights(self.class_weight, classes, y, sample_weight),
-        }
-        return X, y, classes, rows, options
+        return {"penalty": self.penalty, "multiclass": self.multi_class}
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):

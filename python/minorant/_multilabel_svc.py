@@ -6,8 +6,10 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._callbacks import with_callbacks
+from ._estimator import keeps_parameters
 from ._features import LAYOUT
-from ._linear import LinearEstimator, class_numbers
+from ._labels import class_numbers
+from ._linear import LinearEstimator
 
 
 class MultilabelSVC(LinearEstimator):
@@ -84,6 +86,7 @@ class MultilabelSVC(LinearEstimator):
     (2, 4)
     """
 
+    @keeps_parameters
     def __init__(
         self,
         *,
@@ -99,19 +102,7 @@ class MultilabelSVC(LinearEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ): ...
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

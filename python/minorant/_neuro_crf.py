@@ -3,15 +3,14 @@
 from numbers import Integral
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from . import _core
-from ._chain import ChainEstimator
+from ._chain import ChainEstimator, MarginalsMixin
+from ._estimator import keeps_parameters
 from ._features import hand_over
-from ._results import Certificate
 
 
-class NeuroCRF(ChainEstimator):
+class NeuroCRF(MarginalsMixin, ChainEstimator):
     """Labels for sequences, by a network under a conditional random field.
 
     A feed-forward network turns the attributes of each token into features, and a chain labels the
@@ -99,7 +98,9 @@ class NeuroCRF(ChainEstimator):
     """
 
     _model_name = "neuro-crf"
+    _compiled = _core.Neuro
 
+    @keeps_parameters
     def __init__(
         self,
         hidden=(300, 300),
@@ -118,22 +119,7 @@ class NeuroCRF(ChainEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.hidden = hidden
-        self.activation = activation
-        self.pretrain = pretrain
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.boundary = boundary
-        self.per = per
-        self.min_count = min_count
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ): ...
 
     def _settings(self):
         widths = [self.hidden] if isinstance(self.hidden, Integral) else list(self.hidden)
@@ -164,14 +150,7 @@ class NeuroCRF(ChainEstimator):
             watch,
         )
 
-    def _take(self, model):
-        self._model = model
-        self.feature_names_ = model.attributes
-        self.n_features_in_ = model.features
-        self.lam_ = model.lam
-        self.method_ = model.method
-        self.status_ = model.status
-        self.certificate_ = Certificate(model.objective, None, model.tol, model.local_gap)
+    def _take_weights(self, model):
         weights, labels = model.weights(), len(model.classes)
         self.coefs_, self.intercepts_, at, inputs = [], [], 0, model.features
         for units in [*model.hidden, labels]:
@@ -183,28 +162,6 @@ class NeuroCRF(ChainEstimator):
         at += labels * labels
         ends = weights[at:] if model.boundary else np.zeros(2 * labels)
         self.start_, self.end_ = ends[:labels], ends[labels:]
-
-    def predict_marginals(self, X):
-        """The probability of each label at each token.
-
-        Parameters
-        ----------
-        X : list of sequences
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        marginals : list of ndarray of shape (n_tokens, n_classes)
-            For each sequence a row for each token, with a column for each class.
-        """
-        tokens = self._tokens(X)
-        threads = effective_n_jobs(self.n_jobs)
-        found = self._model.marginals(hand_over(tokens.features), tokens.starts, threads)
-        return tokens.split(found.reshape(-1, len(self.classes_)))
-
-    @classmethod
-    def _load_model(cls, path):
-        return _core.Neuro.load(path)
 
     @classmethod
     def _parameters_of(cls, model):

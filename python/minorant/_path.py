@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._features import LAYOUT, hand_over
-from ._linear import label
+from ._labels import label
 from ._results import Trace, html_table, number
 
 #: λ Σ sample_weight of a path where nobody says which: C from 0.001 to 100.

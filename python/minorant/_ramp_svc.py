@@ -3,12 +3,9 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from ._callbacks import with_callbacks
-from ._features import LAYOUT
-from ._linear import LinearEstimator, class_numbers, class_weights
+from ._estimator import keeps_parameters
+from ._linear import LinearEstimator
 
 
 class RampSVC(LinearEstimator):
@@ -100,6 +97,7 @@ class RampSVC(LinearEstimator):
 
     _model_name = "ramp-svm"
 
+    @keeps_parameters
     def __init__(
         self,
         *,
@@ -117,57 +115,18 @@ class RampSVC(LinearEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.ramp = ramp
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ): ...
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Trains.
+    def _checked(self, X, y, sample_weight):
+        X, y, classes, rows, options = super()._checked(X, y, sample_weight)
+        return X, y, classes, rows, {**options, **self._effort(X)}
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; an integer weight equals that many copies of the example.
-
-        Returns
-        -------
-        self : RampSVC
-            The fitted estimator.
-        """
+    def _own_options(self):
         if not isinstance(self.ramp, Real) or not -np.inf < self.ramp < 1:
             raise ValueError(f"ramp must be a finite number below 1, got {self.ramp!r}")
-        X, y = validate_data(self, X, y, **LAYOUT)
-        check_classification_targets(y)
-        classes, rows = class_numbers(y)
-        return self._train(
-            X,
-            y,
-            sample_weight,
-            classes,
-            rows,
-            # It goes further down than the methods that know nothing of the loss's concave part.
-            method="cccp" if self.method == "auto" else self.method,
-            ramp=float(self.ramp),
-            **self._effort(X),
-            class_weight=class_weights(self.class_weight, classes, y, sample_weight),
-        )
+        # It goes further down than the methods that know nothing of the loss's concave part.
+        method = "cccp" if self.method == "auto" else self.method
+        return {"ramp": float(self.ramp), "method": method}
 
     @classmethod
     def _parameters_of(cls, model):

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from ._estimator import keeps_parameters
 from ._features import LAYOUT
 from ._kernel import KernelEstimator
 from ._parameters import positive
@@ -107,6 +108,7 @@ class S3VC(KernelEstimator):
 
     _model_name = "s3vm"
 
+    @keeps_parameters
     def __init__(
         self,
         *,
@@ -126,23 +128,7 @@ class S3VC(KernelEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.kernel = kernel
-        self.sigma = sigma
-        self.power = power
-        self.offset = offset
-        self.C1 = C1
-        self.C2 = C2
-        self.balance = balance
-        self.mode = mode
-        self.degree = degree
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ): ...
 
     def fit(self, X, y):
         """Trains.
@@ -192,7 +178,8 @@ class S3VC(KernelEstimator):
             balance = int(balance.split("=")[1])
         elif ":" in balance:
             balance = tuple(int(end) for end in balance.split(":"))
-        return {"C1": losses["c1"], "C2": losses["c2"], "balance": balance}
+        own = {"C1": losses["c1"], "C2": losses["c2"], "balance": balance}
+        return {**super()._parameters_of(model), **own}
 
 
 def _interval(balance):

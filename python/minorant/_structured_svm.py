@@ -7,17 +7,14 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._linear import warn_unless_certified
-from ._parameters import positive, seed
-from ._progress import ProgressBar
-from ._results import Certificate, Trace, html_table, number
+from ._estimator import CertifiedEstimator, keeps_parameters, warn_unless_certified
+from ._results import Certificate, Trace
 
 
-class StructuredSVM(BaseEstimator):
+class StructuredSVM(CertifiedEstimator):
     """A structured support vector machine for whatever outputs have an argmax.
 
     Minimises λ/2 ‖w‖² plus the mean over examples of the largest of: the loss of an output, plus
@@ -105,6 +102,7 @@ class StructuredSVM(BaseEstimator):
     [0, 0]
     """
 
+    @keeps_parameters
     def __init__(
         self,
         model,
@@ -117,16 +115,7 @@ class StructuredSVM(BaseEstimator):
         max_seconds=None,
         random_state=None,
         verbose=0,
-    ):
-        self.model = model
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+    ): ...
 
     def fit(self, X, y):
         """Trains.
@@ -150,15 +139,11 @@ class StructuredSVM(BaseEstimator):
             raise ValueError("expected at least one example, got none")
         options = self._options(len(X))
         oracle = _Oracle(self.model, X, y)
-        bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
-        watch = None if bar is None else lambda record, weights: bar(record)
-        try:
-            found, raised = _core.train_structured(
+        found, raised = self._watched(
+            lambda watch: _core.train_structured(
                 oracle, oracle.dim, oracle.truths, oracle.has_batches, options, watch
             )
-        finally:
-            if bar is not None:
-                bar.close()
+        )
         if raised is not None:
             raise raised
         self.coef_ = found["w"]
@@ -182,20 +167,11 @@ class StructuredSVM(BaseEstimator):
         return self
 
     def _options(self, examples):
-        lam, c = positive("lam", self.lam), positive("C", self.C)
-        if lam is not None and c is not None:
-            raise ValueError("lam and C say the same in two ways: give one of them")
-        if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
-            raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
-        return {
-            "lam": lam if lam is not None else 1.0 / ((c or 1.0) * examples),
-            "method": self.method,
-            "memory": None,
-            "seed": seed(self.random_state),
-            "tol": float(self.tol),
-            "max_evals": positive("max_evals", self.max_evals, Integral),
-            "max_seconds": positive("max_seconds", self.max_seconds),
-        }
+        strength = self._strength()
+        lam = strength["lam"]
+        if lam is None:
+            lam = 1.0 / ((strength["c"] or 1.0) * examples)
+        return {**self._run_options(), "lam": lam, "memory": None}
 
     def predict(self, X):
         """The outputs with the largest scores.
@@ -230,20 +206,6 @@ class StructuredSVM(BaseEstimator):
         """
         pairs = zip(y, self.predict(X), strict=True)
         return -float(np.mean([self.model.loss(truth, found) for truth, found in pairs]))
-
-    def _repr_html_inner(self):
-        page = super()._repr_html_inner()
-        if not hasattr(self, "certificate_"):
-            return page
-        return page + html_table(
-            {
-                "method": self.method_,
-                "status": self.status_,
-                "objective": number(self.certificate_.objective),
-                **self.certificate_._proven(),
-                "lambda": number(self.lam_),
-            }
-        )
 
 
 class _Oracle:

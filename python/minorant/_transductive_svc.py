@@ -7,8 +7,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._callbacks import with_callbacks
+from ._estimator import keeps_parameters
 from ._features import LAYOUT
-from ._linear import LinearEstimator, class_numbers, class_weights, classes_of, label
+from ._labels import class_numbers, class_weights, classes_of_texts, labels
+from ._linear import LinearEstimator
 from ._parameters import positive
 
 
@@ -107,6 +109,7 @@ class TransductiveSVC(LinearEstimator):
 
     _model_name = "tsvm"
 
+    @keeps_parameters
     def __init__(
         self,
         *,
@@ -126,23 +129,7 @@ class TransductiveSVC(LinearEstimator):
         random_state=None,
         n_jobs=None,
         verbose=0,
-    ):
-        self.gamma = gamma
-        self.n_starts = n_starts
-        self.balance_mean = balance_mean
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ): ...
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -181,7 +168,7 @@ class TransductiveSVC(LinearEstimator):
             # The same objective, and the library's transduction insists on rows to transduce.
             options["model"] = "svm"
             rows[:] = numbers
-            names = [label(c) for c in classes.tolist()]
+            names = labels(classes)
         else:
             rows[labelled] = numbers + 1
             names = names_beside_unlabelled(classes)
@@ -191,7 +178,7 @@ class TransductiveSVC(LinearEstimator):
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         of_labelled = None if sample_weight is None else sample_weight[labelled]
         pairs = class_weights(self.class_weight, classes, y[labelled], of_labelled)
-        renamed = dict(zip([label(c) for c in classes.tolist()], names, strict=True))
+        renamed = dict(zip(labels(classes), names, strict=True))
         options["class_weight"] = [(renamed[c], w) for c, w in pairs]
         self._train(X, y, sample_weight, classes, rows, **options)
         self.transduction_ = np.where(labelled, y, self.predict(X)).astype(classes.dtype)
@@ -199,10 +186,7 @@ class TransductiveSVC(LinearEstimator):
 
     @classmethod
     def _classes_of(cls, model):
-        try:
-            return classes_of([float(name) for name in model.classes])
-        except ValueError:
-            return classes_of(model.classes)
+        return classes_of_texts(model.classes)
 
     @classmethod
     def _parameters_of(cls, model):
@@ -238,7 +222,7 @@ def labelled_classes(y, labelled):
 
 def names_beside_unlabelled(classes):
     """The classes as the library knows them; 0 means unlabelled there, so numbers become texts."""
-    names = [label(c) for c in classes.tolist()]
+    names = labels(classes)
     if 0.0 not in names:
         return names
     return [str(c) for c in classes.tolist()]

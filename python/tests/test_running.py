@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import minorant
 from minorant import LinearSVC
@@ -62,7 +63,7 @@ def test_python_goes_on_while_rust_works(endless):
 
     ticker = threading.Thread(target=tick)
     ticker.start()
-    with pytest.warns(minorant._linear.ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning):
         estimator.fit(X, y)
     done.set()
     ticker.join()

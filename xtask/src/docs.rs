@@ -143,7 +143,7 @@ fn install() -> Result<()> {
     let mut command = cargo_command();
     // Without optimisation: a book is built in a second anyway, and mdBook in a third of the time.
     command.args(["install", "mdbook", "--version", MDBOOK, "--locked", "--debug", "--quiet"]);
-    command.arg("--no-default-features").arg("--root").arg(&tools);
+    command.args(["--no-default-features", "--features", "search", "--root"]).arg(&tools);
     let status = command.env("CARGO_TARGET_DIR", tools.join("build")).status();
     let status = status.context("cargo could not be started")?;
     ensure!(status.success(), "mdBook could not be installed: cargo install ended with {status}");

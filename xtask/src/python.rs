@@ -42,6 +42,9 @@ fn check(tests: &[String]) -> Result<()> {
     let places = std::env::split_paths(&places);
     let path = std::env::join_paths(python.parent().map(Path::to_owned).into_iter().chain(places))?;
     run(install.env("CARGO_TARGET_DIR", folder.join("build")).env("PATH", path))?;
+    if let Err(why) = browser() {
+        say(&format!("pages are not looked at in a browser: {why:#}"));
+    }
     let command = root().join("target/release/minorant");
     let mut pytest = Command::new(&python);
     pytest.args(["-m", "pytest", "-p", "no:cacheprovider"]).args(tests);
@@ -49,6 +52,26 @@ fn check(tests: &[String]) -> Result<()> {
         pytest.env("MINORANT_COMMAND", command);
     }
     run(&mut pytest)
+}
+
+/// Sees to it that there is a Chromium for the tests that look at pages.
+fn browser() -> Result<()> {
+    let found = |name: &str| {
+        let asked = Command::new(name).arg("--version").output();
+        asked.is_ok_and(|output| output.status.success())
+    };
+    if found("chromium") || found("chromium-browser") {
+        return Ok(());
+    }
+    say("$ apt-get install chromium (once)");
+    for arguments in [&["update", "-qq"][..], &["install", "-y", "-qq", "chromium"]] {
+        let mut apt = Command::new("apt-get");
+        let done = apt.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").output();
+        let done = done.context("there is no Chromium, and no apt-get to install it with")?;
+        let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+        ensure!(done.status.success(), "Chromium could not be installed: {said}");
+    }
+    Ok(())
 }
 
 /// The interpreter of an environment that has all requirements.

@@ -8,10 +8,12 @@ use anyhow::Result;
 use minorant::solver::Method;
 use minorant::trace::TraceRecord;
 
-const CASES: [(&str, &[f64]); 7] = [
+const CASES: [(&str, &[f64]); 9] = [
     ("a9a", &[1e-3, 1e-4, 1e-5]),
     ("w8a", &[1e-3, 1e-4, 1e-5]),
-    ("MNIST even/odd", &[1e-3, 1e-4]),
+    ("MNIST even/odd", &[1e-3, 1e-4, 1e-5]),
+    ("covtype", &[1e-3, 1e-4, 1e-5, 1e-6]),
+    ("satimage", &[1e-2, 1e-4, 1e-6]),
     ("news20", &[1e-3, 1e-4, 1e-5]),
     ("letter", &[1e-2, 1e-4]),
     ("usps", &[1e-2, 1e-3]),

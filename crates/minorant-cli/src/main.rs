@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Verb::Minimize(args) => verbs::minimize::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
         Verb::Completions(args) => verbs::completions::run(args),
+        Verb::Man(args) => verbs::man::run(args),
     };
     match result {
         Ok(code) => code,

@@ -435,6 +435,25 @@ fn help_says_what_it_is_for_and_both_models_know_their_penalty() {
 }
 
 #[test]
+fn manual_pages_and_completions_know_every_command() {
+    let bench = Bench::new();
+    let page = bench.call("man").text();
+    assert!(page.contains(".SH SYNOPSIS"), "{page}");
+    assert_eq!(bench.call("man --dir pages").code, 0);
+    for shell in ["bash", "zsh", "fish"] {
+        let completions = bench.call(&format!("completions {shell}")).text();
+        for verb in ["train", "predict", "audit", "path"] {
+            assert!(completions.contains(verb), "{shell}: {verb}");
+            let page = bench.read(&format!("pages/minorant-{verb}.1"));
+            assert!(String::from_utf8_lossy(&page).contains("Example"), "{verb}");
+        }
+    }
+    bench.write("taken", "");
+    let run = bench.call("man --dir taken");
+    assert!(run.refused().starts_with("writing manual pages to taken: "), "{}", run.stderr);
+}
+
+#[test]
 fn tiny_objectives_keep_their_digits() {
     let bench = Bench::new();
     bench.write("apart.svm", "1 1:1\n-1 1:-1\n");

@@ -68,6 +68,8 @@ pub(crate) enum Verb {
     Demo(DemoArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    Man(ManArgs),
 }
 
 /// Train a model.
@@ -232,6 +234,17 @@ pub(crate) struct DemoArgs {
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print manual pages.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  minorant man | man -l -
+  minorant man --dir ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Write a page for each command into this folder instead
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// How results are shown.

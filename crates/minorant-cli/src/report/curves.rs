@@ -52,7 +52,9 @@ pub(super) fn charts(report: &Report<'_>) -> Vec<Chart> {
     let both = [Effort::Evaluations, Effort::Seconds];
     let objectives = both.map(|effort| objective_chart(&runs, effort));
     let gaps = both.map(|effort| gap_chart(&runs, effort, report.tol));
-    objectives.into_iter().chain(gaps).collect()
+    // That there is nothing to draw is said once.
+    let shown = if gaps[0].lines.is_empty() { 1 } else { gaps.len() };
+    objectives.into_iter().chain(gaps.into_iter().take(shown)).collect()
 }
 
 fn drawable(value: f64) -> bool {

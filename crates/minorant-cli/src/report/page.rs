@@ -158,7 +158,8 @@ fn runs(report: &Report<'_>) -> String {
         },
     ];
     let is_shown = |c: &&Column<'_>| {
-        is_local || !matches!(c.name, "Local model gap" | "Locality" | "Step kinds")
+        let is_empty = report.runs.iter().all(|run| (c.cell)(run) == NONE);
+        !is_empty && (is_local || c.name != "Step kinds")
     };
     let columns: Vec<&Column<'_>> = columns.iter().filter(is_shown).collect();
     let mut html = String::from("<section>\n<h2>The runs</h2>\n");

@@ -12,6 +12,7 @@ mod image;
 pub(crate) mod inspect;
 mod kernel;
 mod leave;
+pub(crate) mod man;
 pub(crate) mod minimize;
 mod neuro;
 pub(crate) mod path;

@@ -8,8 +8,9 @@ use super::loss::{Climb, Rival};
 struct View {
     /// The highest score.
     top: f64,
-    /// The lowest score of a class that has a share.
+    /// The lowest score of a class that has a share, and the sum of all such scores.
     lowest: f64,
+    held: f64,
     /// How many classes have a share.
     holders: f64,
 }
@@ -50,6 +51,7 @@ fn group(at: usize, margins: &[f64], f: &[f64], c: &[f64]) -> Group {
 fn look(label: usize, margins: &[f64], f: &[f64], c: &[f64]) -> View {
     let mut top = [f64::NEG_INFINITY; LANES];
     let mut lowest = [f64::INFINITY; LANES];
+    let mut sums = [0.0; LANES];
     let mut holders = [0.0; LANES];
     for at in (0..c.len()).step_by(LANES) {
         let Group { scores, slopes } = group(at, margins, f, c);
@@ -58,16 +60,20 @@ fn look(label: usize, margins: &[f64], f: &[f64], c: &[f64]) -> View {
             let held = if has { scores[lane] } else { f64::INFINITY };
             top[lane] = if scores[lane] > top[lane] { scores[lane] } else { top[lane] };
             lowest[lane] = if held < lowest[lane] { held } else { lowest[lane] };
+            sums[lane] += if has { scores[lane] } else { 0.0 };
             holders[lane] += if has { 1.0 } else { 0.0 };
         }
     }
     if c[label] > -1.0 {
-        lowest[0] = lowest[0].min(margins[label] + f[label]);
+        let own = margins[label] + f[label];
+        lowest[0] = lowest[0].min(own);
+        sums[0] += own;
         holders[0] += 1.0;
     }
     View {
         top: top.into_iter().fold(f64::NEG_INFINITY, f64::max),
         lowest: lowest.into_iter().fold(f64::INFINITY, f64::min),
+        held: sums.iter().sum(),
         holders: holders.iter().sum(),
     }
 }
@@ -130,9 +136,12 @@ pub(super) fn climb(
     }
     // The goals u + (score − top) / curvature. Shares are what stands out above a level, which is
     // not lower than 1 below the highest goal; that is not below 0, nor below the goal of a class
-    // with an average share. Without a share and a score near the top there is none to get.
+    // with an average share. Nor is the level lower than where it would be if the holders were
+    // alone and all of them kept a share: at their mean score. Without a share and a score near the
+    // top there is none to get.
     let reach = (1.0 / curvature).min(1e100);
-    let floor = (1.0 / view.holders - pull * reach).max(0.0) - 1.0;
+    let alone = (view.held / view.holders - view.top) * reach;
+    let floor = ((1.0 / view.holders - pull * reach).max(0.0) - 1.0).max(alone);
     let near = floor * curvature;
     rivals.clear();
     for at in (0..c.len()).step_by(LANES) {
