@@ -95,7 +95,6 @@ class ChainEstimator(ModelEstimator):
         super()._take(model)
         self.feature_names_ = model.attributes
         self.n_features_in_ = model.features
-        self.lam_ = model.lam
         self._take_weights(model)
 
     def _take_weights(self, model):

@@ -93,8 +93,8 @@ class ModelEstimator(CertifiedEstimator):
     """Base of the estimators that a model file can hold; not for use by itself."""
 
     #: The library's name of the model, and the compiled class that files are read with.
-    _model_name = None
-    _compiled = None
+    _model_name: str
+    _compiled: type
 
     def _trained(self, classes, train):
         """Trains, and takes over what the run leaves."""
@@ -110,12 +110,14 @@ class ModelEstimator(CertifiedEstimator):
     def _take(self, model):
         """Takes over what a trained model has, from a run or from a file."""
         self._model = model
-        self.method_ = model.method
-        self.status_ = model.status
-        bound = getattr(model, "lower_bound", None)
+        facts = model.facts
+        self.method_ = facts.method
+        self.status_ = facts.status
+        if facts.lam is not None:
+            self.lam_ = facts.lam
         # Where there is a bound, nobody needs to know what holds nearby.
-        gap = getattr(model, "local_gap", None) if bound is None else None
-        self.certificate_ = Certificate(model.objective, bound, model.tol, gap)
+        gap = facts.local_gap if facts.lower_bound is None else None
+        self.certificate_ = Certificate(facts.objective, facts.lower_bound, facts.tol, gap)
 
     # Files
 
@@ -174,7 +176,7 @@ class ModelEstimator(CertifiedEstimator):
     @classmethod
     def _parameters_of(cls, model):
         """The parameters that a model of a file was trained with."""
-        return {"lam": model.lam, "tol": model.tol}
+        return {"lam": model.facts.lam, "tol": model.facts.tol}
 
 
 def warn_unless_certified(estimator, stacklevel):

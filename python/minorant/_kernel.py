@@ -127,7 +127,7 @@ class KernelEstimator(ClassifierMixin, ModelEstimator):
     def _parameters_of(cls, model):
         name, sigma, power, offset = model.kernel
         polynomial = {} if power is None else {"power": power, "offset": offset}
-        return {"kernel": name, "sigma": sigma, "tol": model.tol, **polynomial}
+        return {"kernel": name, "sigma": sigma, "tol": model.facts.tol, **polynomial}
 
     def _facts(self):
         return {"support rows": str(len(self.support_))}

@@ -174,7 +174,6 @@ class LargeMarginHMM(ModelEstimator):
 
     def _take(self, model):
         super()._take(model)
-        self.lam_ = model.lam
         self.n_features_in_ = model.features
         self.validation_error_ = model.validation_error
 

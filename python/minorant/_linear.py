@@ -193,7 +193,6 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, ModelEstimator):
         """Takes weights and certificate over from a trained model."""
         super()._take(model)
         self.coef_, self.intercept_ = _unpack(model.weights(), model.features, model.bias)
-        self.lam_ = model.lam
 
     # Prediction
 

@@ -169,8 +169,8 @@ class NeuroCRF(MarginalsMixin, ChainEstimator):
             "hidden": tuple(model.hidden),
             "activation": model.activation,
             "pretrain": model.pretrain,
-            "lam": model.lam,
-            "tol": model.tol,
+            "lam": model.facts.lam,
+            "tol": model.facts.tol,
             "boundary": model.boundary,
             "per": model.per,
         }

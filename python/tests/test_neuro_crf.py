@@ -1,6 +1,7 @@
 """Networks under a chain: against a plain recomputation, in files, and what is refused."""
 
 import itertools
+import warnings
 import pickle
 
 import numpy as np
@@ -48,8 +49,8 @@ def test_objective_and_predictions_against_brute_force(activation, pretrain, bou
     model = NeuroCRF(
         (5, 4), activation=activation, pretrain=pretrain, boundary=boundary, lam=1e-3, max_evals=60
     )
-    with np.testing.suppress_warnings() as quiet:
-        quiet.filter(ConvergenceWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
     losses = []
     for x, labels, found, marginals in zip(

@@ -1,7 +1,9 @@
 //! `cargo xtask`: runs everything that must hold before a change goes in, and the long campaigns.
 //! It only starts other commands and counts how they end; what is tested stands in the tests.
 
+mod budgets;
 mod docs;
+mod packaging;
 mod python;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -15,7 +17,8 @@ Everything that is tested, in one command.
   cargo xtask test                 formatting, lints, tests, documentation, the demo, Python
   cargo xtask python [TEST]...     the Python package alone, or some of its tests
   cargo xtask docs                 the documentation: links, and the book in target/book
-  cargo xtask campaign [NAME]      long runs: fuzz, certificates, faults, or all (the default)
+  cargo xtask campaign [NAME]      long runs: fuzz, certificates, faults, speed, packaging, or all
+                                   (the default)
   cargo xtask help                 this text
 
 It stops at the first failure. A step whose tool is not there (rustfmt, clippy, mdBook, a Python of
@@ -136,7 +139,13 @@ fn campaign_steps(name: &str) -> Option<Vec<Step>> {
         "fuzz" => vec![fuzz()],
         "certificates" => vec![certificates()],
         "faults" => vec![faults()],
-        "all" => vec![fuzz(), certificates(), faults()],
+        "speed" => vec![budgets::step()],
+        "packaging" => packaging::steps(),
+        "all" => {
+            let mut steps = vec![fuzz(), certificates(), faults(), budgets::step()];
+            steps.extend(packaging::steps());
+            steps
+        }
         _ => return None,
     })
 }

@@ -1,10 +1,11 @@
 //! Chains for Python: sequences as one matrix of tokens with the places where sequences start,
 //! training, prediction, marginals and files.
 
+use crate::facts::{Facts, Recipe, Trained, recipe, trained};
 use crate::features::Features;
 use crate::model::file_error;
-use crate::train::{choose, refuse, summary};
-use crate::{trace, watch};
+use crate::train::{choose, refuse};
+use crate::watch;
 use minorant::data::{Attributes, Sequences};
 use minorant::model::{AnyModel, ChainModel, PROOF_BYTES};
 use minorant::risk::Cancel;
@@ -15,7 +16,6 @@ use minorant::train::{ChainName, ChainOptions, Lambda, Penalty, Per, train_chain
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,6 +91,18 @@ pub(crate) fn sequences(
     })
 }
 
+/// Does some work on sequences without labels, on so many threads.
+pub(crate) fn on_sequences<T: Send>(
+    py: Python<'_>,
+    (features, starts): (&Features<'_>, &PyReadonlyArray1<'_, u64>),
+    attributes: &Attributes,
+    threads: usize,
+    work: impl FnOnce(&Sequences) -> T + Send,
+) -> PyResult<T> {
+    let data = sequences(features, starts, attributes.clone())?;
+    py.detach(|| Ok(watch::pool(threads)?.install(|| work(&data))))
+}
+
 /// Sequences with the label of each token.
 pub(crate) fn labelled(
     features: &Features<'_>,
@@ -114,10 +126,9 @@ pub(crate) fn labelled(
     Ok(data)
 }
 
-/// Trains. Returns the model, a report, the trace's columns, and the exception that ended the run
-/// early, if one did.
+/// Trains.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn train_chain<'py>(
     py: Python<'py>,
     model: &str,
@@ -128,7 +139,7 @@ pub(crate) fn train_chain<'py>(
     labels: PyReadonlyArray1<'py, u16>,
     options: Options,
     callback: Option<Py<PyAny>>,
-) -> PyResult<(Chain, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<PyErr>)> {
+) -> PyResult<Trained<'py, Chain>> {
     let Some(name) = ChainName::from_name(model) else {
         return refuse(format!("there is no chain '{model}'"));
     };
@@ -138,13 +149,7 @@ pub(crate) fn train_chain<'py>(
     let cancel = Cancel::new();
     let work = |observer: &mut dyn Observer| train(&data, &options, &cancel, observer, &mut ());
     let watched = watch::run(py, threads, &cancel, callback.as_ref(), work)?;
-    match watched.result {
-        Ok((model, report)) => {
-            let columns = trace::columns(py, &watched.records)?;
-            Ok((Chain(model), summary(py, &report)?, columns, watched.raised))
-        }
-        Err(error) => watched.raised.map_or_else(|| refuse(error), Err),
-    }
+    trained(py, watched, Chain)
 }
 
 /// The name of the model that a file holds.
@@ -164,18 +169,6 @@ impl Chain {
             _ => refuse(format!("{} holds another model than a chain", name.display())),
         }
     }
-
-    fn work<T: Send>(
-        &self,
-        py: Python<'_>,
-        features: &Features<'_>,
-        starts: &PyReadonlyArray1<'_, u64>,
-        threads: usize,
-        work: impl FnOnce(&Sequences) -> T + Send,
-    ) -> PyResult<T> {
-        let data = sequences(features, starts, self.0.attributes.clone())?;
-        py.detach(|| Ok(watch::pool(threads)?.install(|| work(&data))))
-    }
 }
 
 #[pymethods]
@@ -188,7 +181,9 @@ impl Chain {
         starts: PyReadonlyArray1<'py, u64>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<u16>>> {
-        let labels = self.work(py, &features, &starts, threads, |data| self.0.predict(data))?;
+        let labels = on_sequences(py, (&features, &starts), &self.0.attributes, threads, |data| {
+            self.0.predict(data)
+        })?;
         Ok(labels.into_pyarray(py))
     }
 
@@ -200,7 +195,9 @@ impl Chain {
         starts: PyReadonlyArray1<'py, u64>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let found = self.work(py, &features, &starts, threads, |data| self.0.marginals(data))?;
+        let found = on_sequences(py, (&features, &starts), &self.0.attributes, threads, |data| {
+            self.0.marginals(data)
+        })?;
         Ok(found.into_pyarray(py))
     }
 
@@ -239,17 +236,27 @@ impl Chain {
         Chain::of(AnyModel::from_bytes(name, bytes).or_else(refuse)?, name)
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let bytes = slf.get().0.to_bytes(PROOF_BYTES);
-        let class: Bound<'py, PyType> = slf.get_type();
-        Ok((class.getattr("from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Recipe<'py>> {
+        recipe(slf, &slf.get().0.to_bytes(PROOF_BYTES))
     }
 
     #[getter]
     fn name(&self) -> &'static str {
         self.0.model.as_str()
+    }
+
+    /// What is known of the run that made it.
+    #[getter]
+    fn facts(&self) -> Facts {
+        Facts {
+            lam: Some(self.0.lambda),
+            method: self.0.solver.clone(),
+            status: self.0.status.clone(),
+            tol: self.0.tol,
+            objective: self.0.certificate.objective,
+            lower_bound: self.0.certificate.lower_bound,
+            local_gap: None,
+        }
     }
 
     #[getter]
@@ -307,35 +314,5 @@ impl Chain {
     #[getter]
     fn label_loss(&self) -> Option<Vec<f64>> {
         self.0.label_loss.clone()
-    }
-
-    #[getter]
-    fn lam(&self) -> f64 {
-        self.0.lambda
-    }
-
-    #[getter]
-    fn method(&self) -> &str {
-        &self.0.solver
-    }
-
-    #[getter]
-    fn status(&self) -> &str {
-        &self.0.status
-    }
-
-    #[getter]
-    fn tol(&self) -> f64 {
-        self.0.tol
-    }
-
-    #[getter]
-    fn objective(&self) -> f64 {
-        self.0.certificate.objective
-    }
-
-    #[getter]
-    fn lower_bound(&self) -> Option<f64> {
-        self.0.certificate.lower_bound
     }
 }

@@ -1,11 +1,12 @@
 //! Hidden Markov models for Python: recordings as one matrix of frames with the places where
 //! sequences start, training, prediction, scores and files.
 
+use crate::facts::{Facts, Recipe, Trained, recipe, trained};
 use crate::features::Features;
 use crate::labels::Class;
 use crate::model::file_error;
-use crate::train::{choose, refuse, summary};
-use crate::{trace, watch};
+use crate::train::{choose, refuse};
+use crate::watch;
 use minorant::data::{Label, LabelRows, Labels, Recordings};
 use minorant::hmm::{Group, Task, Topology};
 use minorant::model::{AnyModel, HMM, HmmModel};
@@ -16,7 +17,6 @@ use minorant::train::{HmmOptions, Lambda, train_hmm as train};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::{Path, PathBuf};
 
 /// What the estimator asks for, as a dictionary.
@@ -76,10 +76,9 @@ fn recordings(frames: &Features<'_>, starts: &PyReadonlyArray1<'_, u64>) -> PyRe
     Ok(Recordings { frames, starts, labels })
 }
 
-/// Trains. Returns the model, a report, the trace's columns, and the exception that ended the run
-/// early, if one did.
+/// Trains.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn train_hmm<'py>(
     py: Python<'py>,
     frames: Features<'py>,
@@ -88,7 +87,7 @@ pub(crate) fn train_hmm<'py>(
     labels: PyReadonlyArray1<'py, u32>,
     options: Options,
     callback: Option<Py<PyAny>>,
-) -> PyResult<(Hmm, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<PyErr>)> {
+) -> PyResult<Trained<'py, Hmm>> {
     let threads = options.threads;
     let options = options.options()?;
     let mut data = recordings(&frames, &starts)?;
@@ -105,13 +104,7 @@ pub(crate) fn train_hmm<'py>(
     let cancel = Cancel::new();
     let work = |observer: &mut dyn Observer| train(&data, &options, &cancel, observer, &mut ());
     let watched = watch::run(py, threads, &cancel, callback.as_ref(), work)?;
-    match watched.result {
-        Ok((model, report)) => {
-            let columns = trace::columns(py, &watched.records)?;
-            Ok((Hmm(model), summary(py, &report)?, columns, watched.raised))
-        }
-        Err(error) => watched.raised.map_or_else(|| refuse(error), Err),
-    }
+    trained(py, watched, Hmm)
 }
 
 /// A trained hidden Markov model.
@@ -191,17 +184,27 @@ impl Hmm {
         HmmModel::from_bytes(Path::new("a pickled model"), bytes).map(Hmm).or_else(refuse)
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let bytes = slf.get().0.to_bytes();
-        let class: Bound<'py, PyType> = slf.get_type();
-        Ok((class.getattr("from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Recipe<'py>> {
+        recipe(slf, &slf.get().0.to_bytes())
     }
 
     #[getter]
     fn name(&self) -> &'static str {
         HMM
+    }
+
+    /// What is known of the run that made it.
+    #[getter]
+    fn facts(&self) -> Facts {
+        Facts {
+            lam: Some(self.0.lambda),
+            method: self.0.solver.clone(),
+            status: self.0.status.clone(),
+            tol: self.0.tol,
+            objective: self.0.objective,
+            lower_bound: None,
+            local_gap: self.0.local_gap,
+        }
     }
 
     #[getter]
@@ -247,35 +250,5 @@ impl Hmm {
     #[getter]
     fn validation_error(&self) -> Option<f64> {
         self.0.validation_error
-    }
-
-    #[getter]
-    fn lam(&self) -> f64 {
-        self.0.lambda
-    }
-
-    #[getter]
-    fn method(&self) -> &str {
-        &self.0.solver
-    }
-
-    #[getter]
-    fn status(&self) -> &str {
-        &self.0.status
-    }
-
-    #[getter]
-    fn tol(&self) -> f64 {
-        self.0.tol
-    }
-
-    #[getter]
-    fn objective(&self) -> f64 {
-        self.0.objective
-    }
-
-    #[getter]
-    fn local_gap(&self) -> Option<f64> {
-        self.0.local_gap
     }
 }

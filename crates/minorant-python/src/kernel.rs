@@ -1,10 +1,11 @@
 //! Kernel models for Python: `s3vm` and `latent-svm`, training, decision values and files.
 
+use crate::facts::{Facts, Recipe, Trained, recipe, trained};
 use crate::features::Features;
 use crate::labels::{Class, Rows, labels};
 use crate::model::file_error;
-use crate::train::{choose, refuse, summary};
-use crate::{trace, watch};
+use crate::train::{choose, refuse};
+use crate::watch;
 use minorant::data::Dataset;
 use minorant::kernel::Kernel;
 use minorant::model::{AnyModel, KernelModel};
@@ -14,7 +15,6 @@ use minorant::trace::Observer;
 use minorant::train::{LatentOptions, S3vmOptions, train_latent, train_s3vm};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::{Path, PathBuf};
 
 /// What an estimator with a kernel asks for, as a dictionary.
@@ -77,8 +77,7 @@ impl Options {
     }
 }
 
-/// Trains. Returns the model, a report, the trace's columns, and the exception that ended the run
-/// early, if one did.
+/// Trains.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub(crate) fn train_kernel<'py>(
@@ -89,7 +88,7 @@ pub(crate) fn train_kernel<'py>(
     rows: Rows<'py>,
     options: Options,
     callback: Option<Py<PyAny>>,
-) -> PyResult<(KernelMachine, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<PyErr>)> {
+) -> PyResult<Trained<'py, KernelMachine>> {
     let data = Dataset { features: features.matrix()?, labels: labels(classes, rows)? };
     let (kernel, method, threads) = (options.kernel()?, options.method()?, options.threads);
     let cancel = Cancel::new();
@@ -123,13 +122,7 @@ pub(crate) fn train_kernel<'py>(
         }
         _ => return refuse(format!("there is no kernel model '{model}'")),
     };
-    match watched.result {
-        Ok((model, report)) => {
-            let columns = trace::columns(py, &watched.records)?;
-            Ok((KernelMachine(model), summary(py, &report)?, columns, watched.raised))
-        }
-        Err(error) => watched.raised.map_or_else(|| refuse(error), Err),
-    }
+    trained(py, watched, KernelMachine)
 }
 
 /// A trained kernel model.
@@ -222,17 +215,27 @@ impl KernelMachine {
         KernelMachine::of(AnyModel::from_bytes(name, bytes).or_else(refuse)?, name)
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let bytes = slf.get().0.to_bytes();
-        let class: Bound<'py, PyType> = slf.get_type();
-        Ok((class.getattr("from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Recipe<'py>> {
+        recipe(slf, &slf.get().0.to_bytes())
     }
 
     #[getter]
     fn name(&self) -> &'static str {
         self.0.model.as_str()
+    }
+
+    /// What is known of the run that made it.
+    #[getter]
+    fn facts(&self) -> Facts {
+        Facts {
+            lam: None,
+            method: self.0.solver.clone(),
+            status: self.0.status.clone(),
+            tol: self.0.tol,
+            objective: self.0.certificate.objective,
+            lower_bound: self.0.certificate.lower_bound,
+            local_gap: self.0.local_gap,
+        }
     }
 
     #[getter]
@@ -243,35 +246,5 @@ impl KernelMachine {
     #[getter]
     fn features(&self) -> usize {
         self.0.features
-    }
-
-    #[getter]
-    fn method(&self) -> &str {
-        &self.0.solver
-    }
-
-    #[getter]
-    fn status(&self) -> &str {
-        &self.0.status
-    }
-
-    #[getter]
-    fn tol(&self) -> f64 {
-        self.0.tol
-    }
-
-    #[getter]
-    fn objective(&self) -> f64 {
-        self.0.certificate.objective
-    }
-
-    #[getter]
-    fn lower_bound(&self) -> Option<f64> {
-        self.0.certificate.lower_bound
-    }
-
-    #[getter]
-    fn local_gap(&self) -> Option<f64> {
-        self.0.local_gap
     }
 }

@@ -4,6 +4,7 @@
 //! sees stand in `python/minorant`.
 
 mod chain;
+mod facts;
 mod features;
 mod hmm;
 mod kernel;
@@ -25,6 +26,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::chain::{Chain, model_name, train_chain};
+    #[pymodule_export]
+    use super::facts::Facts;
     #[pymodule_export]
     use super::hmm::{Hmm, train_hmm};
     #[pymodule_export]

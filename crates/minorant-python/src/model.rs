@@ -1,5 +1,6 @@
 //! A trained model as a Python object: what the command's model files hold.
 
+use crate::facts::{Facts, Recipe, recipe};
 use crate::labels::Class;
 use crate::train::refuse;
 use minorant::FileError;
@@ -8,7 +9,6 @@ use minorant::train::Penalty;
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyType};
 use std::path::{Path, PathBuf};
 
 /// A trained model with its certificate and, where it was kept, its proof.
@@ -49,18 +49,27 @@ impl Model {
         model.map(Model).or_else(refuse)
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let py = slf.py();
-        let bytes = slf.get().0.to_bytes(PROOF_BYTES);
-        let class: Bound<'py, PyType> = slf.get_type();
-        Ok((class.getattr("from_bytes")?, (PyBytes::new(py, &bytes),)))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Recipe<'py>> {
+        recipe(slf, &slf.get().0.to_bytes(PROOF_BYTES))
     }
 
     #[getter]
     fn name(&self) -> &'static str {
         self.0.model.as_str()
+    }
+
+    /// What is known of the run that made it.
+    #[getter]
+    fn facts(&self) -> Facts {
+        Facts {
+            lam: Some(self.0.lambda),
+            method: self.0.solver.clone(),
+            status: self.0.status.clone(),
+            tol: self.0.tol,
+            objective: self.0.certificate.objective,
+            lower_bound: self.0.certificate.lower_bound,
+            local_gap: None,
+        }
     }
 
     #[getter]
@@ -108,11 +117,6 @@ impl Model {
     }
 
     #[getter]
-    fn lam(&self) -> f64 {
-        self.0.lambda
-    }
-
-    #[getter]
     fn ramp(&self) -> Option<f64> {
         self.0.ramp
     }
@@ -130,30 +134,5 @@ impl Model {
     #[getter]
     fn threshold(&self) -> Option<f64> {
         self.0.threshold
-    }
-
-    #[getter]
-    fn method(&self) -> &str {
-        &self.0.solver
-    }
-
-    #[getter]
-    fn status(&self) -> &str {
-        &self.0.status
-    }
-
-    #[getter]
-    fn tol(&self) -> f64 {
-        self.0.tol
-    }
-
-    #[getter]
-    fn objective(&self) -> f64 {
-        self.0.certificate.objective
-    }
-
-    #[getter]
-    fn lower_bound(&self) -> Option<f64> {
-        self.0.certificate.lower_bound
     }
 }

@@ -1,12 +1,13 @@
 //! Networks under a chain for Python: training, prediction, marginals and files. Sequences come as
 //! those of chains do.
 
-use crate::chain::{labelled, sequences};
+use crate::chain::{labelled, on_sequences};
+use crate::facts::{Facts, Recipe, Trained, recipe, trained};
 use crate::features::Features;
 use crate::model::file_error;
-use crate::train::{choose, refuse, summary};
-use crate::{trace, watch};
-use minorant::data::{Attributes, Sequences};
+use crate::train::{choose, refuse};
+use crate::watch;
+use minorant::data::Attributes;
 use minorant::model::{AnyModel, NeuroModel, SequenceModel};
 use minorant::neural::Activation;
 use minorant::risk::Cancel;
@@ -15,7 +16,6 @@ use minorant::trace::Observer;
 use minorant::train::{Lambda, NeuroOptions, Per, Pretrain, train_neuro as train};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::{Path, PathBuf};
 
 /// What the estimator asks for, as a dictionary.
@@ -62,10 +62,9 @@ impl Options {
     }
 }
 
-/// Trains. Returns the model, a report, the trace's columns, and the exception that ended the run
-/// early, if one did.
+/// Trains.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn train_neuro<'py>(
     py: Python<'py>,
     features: Features<'py>,
@@ -75,39 +74,19 @@ pub(crate) fn train_neuro<'py>(
     labels: PyReadonlyArray1<'py, u16>,
     options: Options,
     callback: Option<Py<PyAny>>,
-) -> PyResult<(Neuro, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<PyErr>)> {
+) -> PyResult<Trained<'py, Neuro>> {
     let threads = options.threads;
     let options = options.options()?;
     let data = labelled(&features, &starts, attributes, classes, &labels)?;
     let cancel = Cancel::new();
     let work = |observer: &mut dyn Observer| train(&data, &options, &cancel, observer, &mut ());
     let watched = watch::run(py, threads, &cancel, callback.as_ref(), work)?;
-    match watched.result {
-        Ok((model, report)) => {
-            let columns = trace::columns(py, &watched.records)?;
-            Ok((Neuro(model), summary(py, &report)?, columns, watched.raised))
-        }
-        Err(error) => watched.raised.map_or_else(|| refuse(error), Err),
-    }
+    trained(py, watched, Neuro)
 }
 
 /// A trained network under a chain.
 #[pyclass(module = "minorant._core", frozen)]
 pub(crate) struct Neuro(NeuroModel);
-
-impl Neuro {
-    fn work<T: Send>(
-        &self,
-        py: Python<'_>,
-        features: &Features<'_>,
-        starts: &PyReadonlyArray1<'_, u64>,
-        threads: usize,
-        work: impl FnOnce(&Sequences) -> T + Send,
-    ) -> PyResult<T> {
-        let data = sequences(features, starts, self.0.attributes.clone())?;
-        py.detach(|| Ok(watch::pool(threads)?.install(|| work(&data))))
-    }
-}
 
 #[pymethods]
 impl Neuro {
@@ -119,7 +98,9 @@ impl Neuro {
         starts: PyReadonlyArray1<'py, u64>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<u16>>> {
-        let labels = self.work(py, &features, &starts, threads, |data| self.0.predict(data))?;
+        let labels = on_sequences(py, (&features, &starts), &self.0.attributes, threads, |data| {
+            self.0.predict(data)
+        })?;
         Ok(labels.into_pyarray(py))
     }
 
@@ -131,7 +112,9 @@ impl Neuro {
         starts: PyReadonlyArray1<'py, u64>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let found = self.work(py, &features, &starts, threads, |data| self.0.marginals(data))?;
+        let found = on_sequences(py, (&features, &starts), &self.0.attributes, threads, |data| {
+            self.0.marginals(data)
+        })?;
         Ok(found.into_pyarray(py))
     }
 
@@ -166,16 +149,27 @@ impl Neuro {
         NeuroModel::from_bytes(name, bytes).map(Neuro).or_else(refuse)
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let class: Bound<'py, PyType> = slf.get_type();
-        Ok((class.getattr("from_bytes")?, (PyBytes::new(slf.py(), &slf.get().0.to_bytes()),)))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Recipe<'py>> {
+        recipe(slf, &slf.get().0.to_bytes())
     }
 
     #[getter]
     fn name(&self) -> &'static str {
         minorant::model::NEURO_CRF
+    }
+
+    /// What is known of the run that made it.
+    #[getter]
+    fn facts(&self) -> Facts {
+        Facts {
+            lam: Some(self.0.lambda),
+            method: self.0.solver.clone(),
+            status: self.0.status.clone(),
+            tol: self.0.tol,
+            objective: self.0.objective,
+            lower_bound: None,
+            local_gap: self.0.local_gap,
+        }
     }
 
     #[getter]
@@ -230,35 +224,5 @@ impl Neuro {
     #[getter]
     fn is_hashed(&self) -> bool {
         matches!(self.0.attributes, Attributes::Hashed(_))
-    }
-
-    #[getter]
-    fn lam(&self) -> f64 {
-        self.0.lambda
-    }
-
-    #[getter]
-    fn method(&self) -> &str {
-        &self.0.solver
-    }
-
-    #[getter]
-    fn status(&self) -> &str {
-        &self.0.status
-    }
-
-    #[getter]
-    fn tol(&self) -> f64 {
-        self.0.tol
-    }
-
-    #[getter]
-    fn objective(&self) -> f64 {
-        self.0.objective
-    }
-
-    #[getter]
-    fn local_gap(&self) -> Option<f64> {
-        self.0.local_gap
     }
 }

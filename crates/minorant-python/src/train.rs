@@ -1,9 +1,10 @@
 //! The one entry point behind all estimators: a data set and options in, a model and a report out.
 
+use crate::facts::{Trained, trained};
 use crate::features::Features;
 use crate::labels::{Class, Rows, labels};
 use crate::model::Model;
-use crate::{trace, watch};
+use crate::watch;
 use minorant::data::{Dataset, LabelKind};
 use minorant::risk::Cancel;
 use minorant::solver::Method;
@@ -92,8 +93,7 @@ impl Options<'_> {
     }
 }
 
-/// Trains. Returns the model, a report, the trace's columns, and the exception that ended the run
-/// early, if one did.
+/// Trains.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub(crate) fn train<'py>(
@@ -104,7 +104,7 @@ pub(crate) fn train<'py>(
     rows: Rows<'py>,
     options: Options<'py>,
     callback: Option<Py<PyAny>>,
-) -> PyResult<(Model, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<PyErr>)> {
+) -> PyResult<Trained<'py, Model>> {
     let (threads, small) = (options.threads, options.small);
     let options = options.options(model)?;
     let data = Dataset { features: features.matrix()?, labels: labels(classes, rows)? };
@@ -118,13 +118,7 @@ pub(crate) fn train<'py>(
     } else {
         watch::run(py, threads, &cancel, callback.as_ref(), work)?
     };
-    match watched.result {
-        Ok((model, report)) => {
-            let columns = trace::columns(py, &watched.records)?;
-            Ok((Model(model), summary(py, &report)?, columns, watched.raised))
-        }
-        Err(error) => watched.raised.map_or_else(|| refuse(error), Err),
-    }
+    trained(py, watched, Model)
 }
 
 pub(crate) fn summary<'py>(py: Python<'py>, report: &TrainReport) -> PyResult<Bound<'py, PyDict>> {

@@ -129,3 +129,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("wrong        {wrong} of {} workers", 6 * examples);
     Ok(())
 }
+
+#[test]
+fn trains_with_a_certificate() -> Result<(), Box<dyn std::error::Error>> {
+    main()
+}

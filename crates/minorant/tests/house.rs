@@ -145,3 +145,12 @@ fn every_file_opens_with_a_paragraph_and_stays_short() {
         assert!(text.lines().count() <= 600, "{} is too long", file.display());
     }
 }
+
+#[test]
+fn a_loss_and_a_structure_of_ones_own_stay_small() {
+    for (name, most) in [("quantile.rs", 80), ("assignment.rs", 150)] {
+        let path = root().join("crates/minorant/examples").join(name);
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(lines <= most, "{name} has {lines} lines");
+    }
+}

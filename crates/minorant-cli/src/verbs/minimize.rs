@@ -6,7 +6,7 @@ use crate::number;
 use crate::output;
 use crate::progress::Watchers;
 use minorant::problems::TestProblem;
-use minorant::solver::{self, Method, Outcome, Problem};
+use minorant::solver::{self, Problem};
 use minorant::train::TrainReport;
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<ExitCode> {
     let mut watchers = Watchers::new(method.name(), rules.tol, args.output.quiet);
     let ran = solver::run(&mut *solver, problem, rules, &cancel, &mut watchers, &mut ());
     watchers.finish();
-    let report = report_of(&ran?, args.lambda, method);
+    let report = TrainReport::of_run(method.name(), (0, 0), args.lambda, &ran?);
     if let Some(path) = &args.trace {
         watchers.write_trace(path)?;
     }
@@ -37,26 +37,6 @@ pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<ExitCode> {
         output::print(&summary(&test, &report, rules.tol))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn report_of(outcome: &Outcome, lambda: f64, method: Method) -> TrainReport {
-    TrainReport {
-        solver: method.name(),
-        examples: 0,
-        features: 0,
-        dim: outcome.point.w.len(),
-        lambda,
-        regularizer: outcome.certificate.objective - outcome.point.value,
-        risk: outcome.point.value,
-        certificate: outcome.certificate,
-        local_gap: outcome.local_gap,
-        status: outcome.status,
-        evaluations: outcome.evaluations,
-        iterations: outcome.iterations,
-        direction_steps: outcome.direction_steps,
-        seconds: outcome.seconds,
-        master_seconds: outcome.master_seconds,
-    }
 }
 
 /// The answer for people.

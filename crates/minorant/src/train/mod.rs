@@ -69,8 +69,8 @@ pub struct TrainReport {
 }
 
 impl TrainReport {
-    /// The report of one run.
-    pub(crate) fn of_run(
+    /// The report of one run, on so many examples and features.
+    pub fn of_run(
         solver: &'static str,
         (examples, features): (usize, usize),
         lambda: f64,

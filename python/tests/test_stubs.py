@@ -1,0 +1,40 @@
+"""The type stubs: free of errors themselves, and true of what they describe."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import minorant
+
+pytest.importorskip("mypy")
+PACKAGE = pathlib.Path(minorant.__file__).parent
+# scikit-learn and SciPy have no types of their own.
+SETTINGS = "[mypy]\nignore_missing_imports = True\ndisable_error_code = no-redef, assignment\n"
+# Nobody makes a path by hand, and the protocol of a structure is for type checkers only.
+KNOWN = r"minorant\.Path\.__init__|minorant\.StructuredModel|minorant\._callbacks\..*"
+
+
+def python(*arguments, cwd):
+    done = subprocess.run(
+        [sys.executable, "-m", *map(str, arguments)], cwd=cwd, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_stubs_have_no_errors(tmp_path):
+    settings = tmp_path / "mypy.ini"
+    settings.write_text(SETTINGS)
+    stubs = PACKAGE.glob("*.pyi")
+    python(
+        "mypy", "--config-file", settings, "--strict", "--allow-subclassing-any", *stubs, cwd=tmp_path
+    )
+
+
+def test_stubs_tell_the_truth(tmp_path):
+    settings, known = tmp_path / "mypy.ini", tmp_path / "known"
+    settings.write_text(SETTINGS)
+    known.write_text(KNOWN.replace("|", "\n"))
+    options = ["--mypy-config-file", settings, "--allowlist", known, "--ignore-unused-allowlist"]
+    python("mypy.stubtest", "minorant", *options, "--ignore-missing-stub", "--concise", cwd=tmp_path)

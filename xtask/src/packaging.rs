@@ -1,0 +1,117 @@
+//! That the packages install: the command by `cargo install`, the Python package from its sdist and
+//! from its wheel, in fresh environments of every CPython on the machine, and that `cargo deny`
+//! has nothing against what comes in. Not what the packages do; the tests know.
+
+use super::python::interpreter;
+use super::{Step, cargo, has_tool, remove, root, say};
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a fresh installation must be able to do.
+const TRY: &str = "\
+import minorant
+model = minorant.LinearSVC().fit([[0.0], [1.0]], ['no', 'yes'])
+assert model.predict([[2.0]])[0] == 'yes' and model.certificate_.certified
+print('minorant', minorant.__version__, 'works')";
+
+pub(crate) fn steps() -> Vec<Step> {
+    vec![
+        Step::new("packaging: the command", command),
+        Step::new("packaging: sdist and wheel", python),
+        Step::new("packaging: licences and sources of dependencies", || {
+            cargo(&["deny", "--all-features", "check", "licenses", "bans", "sources"], &[])
+        })
+        .unless(|| deny().err().map(|why| format!("{why:#}"))),
+    ]
+}
+
+fn folder() -> PathBuf {
+    root().join("target/packaging")
+}
+
+fn command() -> Result<()> {
+    let place = folder().join("command");
+    remove(&place)?;
+    let shown = place.to_str().context("the project's folder has a name that is not UTF-8")?;
+    cargo(&["install", "--path", "crates/minorant-cli", "--locked", "--root", shown], &[])?;
+    run(Command::new(place.join("bin/minorant")).args(["demo", "--dir"]).arg(place.join("demo")))
+}
+
+fn python() -> Result<()> {
+    let dist = folder().join("dist");
+    remove(&dist)?;
+    let builder = environment(&interpreter(), "builder")?;
+    run(pip(&builder).args(["install", "build"]))?;
+    // The wheel is built from the sdist: what is missing there shows.
+    run(Command::new(&builder).args(["-m", "build", "--outdir"]).arg(&dist).arg("."))?;
+    for interpreter in interpreters() {
+        for kind in ["whl", "tar.gz"] {
+            let package = packages(&dist, kind)?;
+            let fresh = environment(&interpreter, "fresh")?;
+            let mut install = pip(&fresh);
+            if let Err(why) = run(install.arg("install").arg(&package)) {
+                // A wheel is for one version of CPython; the sdist is for all.
+                ensure!(kind == "whl", "{why:#}");
+                say(&format!("the wheel is not for {interpreter}"));
+                continue;
+            }
+            run(Command::new(&fresh).args(["-c", TRY]).current_dir(folder()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Every CPython from 3.11 on that can be called by name.
+fn interpreters() -> Vec<String> {
+    let named = (11..20).map(|minor| format!("python3.{minor}"));
+    let works = |name: &String| {
+        let asked = Command::new(name).arg("--version").output();
+        asked.is_ok_and(|output| output.status.success())
+    };
+    let found: Vec<String> = named.filter(works).collect();
+    if found.is_empty() { vec![interpreter()] } else { found }
+}
+
+fn environment(interpreter: &str, name: &str) -> Result<PathBuf> {
+    let place = folder().join(name);
+    remove(&place)?;
+    run(Command::new(interpreter).args(["-m", "venv"]).arg(&place))?;
+    Ok(place.join("bin/python"))
+}
+
+fn pip(python: &Path) -> Command {
+    let mut command = Command::new(python);
+    command.args(["-m", "pip", "--disable-pip-version-check", "--quiet"]);
+    command
+}
+
+/// The one package of a kind.
+fn packages(dist: &Path, ending: &str) -> Result<PathBuf> {
+    let files = std::fs::read_dir(dist)?.filter_map(|entry| entry.ok().map(|e| e.path()));
+    let mut found = files.filter(|path| path.to_string_lossy().ends_with(ending));
+    found.next().with_context(|| format!("no {ending} was built"))
+}
+
+/// Sees to it that cargo-deny is there.
+fn deny() -> Result<()> {
+    if has_tool("deny") {
+        return Ok(());
+    }
+    cargo(&["install", "cargo-deny", "--locked", "--quiet"], &[])
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_owned();
+    let words = command.get_args().map(|word| word.to_string_lossy()).collect::<Vec<_>>();
+    let shown = format!("{} {}", name.to_string_lossy(), words.join(" "));
+    say(&format!("$ {shown}"));
+    if command.get_current_dir().is_none() {
+        command.current_dir(root());
+    }
+    // What is compiled once serves the wheel and every installation of the sdist.
+    command.env("CARGO_TARGET_DIR", folder().join("build"));
+    let status = command.status().with_context(|| format!("{shown} could not be started"))?;
+    ensure!(status.success(), "{shown} ended with {status}");
+    Ok(())
+}
