@@ -36,7 +36,7 @@ impl Watchers {
             View::Silent
         } else if std::io::stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}");
+            let style = ProgressStyle::with_template("{prefix} {wide_bar} {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.set_prefix(name.to_string());
             View::Bar(bar)
