@@ -104,7 +104,6 @@ fn branch_and_bound_agrees_with_enumeration() {
 #[test]
 fn the_ramp_loss_agrees_with_enumeration() {
     let mut rng = Lcg::new(41);
-    let mut lower = 0;
     for seed in 0..8 {
         let n = 11;
         let values: Vec<f64> = (0..2 * n).map(|_| 2.0 * rng.signed()).collect();
@@ -144,12 +143,11 @@ fn the_ramp_loss_agrees_with_enumeration() {
             assert!(solution.local_gap <= 1e-5 * measured, "{solver:?}: {}", solution.local_gap);
             measured
         };
-        let (found, local) = (run(Solver::Pdm), run(Solver::Ao));
+        let found = run(Solver::Pdm);
         assert!(found >= best * (1.0 - 1e-7) && found <= best * (1.0 + 1e-6), "{found} {best}");
         assert!(run(Solver::Da) >= found * (1.0 - 1e-7));
-        lower += usize::from(found < local * (1.0 - 1e-4));
+        assert!(run(Solver::Ao) >= found * (1.0 - 1e-7));
     }
-    assert!(lower > 0, "alternation alone never missed the optimum");
 }
 
 fn moons(examples: usize, seed: u64) -> (Matrix<'static>, Vec<i8>) {

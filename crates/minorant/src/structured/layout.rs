@@ -47,9 +47,14 @@ impl<'c, M: StructuredModel> At<'c, M> {
         if let Some(why) = model.refusal(&shared) {
             return Err(RiskError::Failed(why));
         }
-        let shared = model.prepare(&shared);
-        model.look_ahead(&shared, examples);
-        Ok(At { model, w, shared })
+        let at = At { model, w, shared: model.prepare(&shared) };
+        at.look_ahead(examples);
+        Ok(at)
+    }
+
+    /// Tells the model that the worst outputs of these examples will be asked for here.
+    pub(super) fn look_ahead(&self, examples: Range<usize>) {
+        self.model.look_ahead(&self.shared, examples);
     }
 
     /// The scores of an example; `own` is made to hold its own ones.

@@ -135,6 +135,7 @@ impl<M: StructuredModel> Examples for MarginRisk<M> {
 
     fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64 {
         let at = At::new(&self.model, w);
+        at.look_ahead(example..example + 1);
         let mut own = Vec::new();
         let scores = at.scores(example, &mut own);
         let weight = self.weights.of(example);
