@@ -366,6 +366,23 @@ fn training_lowers_the_objective_and_names_no_bound() {
     assert!(after.error < before.error, "{} {}", before.error, after.error);
 }
 
+/// Long sequences make steep risks, whose local models have their minimisers very far away.
+#[test]
+fn a_small_lambda_does_not_leave_the_weights_at_their_start() {
+    const TIMES: usize = 15;
+    let mut data = recordings(4, 12, 13);
+    let rows: Vec<usize> = (0..TIMES * data.frames.rows()).map(|row| row / TIMES).collect();
+    data.frames = data.frames.select_rows(&rows);
+    data.starts.iter_mut().for_each(|start| *start *= TIMES);
+    for lambda in [1e-2, 1e-5] {
+        let options = HmmOptions { lambda: Some(Lambda::Lambda(lambda)), ..options() };
+        let mut trace = Vec::new();
+        train_hmm(&data, &options, &Cancel::new(), &mut trace, &mut ()).unwrap();
+        let (start, end) = (trace[0].objective, trace[trace.len() - 1].best_objective);
+        assert!(end < 0.5 * start, "{lambda}: {start} {end}");
+    }
+}
+
 #[test]
 fn the_same_bits_on_any_number_of_threads() {
     let data = recordings(3, 12, 8);
