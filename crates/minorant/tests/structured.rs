@@ -226,7 +226,7 @@ fn solve(risk: &dyn Risk, lambda: f64, method: Method, tol: f64) -> minorant::so
     let problem = Problem::new(risk, &regularizer);
     let options = MethodOptions { proof_bytes: 1 << 20, ..MethodOptions::default() };
     let mut solver = method.build(problem, &options).unwrap();
-    let rules = StopRules { tol, max_evaluations: Some(5000), ..StopRules::default() };
+    let rules = StopRules { tol, max_evaluations: Some(3000), ..StopRules::default() };
     run(&mut *solver, problem, rules, &Cancel::new(), &mut (), &mut ()).unwrap()
 }
 
@@ -245,6 +245,10 @@ fn methods_agree_on_the_optimum() {
         let bounds = [bcfw.certificate.lower_bound.unwrap(), bmrm.certificate.lower_bound.unwrap()];
         assert!(bounds[0] <= bmrm.certificate.objective && bounds[1] <= bcfw.certificate.objective);
         assert!(bcfw.proof.is_some() && bmrm.proof.is_some());
+        // Plain stochastic steps come near, and their bound holds too.
+        let sgd = solve(&margin, lambda, Method::Sgd, 0.05).certificate;
+        assert!(sgd.objective <= 1.2 * bcfw.certificate.objective, "{sgd:?}");
+        assert!(sgd.lower_bound.unwrap() <= bcfw.certificate.objective);
     }
     let likelihood = LikelihoodRisk::new(chain(), ExampleWeights::mean(7));
     let nrbm = solve(&likelihood, 0.1, Method::NrbmLs, 1e-6);

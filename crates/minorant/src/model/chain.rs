@@ -77,11 +77,6 @@ struct Header {
     data_sha256: String,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct ProofHeader {
-    data_sha256: String,
-}
-
 impl ChainModel {
     /// The best labels of each token, sequence by sequence.
     pub fn predict(&self, data: &Sequences) -> Vec<u16> {
@@ -118,25 +113,15 @@ impl ChainModel {
 
     /// Saves the proof alone. Returns whether there is one.
     pub fn save_proof(&self, path: &Path) -> Result<bool, FileError> {
-        let mut container = Container::new(&ProofHeader { data_sha256: self.data_sha256.clone() });
-        proof_arrays::put(self.proof.as_ref(), self.weights.len(), &mut container);
-        container.write(path, super::file::PROOF_KIND)?;
+        let (proof, dim) = (self.proof.as_ref(), self.weights.len());
+        proof_arrays::save(proof, dim, &self.data_sha256, path)?;
         Ok(self.is_auditable())
     }
 
     /// Takes the proof from a file of its own.
     pub fn load_proof(&mut self, path: &Path) -> Result<(), FileError> {
-        let mut container = Container::read(path, super::file::PROOF_KIND)?;
-        let header: ProofHeader = container.header(path)?;
-        self.proof = proof_arrays::take(&mut container, self.weights.len()).ok().flatten();
-        if header.data_sha256 == self.data_sha256 && self.proof.is_some() {
-            return Ok(());
-        }
-        Err(FileError::Content {
-            path: path.into(),
-            expected: "the proof of this model".into(),
-            found: "the proof of another".into(),
-        })
+        self.proof = Some(proof_arrays::load(self.weights.len(), &self.data_sha256, path)?);
+        Ok(())
     }
 
     fn container(&self, with_proof: bool) -> Container {

@@ -1,7 +1,40 @@
-//! The proof of a structured model as arrays of a file, by points or by outputs.
+//! The proof of a structured model as arrays of a file, by points or by outputs: its model's, or
+//! one of its own.
 
-use crate::container::Container;
+use super::file::PROOF_KIND;
+use crate::container::{Container, FileError};
 use crate::proof::{OutputProof, Proof};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    data_sha256: String,
+}
+
+/// Writes a proof to a file of its own.
+pub(super) fn save(
+    proof: Option<&Proof>,
+    dim: usize,
+    data_sha256: &str,
+    path: &Path,
+) -> Result<(), FileError> {
+    let mut container = Container::new(&Header { data_sha256: data_sha256.into() });
+    put(proof, dim, &mut container);
+    container.write(path, PROOF_KIND)
+}
+
+/// The proof in a file of its own, if it is that of a model of this data.
+pub(super) fn load(dim: usize, data_sha256: &str, path: &Path) -> Result<Proof, FileError> {
+    let mut container = Container::read(path, PROOF_KIND)?;
+    let header: Header = container.header(path)?;
+    let proof = take(&mut container, dim).ok().flatten();
+    proof.filter(|_| header.data_sha256 == data_sha256).ok_or_else(|| FileError::Content {
+        path: path.into(),
+        expected: "the proof of this model".into(),
+        found: "the proof of another".into(),
+    })
+}
 
 /// Arrays of a proof that do not fit together.
 pub(super) struct Misfit;

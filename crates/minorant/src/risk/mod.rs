@@ -476,6 +476,13 @@ pub trait WorkingSets {
     /// The value of an output at `w`: Δᵢ(y) − w · δᵢ(y).
     fn value(&self, example: usize, output: usize, w: &[f64]) -> f64;
 
+    /// The part of all values that is linear in the weights, at `w`: those of one example's outputs
+    /// after those of the other.
+    fn rises(&self, w: &[f64]) -> Vec<f64>;
+
+    /// The plane Σᵢ sᵢ Σ_y αᵢ(y) (Δᵢ(y) − w · δᵢ(y)), the weights α in the same order.
+    fn plane(&self, alpha: &[f64]) -> Plane;
+
     /// Features of `plus` less those of `minus`, coordinate by coordinate; a coordinate may come
     /// several times.
     fn difference(

@@ -220,10 +220,11 @@ impl Method {
         matches!(self, Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Cccp)
     }
 
-    /// Whether stochastic descent goes without the metric that it has on convex risks.
+    /// Whether stochastic descent goes without the metric that it has on convex risks of rows.
     fn needs_no_metric(self, risk: &dyn Risk) -> bool {
         let has_metric = |all: &dyn Examples| all.metric(1.0, None).is_some();
-        self == Method::Sgd && !risk.is_convex() && !risk.examples().is_some_and(has_metric)
+        let of_rows = risk.is_convex() && risk.lines().is_some();
+        self == Method::Sgd && !of_rows && !risk.examples().is_some_and(has_metric)
     }
 
     /// Whether the method searches for directions of descent, so that steps of that are told.
@@ -386,7 +387,7 @@ impl Method {
                 Box::new(solver.ok_or_else(|| lacks("examples"))?)
             }
             Method::Sgd if method.needs_no_metric(risk) => {
-                Box::new(SgdAnywhere::new(problem, options.seed))
+                Box::new(SgdAnywhere::new(problem, companion(), options.seed))
             }
             Method::Sgd => {
                 let solver = Sgd::new(problem, limits, options.seed);

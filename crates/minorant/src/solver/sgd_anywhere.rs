@@ -1,19 +1,22 @@
-//! `sgd` on risks that need not be convex, nor linear in their weights: stochastic gradient descent
+//! `sgd` on risks that need not be convex, nor linear functions of rows: stochastic gradient descent
 //! with steps η₀ / (1 + λ η₀ t), over the examples in random order, from wherever the problem
 //! starts and regularised to wherever it is. η₀ is the power of two that does best on one pass over
 //! a small sample, as Bottou's program for conditional random fields chooses it.
 //!
-//! A pass and the evaluation after it are iterations of their own; there is no gap to stop by.
+//! A pass and the evaluation after it are iterations of their own. On a convex risk the planes at
+//! the points evaluated give a bound; elsewhere there is no gap to stop by.
 
+use super::quasi_newton::Companion;
 use super::sgd_pass::shuffle;
 use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Examples, Point};
 
-/// Stochastic gradient descent without convexity.
+/// Stochastic gradient descent by plain steps.
 #[derive(Debug)]
 pub struct SgdAnywhere {
     seed: u64,
+    companion: Companion,
     w: Vec<f64>,
     best: Option<Point>,
     /// η₀, once it is chosen.
@@ -31,10 +34,11 @@ const TRIALS: usize = 12;
 const GUESS: f64 = 0.125;
 
 impl SgdAnywhere {
-    /// A run on a problem.
-    pub fn new(problem: Problem<'_>, seed: u64) -> Self {
+    /// A run on a problem, with a bundle for the bound.
+    pub(super) fn new(problem: Problem<'_>, companion: Companion, seed: u64) -> Self {
         SgdAnywhere {
             seed,
+            companion,
             w: problem.start_point(),
             best: None,
             first_step: None,
@@ -99,13 +103,21 @@ impl SgdAnywhere {
     }
 
     fn check(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
-        let point = run.evaluate(self.w.clone())?;
+        let point = if self.companion.is_bounding() {
+            let parts = self.companion.parts();
+            let (point, planes) = run.evaluate_with_planes(self.w.clone(), parts)?;
+            self.companion.add(run, &point.w, planes);
+            point
+        } else {
+            run.evaluate(self.w.clone())?
+        };
         self.evaluated = true;
         let objective = run.objective(&point)?;
         if objective < run.best_objective() {
             self.best = Some(point);
             run.offer_objective(objective);
         }
+        self.companion.solve(run)?;
         Ok(Step { kind: "check", objective, length: None })
     }
 }
@@ -153,10 +165,11 @@ impl Solver for SgdAnywhere {
     }
 
     fn planes(&self) -> usize {
-        0
+        self.companion.len()
     }
 
     fn save(&self, archive: &mut Archive) {
+        self.companion.save(archive);
         archive.put_reals("sgd.w", self.w.clone());
         archive.put_reals("sgd.first_step", self.first_step.into_iter().collect());
         archive.put_integers("sgd.counts", [self.steps, self.passes, u64::from(self.evaluated)]);
@@ -166,6 +179,7 @@ impl Solver for SgdAnywhere {
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
+        self.companion.load(archive)?;
         let w = archive.take_reals("sgd.w")?;
         self.first_step = archive.take_reals("sgd.first_step")?.first().copied();
         let counts = archive.take_integers("sgd.counts")?;

@@ -1,19 +1,19 @@
-//! Where examples and their scores lie: fixed chunks of examples, parts, and the stretch of a
-//! point's outputs that belongs to each example. It depends on the model's shape alone, never on
-//! threads.
+//! How a pass over the examples of a model is cut: fixed chunks of examples, and parts of chunks. It
+//! depends on the model's shape alone, never on threads. An example's own scores are computed when
+//! it is its turn, and forgotten with it.
 
 use super::{Scores, StructuredModel};
-use crate::risk::{Cancel, RiskError};
+use crate::risk::chunk::{self, ChunkPlane};
+use crate::risk::{Cancel, Plane, Point, RiskError};
 use minorant_linalg::parallel::split_evenly;
+use minorant_linalg::sum::Sum;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A point's outputs are the shared scores, then those of one example after the other.
+/// The chunks of a model's examples.
 #[derive(Debug)]
 pub(super) struct Layout {
-    pub(super) shared: usize,
-    /// Where each example's scores begin, and where the last ones end.
-    starts: Vec<usize>,
+    examples: usize,
     chunks: usize,
 }
 
@@ -21,30 +21,68 @@ pub(super) struct Layout {
 const MOST: usize = 64;
 const FEWEST: usize = 8;
 
+/// A model at some weights.
+#[derive(Debug)]
+pub(super) struct At<'c, M> {
+    model: &'c M,
+    w: &'c [f64],
+    /// The shared scores there, prepared.
+    shared: Vec<f64>,
+}
+
+impl<'c, M: StructuredModel> At<'c, M> {
+    /// The model at `w`.
+    pub(super) fn new(model: &'c M, w: &'c [f64]) -> Self {
+        At { model, w, shared: model.prepare(&shared_scores(model, w)) }
+    }
+
+    /// The same, about to be asked for the worst outputs of some examples; an error where it
+    /// cannot be asked at these weights.
+    pub(super) fn asked(
+        model: &'c M,
+        w: &'c [f64],
+        examples: Range<usize>,
+    ) -> Result<Self, RiskError> {
+        let shared = shared_scores(model, w);
+        if let Some(why) = model.refusal(&shared) {
+            return Err(RiskError::Failed(why));
+        }
+        let at = At { model, w, shared: model.prepare(&shared) };
+        at.look_ahead(examples);
+        Ok(at)
+    }
+
+    /// Tells the model that the worst outputs of these examples will be asked for here.
+    pub(super) fn look_ahead(&self, examples: Range<usize>) {
+        self.model.look_ahead(&self.shared, examples);
+    }
+
+    /// The scores of an example; `own` is made to hold its own ones.
+    pub(super) fn scores<'s>(&'s self, example: usize, own: &'s mut Vec<f64>) -> Scores<'s> {
+        own.resize(self.model.own_scores(example), 0.0);
+        self.model.write_own(example, self.w, own);
+        Scores { shared: &self.shared, own }
+    }
+}
+
+fn shared_scores(model: &impl StructuredModel, w: &[f64]) -> Vec<f64> {
+    let mut shared = vec![0.0; model.shared_scores()];
+    model.write_shared(w, &mut shared);
+    shared
+}
+
 impl Layout {
     pub(super) fn new(model: &impl StructuredModel) -> Self {
-        let shared = model.shared_scores();
-        let mut starts = Vec::with_capacity(model.len() + 1);
-        let mut at = shared;
-        starts.push(at);
-        for example in 0..model.len() {
-            at += model.own_scores(example);
-            starts.push(at);
-        }
         // No more gradient buffers than the data is worth.
         let by_buffers = model.entries() / (4 * model.dim()).max(1);
         let chunks = by_buffers.clamp(FEWEST, MOST).min(model.len().max(1));
-        Layout { shared, starts, chunks }
-    }
-
-    pub(super) fn examples(&self) -> usize {
-        self.starts.len() - 1
+        Layout { examples: model.len(), chunks }
     }
 
     /// The chunks of `parts` contiguous blocks of examples, and how many each block has.
     pub(super) fn chunks(&self, parts: usize) -> (Vec<Range<usize>>, usize) {
         let each = (self.chunks / parts).max(1);
-        let blocks = split_evenly(self.examples(), parts);
+        let blocks = split_evenly(self.examples, parts);
         let split = |block: Range<usize>| {
             let pieces = split_evenly(block.len(), each);
             pieces.into_iter().map(move |piece| block.start + piece.start..block.start + piece.end)
@@ -52,59 +90,60 @@ impl Layout {
         (blocks.into_iter().flat_map(split).collect(), each)
     }
 
-    /// Where an example's scores lie among those of examples `first` and later.
-    pub(super) fn span(&self, first: usize, example: usize) -> Range<usize> {
-        self.starts[example] - self.starts[first]..self.starts[example + 1] - self.starts[first]
+    /// The point at `w`; `value` gives an example's share of the risk.
+    pub(super) fn point<M: StructuredModel>(
+        &self,
+        model: &M,
+        w: Vec<f64>,
+        cancel: &Cancel,
+        value: impl Fn(usize, Scores<'_>) -> f64 + Sync,
+    ) -> Result<Point, RiskError> {
+        let (sums, _) = self.pass(model, &w, 1, cancel, |chunk, at| {
+            let mut own = Vec::new();
+            chunk.map(|i| value(i, at.scores(i, &mut own))).collect::<Sum>().value()
+        })?;
+        let value = finite(sums.into_iter().collect::<Sum>().value())?;
+        Ok(Point { w, outputs: Vec::new(), value })
     }
 
-    /// Calls `work` for each chunk with its examples' stretch of fresh outputs; results in chunk
-    /// order.
-    pub(super) fn pass<M: StructuredModel, T: Send>(
+    /// The point at `w` with planes there; `plane` gives a chunk's share of them.
+    pub(super) fn point_with_planes<M: StructuredModel>(
+        &self,
+        model: &M,
+        w: Vec<f64>,
+        parts: usize,
+        cancel: &Cancel,
+        plane: impl Fn(Range<usize>, &At<'_, M>) -> ChunkPlane + Sync,
+    ) -> Result<(Point, Vec<Plane>), RiskError> {
+        let (chunks, each) = self.pass(model, &w, parts, cancel, plane)?;
+        let value = finite(chunk::total_value(&chunks))?;
+        Ok((Point { w, outputs: Vec::new(), value }, chunk::planes(chunks, each)))
+    }
+
+    /// Calls `work` for each chunk; results in chunk order, and how many a part has.
+    fn pass<M: StructuredModel, T: Send>(
         &self,
         model: &M,
         w: &[f64],
         parts: usize,
         cancel: &Cancel,
-        work: impl Fn(Range<usize>, &[f64], &mut [f64]) -> T + Sync,
-    ) -> Result<(Vec<f64>, Vec<T>, usize), RiskError> {
-        let mut outputs = vec![0.0; self.starts[self.examples()]];
-        let (shared, mut rest) = outputs.split_at_mut(self.shared);
-        model.write_shared(w, shared);
-        if let Some(why) = model.refusal(shared) {
-            return Err(RiskError::Failed(why));
-        }
-        let prepared = model.prepare(shared);
-        model.look_ahead(&prepared, 0..self.examples());
+        work: impl Fn(Range<usize>, &At<'_, M>) -> T + Sync,
+    ) -> Result<(Vec<T>, usize), RiskError> {
+        let at = At::asked(model, w, 0..self.examples)?;
         let (chunks, each) = self.chunks(parts);
-        let mut stretches = Vec::with_capacity(chunks.len());
-        for chunk in chunks {
-            let (stretch, tail) =
-                rest.split_at_mut(self.starts[chunk.end] - self.starts[chunk.start]);
-            stretches.push((chunk, stretch));
-            rest = tail;
-        }
-        let one = |(chunk, stretch): (Range<usize>, &mut [f64])| {
+        let one = |chunk: Range<usize>| {
             cancel.check()?;
-            for example in chunk.clone() {
-                model.write_own(example, w, &mut stretch[self.span(chunk.start, example)]);
-            }
-            Ok(work(chunk, &prepared, stretch))
+            Ok(work(chunk, &at))
         };
-        let results = stretches.into_par_iter().with_max_len(1).map(one);
-        let results = results.collect::<Result<Vec<T>, RiskError>>()?;
-        Ok((outputs, results, each))
+        let results = chunks.into_par_iter().with_max_len(1).map(one);
+        Ok((results.collect::<Result<Vec<T>, RiskError>>()?, each))
     }
 }
 
 /// A value that a run can go on with.
-pub(super) fn finite(value: f64) -> Result<f64, RiskError> {
+fn finite(value: f64) -> Result<f64, RiskError> {
     if value.is_finite() {
         return Ok(value);
     }
     Err(RiskError::NotFinite(format!("its value is {value}")))
-}
-
-/// The scores of one example of a chunk.
-pub(super) fn scores<'s>(shared: &'s [f64], own: &'s [f64]) -> Scores<'s> {
-    Scores { shared, own }
 }

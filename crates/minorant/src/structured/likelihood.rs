@@ -3,10 +3,9 @@
 //! each example is one evaluation.
 
 use super::Likelihood;
-use super::layout::{Layout, finite, scores};
-use crate::risk::chunk::{self, BlockSums, ChunkPlane};
+use super::layout::{At, Layout};
+use crate::risk::chunk::{BlockSums, ChunkPlane};
 use crate::risk::{Cancel, ExampleWeights, Examples, Plane, Point, Risk, RiskError};
-use minorant_linalg::sum::Sum;
 use std::ops::Range;
 
 /// Maximum likelihood.
@@ -15,16 +14,13 @@ pub struct LikelihoodRisk<M> {
     model: M,
     weights: ExampleWeights,
     layout: Layout,
-    /// The longest stretch of own scores.
-    longest: usize,
 }
 
 impl<M: Likelihood> LikelihoodRisk<M> {
     /// The risk of a model.
     pub fn new(model: M, weights: ExampleWeights) -> Self {
         let layout = Layout::new(&model);
-        let longest = (0..model.len()).map(|i| model.own_scores(i)).max().unwrap_or(0);
-        LikelihoodRisk { model, weights, layout, longest }
+        LikelihoodRisk { model, weights, layout }
     }
 
     /// The model.
@@ -32,18 +28,18 @@ impl<M: Likelihood> LikelihoodRisk<M> {
         &self.model
     }
 
-    fn chunk_plane(&self, chunk: Range<usize>, shared: &[f64], own: &[f64]) -> ChunkPlane {
+    fn chunk_plane(&self, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane {
         let mut plane = ChunkPlane::default();
         let mut normal = vec![0.0; self.model.dim()];
-        let mut of_own = vec![0.0; self.longest];
-        let mut of_shared = vec![0.0; self.layout.shared];
+        let (mut own, mut of_own) = (Vec::new(), Vec::new());
+        let mut of_shared = vec![0.0; self.model.shared_scores()];
         let (mut roundings, mut offset_error, mut shared_size) = (0.0f64, 0.0, 0.0);
-        for i in chunk.clone() {
-            let own = &own[self.layout.span(chunk.start, i)];
-            let of_own = &mut of_own[..own.len()];
+        for i in chunk {
+            let scores = at.scores(i, &mut own);
+            of_own.resize(scores.own.len(), 0.0);
             let weight = self.weights.of(i);
-            let loss = self.model.log_loss(i, scores(shared, own), weight, of_own, &mut of_shared);
-            let length = self.model.add_back_own(i, weight, of_own, &mut normal);
+            let loss = self.model.log_loss(i, scores, weight, &mut of_own, &mut of_shared);
+            let length = self.model.add_back_own(i, weight, &of_own, &mut normal);
             roundings = roundings.max(loss.roundings);
             offset_error += f64::EPSILON * loss.roundings * weight * loss.size;
             shared_size += weight * loss.roundings * loss.shared_size;
@@ -80,22 +76,12 @@ impl<M: Likelihood> Risk for LikelihoodRisk<M> {
     }
 
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
-        let work = |chunk: Range<usize>, shared: &[f64], own: &mut [f64]| {
-            let mut of_own = vec![0.0; self.longest];
-            let mut of_shared = vec![0.0; self.layout.shared];
-            let first = chunk.start;
-            let value = |i: usize| {
-                let own = &own[self.layout.span(first, i)];
-                let of_own = &mut of_own[..own.len()];
-                let weight = self.weights.of(i);
-                let scores = scores(shared, own);
-                weight * self.model.log_loss(i, scores, weight, of_own, &mut of_shared).value
-            };
-            chunk.map(value).collect::<Sum>().value()
-        };
-        let (outputs, sums, _) = self.layout.pass(&self.model, &w, 1, cancel, work)?;
-        let value = finite(sums.into_iter().collect::<Sum>().value())?;
-        Ok(Point { w, outputs, value })
+        self.layout.point(&self.model, w, cancel, |i, scores| {
+            let mut of_own = vec![0.0; scores.own.len()];
+            let mut of_shared = vec![0.0; self.model.shared_scores()];
+            let loss = self.model.log_loss(i, scores, 0.0, &mut of_own, &mut of_shared);
+            self.weights.of(i) * loss.value
+        })
     }
 
     fn planes(
@@ -113,10 +99,8 @@ impl<M: Likelihood> Risk for LikelihoodRisk<M> {
         parts: usize,
         cancel: &Cancel,
     ) -> Result<(Point, Vec<Plane>), RiskError> {
-        let work = |chunk, shared: &[f64], own: &mut [f64]| self.chunk_plane(chunk, shared, own);
-        let (outputs, chunks, each) = self.layout.pass(&self.model, &w, parts, cancel, work)?;
-        let value = finite(chunk::total_value(&chunks))?;
-        Ok((Point { w, outputs, value }, chunk::planes(chunks, each)))
+        let plane = |chunk: Range<usize>, at: &At<'_, M>| self.chunk_plane(chunk, at);
+        self.layout.point_with_planes(&self.model, w, parts, cancel, plane)
     }
 
     fn max_parts(&self) -> usize {
@@ -134,14 +118,12 @@ impl<M: Likelihood> Examples for LikelihoodRisk<M> {
     }
 
     fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64 {
-        let mut shared = vec![0.0; self.layout.shared];
-        self.model.write_shared(w, &mut shared);
-        let shared = self.model.prepare(&shared);
-        let mut own = vec![0.0; self.model.own_scores(example)];
-        self.model.write_own(example, w, &mut own);
-        let (mut of_own, mut of_shared) = (vec![0.0; own.len()], vec![0.0; self.layout.shared]);
+        let at = At::new(&self.model, w);
+        let mut own = Vec::new();
+        let scores = at.scores(example, &mut own);
+        let mut of_own = vec![0.0; scores.own.len()];
+        let mut of_shared = vec![0.0; self.model.shared_scores()];
         let weight = self.weights.of(example);
-        let scores = scores(&shared, &own);
         let loss = self.model.log_loss(example, scores, step * weight, &mut of_own, &mut of_shared);
         self.model.add_back_own(example, step * weight, &of_own, gradient);
         self.model.add_back_shared(&of_shared, gradient);

@@ -3,12 +3,12 @@
 //! evaluation. Where outputs have hidden parts, the truth's score is the best one that the data
 //! allows, and the risk is not convex.
 
-use super::layout::{Layout, finite, scores};
+use super::layout::{At, Layout};
 use super::working_sets::OutputSets;
 use super::{Scores, StructuredModel};
-use crate::risk::chunk::{self, BlockSums, ChunkPlane};
+use crate::risk::chunk::{BlockSums, ChunkPlane};
 use crate::risk::{Cancel, ExampleWeights, Examples, Plane, Point, Risk, RiskError, WorkingSets};
-use minorant_linalg::sum::Sum;
+use std::ops::Range;
 
 /// Margin rescaling.
 #[derive(Debug)]
@@ -47,6 +47,36 @@ impl<M: StructuredModel> MarginRisk<M> {
             self.model.score(example, &worst, scores) - self.model.score(example, &anchor, scores);
         (self.model.loss(example, &worst) + rise, worst)
     }
+
+    fn chunk_plane(&self, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane {
+        let mut plane = ChunkPlane::default();
+        let mut normal = vec![0.0; self.model.dim()];
+        let mut additions = vec![0u32; self.model.dim()];
+        let mut own = Vec::new();
+        for i in chunk {
+            let scores = at.scores(i, &mut own);
+            let weight = self.weights.of(i);
+            let (value, worst) = self.value_of(i, scores);
+            let anchor = self.anchor(i, scores);
+            let mut size = 0.0;
+            self.model.for_each_difference(i, &worst, &anchor, |at, x| {
+                normal[at] += weight * x;
+                size += x.abs();
+                additions[at] += 1;
+            });
+            let loss = self.model.loss(i, &worst);
+            let sums = BlockSums {
+                value: weight * value,
+                offset: weight * loss,
+                offset_size: weight * loss,
+                normal_size: weight * size,
+            };
+            plane.add(1, sums);
+        }
+        plane.normal = normal;
+        plane.set_additions(additions.into_iter().max().unwrap_or(0) as usize);
+        plane
+    }
 }
 
 impl<M: StructuredModel> Risk for MarginRisk<M> {
@@ -59,17 +89,8 @@ impl<M: StructuredModel> Risk for MarginRisk<M> {
     }
 
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
-        let (outputs, sums, _) =
-            self.layout.pass(&self.model, &w, 1, cancel, |chunk, shared, own| {
-                let first = chunk.start;
-                let value = |i: usize| {
-                    let scores = scores(shared, &own[self.layout.span(first, i)]);
-                    self.weights.of(i) * self.value_of(i, scores).0
-                };
-                chunk.map(value).collect::<Sum>().value()
-            })?;
-        let value = finite(sums.into_iter().collect::<Sum>().value())?;
-        Ok(Point { w, outputs, value })
+        let value = |i, scores: Scores<'_>| self.weights.of(i) * self.value_of(i, scores).0;
+        self.layout.point(&self.model, w, cancel, value)
     }
 
     fn planes(
@@ -89,37 +110,8 @@ impl<M: StructuredModel> Risk for MarginRisk<M> {
         parts: usize,
         cancel: &Cancel,
     ) -> Result<(Point, Vec<Plane>), RiskError> {
-        let work = |chunk: std::ops::Range<usize>, shared: &[f64], own: &mut [f64]| {
-            let mut plane = ChunkPlane::default();
-            let mut normal = vec![0.0; self.model.dim()];
-            let mut additions = vec![0u32; self.model.dim()];
-            for i in chunk.clone() {
-                let scores = scores(shared, &own[self.layout.span(chunk.start, i)]);
-                let weight = self.weights.of(i);
-                let (value, worst) = self.value_of(i, scores);
-                let anchor = self.anchor(i, scores);
-                let mut size = 0.0;
-                self.model.for_each_difference(i, &worst, &anchor, |at, x| {
-                    normal[at] += weight * x;
-                    size += x.abs();
-                    additions[at] += 1;
-                });
-                let loss = self.model.loss(i, &worst);
-                let sums = BlockSums {
-                    value: weight * value,
-                    offset: weight * loss,
-                    offset_size: weight * loss,
-                    normal_size: weight * size,
-                };
-                plane.add(1, sums);
-            }
-            plane.normal = normal;
-            plane.set_additions(additions.into_iter().max().unwrap_or(0) as usize);
-            plane
-        };
-        let (outputs, chunks, each) = self.layout.pass(&self.model, &w, parts, cancel, work)?;
-        let value = finite(chunk::total_value(&chunks))?;
-        Ok((Point { w, outputs, value }, chunk::planes(chunks, each)))
+        let plane = |chunk: Range<usize>, at: &At<'_, M>| self.chunk_plane(chunk, at);
+        self.layout.point_with_planes(&self.model, w, parts, cancel, plane)
     }
 
     fn max_parts(&self) -> usize {
@@ -127,8 +119,8 @@ impl<M: StructuredModel> Risk for MarginRisk<M> {
     }
 
     fn working_sets(&self) -> Option<Box<dyn WorkingSets + '_>> {
-        let sets = || Box::new(OutputSets::new(&self.model, &self.weights)) as Box<dyn WorkingSets>;
-        self.is_convex().then(sets)
+        let sets = || OutputSets::new(&self.model, &self.weights, &self.layout);
+        self.is_convex().then(|| Box::new(sets()) as Box<dyn WorkingSets>)
     }
 
     fn examples(&self) -> Option<&dyn Examples> {
@@ -142,13 +134,10 @@ impl<M: StructuredModel> Examples for MarginRisk<M> {
     }
 
     fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64 {
-        let mut shared = vec![0.0; self.layout.shared];
-        self.model.write_shared(w, &mut shared);
-        let shared = self.model.prepare(&shared);
-        self.model.look_ahead(&shared, example..example + 1);
-        let mut own = vec![0.0; self.model.own_scores(example)];
-        self.model.write_own(example, w, &mut own);
-        let scores = scores(&shared, &own);
+        let at = At::new(&self.model, w);
+        at.look_ahead(example..example + 1);
+        let mut own = Vec::new();
+        let scores = at.scores(example, &mut own);
         let weight = self.weights.of(example);
         let (value, worst) = self.value_of(example, scores);
         let anchor = self.anchor(example, scores);

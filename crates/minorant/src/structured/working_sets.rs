@@ -2,8 +2,9 @@
 //! passes of the oracle. An output that is named again is found again, not stored twice.
 
 use super::StructuredModel;
-use super::layout::scores;
-use crate::risk::{Cancel, ExampleWeights, RiskError, WorkingSets};
+use super::layout::{At, Layout};
+use crate::risk::chunk::{self, BlockSums, ChunkPlane};
+use crate::risk::{Cancel, ExampleWeights, Plane, RiskError, WorkingSets};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -12,6 +13,7 @@ use std::ops::Range;
 pub(super) struct OutputSets<'m, M: StructuredModel> {
     model: &'m M,
     weights: &'m ExampleWeights,
+    layout: &'m Layout,
     sets: Vec<Vec<Member<M::Output>>>,
 }
 
@@ -22,9 +24,9 @@ struct Member<O> {
 }
 
 impl<'m, M: StructuredModel> OutputSets<'m, M> {
-    pub(super) fn new(model: &'m M, weights: &'m ExampleWeights) -> Self {
+    pub(super) fn new(model: &'m M, weights: &'m ExampleWeights, layout: &'m Layout) -> Self {
         let truth = |i| vec![Member { output: model.truth(i).clone(), loss: 0.0 }];
-        OutputSets { model, weights, sets: (0..model.len()).map(truth).collect() }
+        OutputSets { model, weights, layout, sets: (0..model.len()).map(truth).collect() }
     }
 
     fn insert(&mut self, example: usize, output: M::Output) -> usize {
@@ -58,18 +60,11 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
         cancel: &Cancel,
     ) -> Result<Vec<(usize, f64)>, RiskError> {
         let model = self.model;
-        let mut shared = vec![0.0; model.shared_scores()];
-        model.write_shared(w, &mut shared);
-        if let Some(why) = model.refusal(&shared) {
-            return Err(RiskError::Failed(why));
-        }
-        let shared = model.prepare(&shared);
-        model.look_ahead(&shared, examples.clone());
+        let at = At::asked(model, w, examples.clone())?;
         let ask = |example: usize| {
             cancel.check()?;
-            let mut own = vec![0.0; model.own_scores(example)];
-            model.write_own(example, w, &mut own);
-            let scores = scores(&shared, &own);
+            let mut own = Vec::new();
+            let scores = at.scores(example, &mut own);
             let worst = model.worst(example, scores);
             let rise = model.score(example, &worst, scores)
                 - model.score(example, model.truth(example), scores);
@@ -96,6 +91,67 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
             rise += x * w[at]
         });
         set[output].loss + rise
+    }
+
+    fn rises(&self, w: &[f64]) -> Vec<f64> {
+        let model = self.model;
+        let at = At::new(model, w);
+        let rises = |chunk: Range<usize>| {
+            let (mut rises, mut own) = (Vec::new(), Vec::new());
+            for example in chunk {
+                let scores = at.scores(example, &mut own);
+                let set = &self.sets[example];
+                let of_truth = model.score(example, &set[0].output, scores);
+                rises.push(0.0);
+                let rise =
+                    |member: &Member<_>| model.score(example, &member.output, scores) - of_truth;
+                rises.extend(set[1..].iter().map(rise));
+            }
+            rises
+        };
+        let chunks = self.layout.chunks(1).0.into_par_iter().with_max_len(1).map(rises);
+        chunks.collect::<Vec<_>>().concat()
+    }
+
+    fn plane(&self, alpha: &[f64]) -> Plane {
+        let model = self.model;
+        let mut rest = alpha;
+        let mut stretches = Vec::new();
+        let (chunks, each) = self.layout.chunks(1);
+        for chunk in chunks {
+            let length = self.sets[chunk.clone()].iter().map(Vec::len).sum();
+            let (stretch, tail) = rest.split_at(length);
+            stretches.push((chunk, stretch));
+            rest = tail;
+        }
+        let share = |(chunk, mut alpha): (Range<usize>, &[f64])| {
+            let mut plane = ChunkPlane::default();
+            let mut normal = vec![0.0; model.dim()];
+            let mut additions = vec![0u32; model.dim()];
+            for example in chunk {
+                let set = &self.sets[example];
+                let mut sums = BlockSums::default();
+                for (member, &alpha) in set.iter().zip(alpha).skip(1).filter(|(_, a)| **a > 0.0) {
+                    let share = self.weights.of(example) * alpha;
+                    let mut size = 0.0;
+                    model.for_each_difference(example, &member.output, &set[0].output, |at, x| {
+                        normal[at] += share * x;
+                        size += x.abs();
+                        additions[at] += 1;
+                    });
+                    sums.offset += share * member.loss;
+                    sums.normal_size += share * size;
+                }
+                sums.offset_size = sums.offset;
+                plane.add(set.len(), sums);
+                alpha = &alpha[set.len()..];
+            }
+            plane.normal = normal;
+            plane.set_additions(additions.into_iter().max().unwrap_or(0) as usize);
+            plane
+        };
+        let chunks = stretches.into_par_iter().with_max_len(1).map(share).collect();
+        chunk::planes(chunks, each).swap_remove(0)
     }
 
     fn difference(

@@ -11,6 +11,9 @@ use crate::structured::{LikelihoodRisk, MarginRisk};
 use crate::trace::Observer;
 use minorant_data::Sequences;
 
+/// How many arrays of a sequence's size the sums over it need.
+const COPIES: u128 = 4;
+
 /// The chain models by the names that users type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainName {
@@ -136,13 +139,13 @@ impl ChainOptions {
                 ));
             }
         }
-        // Scores of all tokens are held at once.
-        let scores = (data.tokens.rows() as u128) * classes as u128 * 8;
+        // The scores of a sequence are held at once, and what the sums over it come to.
+        let longest = data.starts.windows(2).map(|span| span[1] - span[0]).max().unwrap_or(0);
+        let scores = (longest as u128) * classes as u128 * 8 * COPIES;
         let most = self.method_options.max_bytes.map_or(1 << 40, |bytes| 4 * u128::from(bytes));
         if scores > most {
             return refuse(format!(
-                "the scores of {} tokens with {classes} labels take {scores} bytes, more than the machine's memory",
-                data.tokens.rows()
+                "the scores of a sequence of {longest} tokens with {classes} labels take {scores} bytes, more than the machine's memory"
             ));
         }
         Ok(())

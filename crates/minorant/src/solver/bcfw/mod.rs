@@ -4,14 +4,17 @@
 //! an example, and w = Σᵢ sᵢ Σ_y αᵢ(y) δᵢ(y) / λ.
 //!
 //! Departures from the papers: the oracle is asked for all examples at one point, in parallel, so
-//! that every pass gives the objective there and with it an honest gap. Between two passes the dual
-//! is maximised over the outputs already seen, which costs no oracle call, until what is left to
-//! gain there is small against the gap. The dual's w is then a corner that few outputs have made,
-//! so the next pass is not made there but at a point between it and the best one (an in-out
-//! separation); how far between, the passes' success decides. One pass at the beginning goes
-//! through the examples in many groups, w moving after each: w = 0 has nothing to say about which
-//! outputs are near the truth. Where examples are many, a few more passes are made like that.
+//! that every pass gives the objective there and with it an honest gap. Passes at the beginning go
+//! through the examples in many groups, w moving after each by steps on single blocks: w = 0 has
+//! nothing to say about which outputs are near the truth. Later the dual over the outputs already
+//! seen, which costs no oracle call, climbs by proximal steps on all blocks together (`joint.rs`):
+//! where λ is small, examples pull at the same weights and steps on single blocks are short. What
+//! few outputs have made is a corner, so the next pass is not made there but at a point between it
+//! and the best one (an in-out separation); how far between, the passes' success decides.
 
+mod joint;
+
+use self::joint::{Climb, Joint};
 use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::{DualPoint, Term};
@@ -23,10 +26,12 @@ use minorant_linalg::sum::Sum;
 
 /// Between passes the dual is maximised until this share of the gap is left to gain.
 const INNER_SHARE: f64 = 0.1;
-/// But with no more sweeps than this.
-const MOST_SWEEPS: usize = 100;
-/// Sweeps after the first pass, when there is no gap yet.
-const FIRST_SWEEPS: usize = 10;
+/// But with no more points of the walk than this.
+const MOST_POINTS: usize = 30;
+/// How stiff the proximal term is, in units of the gap.
+const STIFFNESS: f64 = 10.0;
+/// Sweeps over the outputs already seen after a pass in groups.
+const SWEEPS: usize = 10;
 /// An output that has had no weight for this many passes is forgotten.
 const IDLE: u32 = 10;
 /// How many times the examples must double for one more pass that w moves in.
@@ -36,19 +41,17 @@ const GROUPS: usize = 1024;
 /// In a sweep only examples are visited whose last gap is at least this share of the mean.
 const WORTH_A_VISIT: f64 = 0.2;
 /// Every so many sweeps all examples are visited.
-const FULL_SWEEP: usize = 8;
+const FULL_SWEEP: usize = 4;
 /// Steps that a visit makes at most.
 const STEPS: usize = 2;
 /// A rise below this, relative to the numbers compared, is rounding.
 const ROUNDING: f64 = 1e-13;
-/// Blocks of examples that the dual point is summed up in.
-const BLOCKS: usize = 64;
 /// How far from the best point towards the dual's w a pass is made: at first, at least, and by
 /// which factors the share grows and shrinks with success and failure.
-const FIRST_SHARE: f64 = 0.3;
+const FIRST_SHARE: f64 = 0.6;
 const LEAST_SHARE: f64 = 0.1;
-const GROWTH: f64 = 1.2;
-const SHRINKAGE: f64 = 0.8;
+const GROWTH: f64 = 1.5;
+const SHRINKAGE: f64 = 0.7;
 
 /// Block-coordinate Frank–Wolfe on a risk that offers working sets.
 pub struct Bcfw<'p> {
@@ -63,6 +66,7 @@ pub struct Bcfw<'p> {
     share: f64,
     best: Option<Point>,
     direction: Direction,
+    joint: Joint,
 }
 
 impl std::fmt::Debug for Bcfw<'_> {
@@ -130,6 +134,7 @@ impl<'p> Bcfw<'p> {
             share: FIRST_SHARE,
             best: None,
             direction: Direction { dense: vec![0.0; dim], touched: Vec::new() },
+            joint: Joint::new(dim),
         }
     }
 
@@ -167,9 +172,7 @@ impl<'p> Bcfw<'p> {
             let share = 2.0 / (at as f64 + 3.0);
             mean.iter_mut().zip(&self.w).for_each(|(mean, w)| *mean += share * (w - *mean));
         }
-        for _ in 0..FIRST_SWEEPS {
-            (0..examples).for_each(|example| self.visit(example));
-        }
+        self.sweep();
         self.passes += 1;
         Ok(mean)
     }
@@ -247,11 +250,9 @@ impl<'p> Bcfw<'p> {
         }
     }
 
-    /// Maximises the dual over the outputs already seen, until what is left to gain is small
-    /// against the gap.
-    fn sweep(&mut self, run: &Run<'_>) {
-        let goal = INNER_SHARE * run.gap().max(run.target());
-        for sweep in 0..MOST_SWEEPS {
+    /// Goes through the outputs already seen a few times, mostly where there is something to gain.
+    fn sweep(&mut self) {
+        for sweep in 0..SWEEPS {
             let total: f64 = self.dual.iter().map(|block| block.gap).sum();
             let least = WORTH_A_VISIT * total / self.dual.len() as f64;
             let full = sweep % FULL_SWEEP == 0;
@@ -260,61 +261,49 @@ impl<'p> Bcfw<'p> {
                     self.visit(example);
                 }
             }
-            let left: f64 = self.dual.iter().map(|block| block.gap).sum();
-            if (full && left <= goal) || run.cancel().is_cancelled() {
-                break;
-            }
         }
     }
 
     /// The plane of the dual point, summed up afresh; also w, so that no drift stays in it.
     fn plane(&mut self) -> Plane {
-        let dim = self.w.len();
-        let mut plane = Plane { normal: vec![0.0; dim], ..Plane::default() };
-        let mut offset = Sum::new();
-        let (mut normal_size, mut offset_size, mut most) = (0.0, 0.0, 0);
-        let blocks = split_evenly(self.dual.len(), BLOCKS.min(self.dual.len()).max(1));
-        let count = blocks.len();
-        for examples in blocks {
-            let mut normal = vec![0.0; dim];
-            let mut additions = vec![0u32; dim];
-            for example in examples {
-                let block = &mut self.dual[example];
-                // The truth's share adds nothing; the others' must not exceed 1 together.
-                let others: f64 = block.alpha[1..].iter().sum();
-                if others > 1.0 {
-                    block.alpha[1..].iter_mut().for_each(|alpha| *alpha /= others);
-                }
-                block.alpha[0] = if others < 1.0 { 1.0 - others } else { 0.0 };
-                let weight = self.sets.weight(example);
-                for (output, &alpha) in block.alpha.iter().enumerate().skip(1) {
-                    if alpha == 0.0 {
-                        continue;
-                    }
-                    let share = weight * alpha;
-                    let mut size = 0.0;
-                    self.sets.difference(example, output, 0, &mut |at, x| {
-                        normal[at] += share * x;
-                        size += x.abs();
-                        additions[at] += 1;
-                    });
-                    let loss = self.sets.loss(example, output);
-                    offset.add_product(share, loss);
-                    normal_size += share * size;
-                    offset_size += share * loss;
-                }
+        for block in &mut self.dual {
+            // The truth's share adds nothing; the others' must not exceed 1 together.
+            let others: f64 = block.alpha[1..].iter().sum();
+            if others > 1.0 {
+                block.alpha[1..].iter_mut().for_each(|alpha| *alpha /= others);
             }
-            most = most.max(additions.into_iter().max().unwrap_or(0) as usize);
-            plane.normal.iter_mut().zip(&normal).for_each(|(to, x)| *to += x);
+            block.alpha[0] = if others < 1.0 { 1.0 - others } else { 0.0 };
         }
-        let roundings = f64::from(u32::try_from(most + count).unwrap_or(u32::MAX)) + 4.0;
-        plane.normal_error = f64::EPSILON * roundings * normal_size;
-        plane.offset = offset.value();
-        plane.offset_error = f64::EPSILON * 4.0 * offset_size;
+        let plane = self.sets.plane(&self.alpha());
         for (w, a) in self.w.iter_mut().zip(&plane.normal) {
             *w = -a / self.lambda;
         }
         plane
+    }
+
+    /// The weights of all outputs, example by example.
+    fn alpha(&self) -> Vec<f64> {
+        self.dual.iter().flat_map(|block| block.alpha.iter().copied()).collect()
+    }
+
+    /// A proximal step over the outputs already seen, until what is left to gain there is small
+    /// against the gap.
+    fn climb(&mut self, run: &Run<'_>) {
+        let gap = run.gap().max(run.target());
+        let with = Climb {
+            sets: &*self.sets,
+            lambda: self.lambda,
+            stiffness: STIFFNESS * gap,
+            goal: INNER_SHARE * gap,
+            most: MOST_POINTS,
+            cancel: run.cancel(),
+        };
+        let mut alpha = self.alpha();
+        self.joint.climb(&with, &mut alpha);
+        let mut rest = alpha.into_iter();
+        for to in self.dual.iter_mut().flat_map(|block| &mut block.alpha) {
+            *to = rest.next().unwrap_or(0.0);
+        }
     }
 
     /// The bound of the dual point.
@@ -367,9 +356,10 @@ impl Solver for Bcfw<'_> {
             for _ in 1..examples.ilog2() / EXAMPLES_A_PASS {
                 mean = self.moving_pass(run)?;
             }
+            self.joint.w.copy_from_slice(&mean);
             Some(mean)
         } else {
-            self.sweep(run);
+            self.climb(run);
             None
         };
         let bound = self.bound();
@@ -377,7 +367,7 @@ impl Solver for Bcfw<'_> {
         run.check_gap()?;
         let Some(best) = &self.best else { return Err(Halt::Stop(Status::Stalled)) };
         let before = run.problem.objective(best);
-        let next = next.unwrap_or_else(|| between(&best.w, &self.w, self.share));
+        let next = next.unwrap_or_else(|| between(&best.w, &self.joint.w, self.share));
         let objective = self.pass(run, next)?;
         let length = self.share;
         self.share = if objective < before {
@@ -422,6 +412,7 @@ impl Solver for Bcfw<'_> {
         archive.put_integers("bcfw.codes", codes);
         archive.put_integers("bcfw.passes", [self.passes]);
         archive.put_reals("bcfw.share", vec![self.share]);
+        self.joint.save(archive);
         if let Some(best) = &self.best {
             save_point("best", best, archive);
         }
@@ -466,6 +457,7 @@ impl Solver for Bcfw<'_> {
         self.w = w;
         self.passes = archive.take_integer("bcfw.passes")?;
         self.share = archive.take_real("bcfw.share")?;
+        self.joint.load(archive)?;
         self.best = Some(load_point("best", self.w.len(), archive)?);
         Ok(())
     }
