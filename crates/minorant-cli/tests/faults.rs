@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Bench, Called};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -79,6 +80,25 @@ fn an_interrupt_gives_the_best_answer_so_far() {
     let json = ended.json();
     assert_eq!((&json["status"], &json["certified"]), (&"interrupted".into(), &false.into()));
     assert_eq!(bench.call("audit m big.svm --json").json()["holds"], true);
+}
+
+#[test]
+fn an_interrupt_keeps_the_incumbent_of_a_kernel_machine() {
+    let bench = Bench::new();
+    bench.call("generate moons --examples 120 --labeled 2 --seed 1 --out moons.svm").text();
+    let run = "train s3vm moons.svm --sigma 0.35 --balance count=59 --json";
+    let found = bench.call(run).json()["objective"].as_f64().unwrap();
+    // Branch and bound goes on long after it has the answer; a line of progress says that it runs.
+    let mut child = spawn(&bench, &format!("{run} --solver bb --out m"));
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    signal(&child, "-INT");
+    let json = Called::from(child.wait_with_output().unwrap()).json();
+    assert_eq!((&json["status"], &json["certified"]), (&"interrupted".into(), &false.into()));
+    let objective = json["objective"].as_f64().unwrap();
+    assert!(objective <= found * (1.0 + 1e-6), "{objective} {found}");
+    assert!(json["lower_bound"].as_f64().unwrap() <= objective);
+    assert_eq!(bench.call("inspect m --json").json()["objective"], json["objective"]);
 }
 
 #[test]

@@ -43,6 +43,21 @@ fn classes(bench: &Bench, name: &str) {
 }
 
 #[test]
+fn recordings_show_themselves() {
+    let bench = bench();
+    classes(&bench, "classes.npz");
+    let shown = bench.call("inspect classes.npz --json").json();
+    assert_eq!((&shown["kind"], &shown["labels"]), (&"recordings".into(), &"sequences".into()));
+    assert_eq!((&shown["examples"], &shown["frames"]), (&12.into(), &60.into()));
+    assert_eq!((&shown["shortest"], &shown["longest"]), (&4.into(), &6.into()));
+    assert_eq!(shown["classes"][1], serde_json::json!({"label": 6, "sequences": 6}));
+    // Phones have labels of frames besides.
+    let shown = bench.call("inspect train.npz");
+    assert_eq!(shown.code, 0);
+    assert!(shown.stdout.contains("sequences     60"), "{}", shown.stdout);
+}
+
+#[test]
 fn frames_are_labelled() {
     let bench = bench();
     let line = "train hmm train.npz --task label --states 2 --lambda 1 --max-evals 12 --json";

@@ -101,6 +101,27 @@ fn every_solver_and_mode_ends_with_an_answer() {
 }
 
 #[test]
+fn solvers_are_compared() {
+    let bench = Bench::new();
+    bench.call("generate moons --examples 30 --labeled 2 --seed 1 --out moons.svm").text();
+    let compare = "compare s3vm moons.svm --sigma 0.35 --solvers ao,pdm,bb";
+    let runs = bench.call(&format!("{compare} --report c.html --json")).json();
+    let runs = runs["runs"].as_array().unwrap();
+    let names: Vec<_> = runs.iter().map(|run| run["solver"].as_str().unwrap()).collect();
+    assert_eq!(names, ["ao", "pdm", "bb"]);
+    assert_eq!(
+        (&runs[1]["certified"], &runs[2]["certified"]),
+        (&Value::Bool(false), &Value::Bool(true))
+    );
+    assert!(runs[2]["objective"].as_f64() <= runs[0]["objective"].as_f64());
+    assert!(String::from_utf8(bench.read("c.html")).unwrap().contains("rbf kernel"));
+    assert!(bench.call(compare).text().contains("lower bound"));
+    let called = bench.call("compare latent-svm moons.svm --solvers pdm,da");
+    assert!(called.refused().contains("its solvers are"));
+    assert!(bench.call("compare svm train.svm --solvers bmrm,pdm").refused().contains("pdm"));
+}
+
+#[test]
 fn more_than_two_classes_and_kernels_of_the_user() {
     let bench = Bench::new();
     let mut text = String::new();

@@ -5,7 +5,9 @@ use minorant::generate::{Clouds, CloudsOptions, Lcg, clouds};
 use minorant::kernel::{Gram, Kernel, KernelError, Points};
 use minorant::linalg::Matrix;
 use minorant::risk::Cancel;
-use minorant::s3vm::{Balance, Fit, Inner, Mode, Options, Problem, Solver, fit};
+use minorant::s3vm::{
+    Balance, Fit, Inner, Mode, Options, Problem, RampProblem, Solver, fit, fit_ramp,
+};
 use minorant::solver::{Status, StopRules};
 
 fn run(problem: &Problem<'_>, options: &Options) -> Fit {
@@ -96,6 +98,55 @@ fn branch_and_bound_agrees_with_enumeration() {
             let gap = fit.solution.local_gap;
             assert!((0.0..=1e-5 * said).contains(&gap), "{solver:?}: {gap}");
         }
+    }
+}
+
+#[test]
+fn the_ramp_loss_agrees_with_enumeration() {
+    let mut rng = Lcg::new(41);
+    for seed in 0..8 {
+        let n = 11;
+        let values: Vec<f64> = (0..2 * n).map(|_| 2.0 * rng.signed()).collect();
+        let matrix = Matrix::dense(n, 2, values.clone().into()).unwrap();
+        let points = Points::new(&matrix);
+        let kernel = [Kernel::Rbf { sigma: 0.8 }, Kernel::Linear][seed % 2];
+        let gram = Gram::new(kernel, &points, 1 << 30).unwrap();
+        // By the first feature, with every fifth label wrong.
+        let sign = |i: usize| if (values[2 * i] > 0.0) != (i % 5 == 4) { 1 } else { -1 };
+        let signs: Vec<i8> = (0..n).map(sign).collect();
+        let problem = RampProblem { gram: &gram, signs, c: 2.0, ramp: -0.5 };
+        // Which rows count, in all ways.
+        let mut best = f64::INFINITY;
+        for mask in 0u32..1 << n {
+            let share = |i: usize, s: i8| {
+                if problem.signs[i] == s { problem.c * f64::from(mask >> i & 1) } else { 0.0 }
+            };
+            let side = |s: i8| (0..n).map(|i| share(i, s)).collect::<Vec<f64>>();
+            let mut inner = Inner::new(&gram);
+            inner.set_weights(&side(1), &side(-1));
+            inner.solve(1e-9);
+            let cut = (n as u32 - mask.count_ones()) as f64;
+            best = best.min(inner.primal() + problem.c * 1.5 * cut);
+        }
+        let run = |solver: Solver| {
+            let fit = fit_ramp(&problem, &by(solver), &Cancel::new(), &mut ()).unwrap();
+            let solution = fit.solution;
+            let output = |i: usize| -> f64 {
+                gram.row(i).iter().zip(&solution.beta).map(|(k, b)| k * b).sum()
+            };
+            let square: f64 = (0..n).map(|i| solution.beta[i] * output(i)).sum();
+            let loss = |i: usize| {
+                (1.0 - f64::from(problem.signs[i]) * (output(i) + solution.bias)).clamp(0.0, 1.5)
+            };
+            let measured = 0.5 * square + problem.c * (0..n).map(loss).sum::<f64>();
+            assert!((measured - solution.objective()).abs() <= 1e-8 * measured, "{solver:?}");
+            assert!(solution.local_gap <= 1e-5 * measured, "{solver:?}: {}", solution.local_gap);
+            measured
+        };
+        let found = run(Solver::Pdm);
+        assert!(found >= best * (1.0 - 1e-7) && found <= best * (1.0 + 1e-6), "{found} {best}");
+        assert!(run(Solver::Da) >= found * (1.0 - 1e-7));
+        assert!(run(Solver::Ao) >= found * (1.0 - 1e-7));
     }
 }
 

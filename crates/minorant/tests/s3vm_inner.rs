@@ -161,26 +161,33 @@ fn distinct(seed: u64, n: usize) -> Matrix<'static> {
 #[test]
 fn the_gradient_is_that_of_finite_differences() {
     let mut rng = Lcg::new(23);
+    let mut inside = 0;
     for seed in 0..10 {
         let matrix = distinct(seed, 20);
         let points = Points::new(&matrix);
         let gram = Gram::new(Kernel::Rbf { sigma: 0.6 }, &points, 1 << 30).unwrap();
         let (problem, p) = soft(&gram, &mut rng);
         let inner = solved(&problem, &p);
+        let region = Region::of(&inner);
         let (of_plus, of_minus) = gradient(&inner);
         for (j, &i) in problem.unlabelled.iter().enumerate().step_by(3) {
-            // Small enough to stay within the critical region, whose value is quadratic.
-            let at = |step: f64| {
+            let step = 1e-5;
+            let [above, below] = [step, -step].map(|step| {
                 let mut moved = p.clone();
                 moved[j] += step;
-                solved(&problem, &moved).dual()
-            };
-            let step = 1e-5;
-            let slope = (at(step) - at(-step)) / (2.0 * step);
+                solved(&problem, &moved)
+            });
+            let slope = (above.dual() - below.dual()) / (2.0 * step);
             let given = problem.c2 * (of_plus[i] - of_minus[i]);
-            assert!((slope - given).abs() < 1e-6, "{seed} {j}: {slope} {given}");
+            // Within a critical region the value is quadratic, and central differences are exact;
+            // across its border they are as far off as the gradient bends.
+            let stays = Region::of(&above) == region && Region::of(&below) == region;
+            inside += usize::from(stays);
+            let most = if stays { 1e-7 } else { 1e-5 };
+            assert!((slope - given).abs() < most, "{seed} {j}: {slope} {given}");
         }
     }
+    assert!(inside > 40, "{inside}");
 }
 
 #[test]

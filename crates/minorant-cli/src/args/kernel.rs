@@ -174,6 +174,14 @@ pub(crate) enum KernelOptions {
 }
 
 impl KernelOptions {
+    /// The name of the method.
+    pub(crate) fn solver(&self) -> &'static str {
+        match self {
+            KernelOptions::S3vm(options) => options.method.solver.name(),
+            KernelOptions::Latent(options) => options.method.solver.name(),
+        }
+    }
+
     /// The relative gap that was asked for.
     pub(crate) fn tol(&self) -> f64 {
         match self {

@@ -185,8 +185,8 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
     /// Solvers, separated by commas
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', required = true, value_parser = train::parse_method)]
-    pub(crate) solvers: Vec<minorant::solver::Method>,
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', required = true, value_parser = kernel::parse_solver)]
+    pub(crate) solvers: Vec<SolverArg>,
     /// Write the HTML report here
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,

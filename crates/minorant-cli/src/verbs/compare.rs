@@ -2,7 +2,7 @@
 
 use super::train::{facts, report_run};
 use super::{cancel_on_interrupt, check_writable};
-use crate::args::{CompareArgs, ModelArg};
+use crate::args::{CompareArgs, KernelOptions, ModelArg};
 use crate::number;
 use crate::output::{self, report_json};
 use crate::progress::Watchers;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 let all = each(args, |solver| problem.chain_options(name, solver))?;
                 let (data, seconds) = problem.read_sequences()?;
                 let one = |options: &ChainOptions| {
-                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                    watched(options.method.name(), options.rules.tol, quiet, |watchers| {
                         train_chain(&data, options, &cancel, watchers, &mut ())
                     })
                 };
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 let all = each(args, |solver| problem.neuro_options(solver))?;
                 let (data, seconds) = problem.read_sequences()?;
                 let one = |options: &NeuroOptions| {
-                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                    watched(options.method.name(), options.rules.tol, quiet, |watchers| {
                         train_neuro(&data, options, &cancel, watchers, &mut ())
                     })
                 };
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 let task = all.first().map_or(Task::Classify, |options| options.task);
                 let (data, seconds) = problem.read_recordings(task)?;
                 let one = |options: &HmmOptions| {
-                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                    watched(options.method.name(), options.rules.tol, quiet, |watchers| {
                         train_hmm(&data, options, &cancel, watchers, &mut ())
                     })
                 };
@@ -75,16 +75,28 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 let all = each(args, |solver| problem.image_options(name, solver))?;
                 let (data, seconds) = super::image::read_for_training(name, problem)?;
                 let one = |options: &ImageOptions| {
-                    watched(options.method, options.rules.tol, quiet, |watchers| {
+                    watched(options.method.name(), options.rules.tol, quiet, |watchers| {
                         train_images(&data, options, &cancel, watchers, &mut ())
                     })
                 };
                 show(args, &run_all(&all, &cancel, one)?, seconds)
             }
-            ModelArg::Kernel(name) => anyhow::bail!(
-                "compare does not take {}; train it with one solver after the other",
-                name.as_str()
-            ),
+            ModelArg::Kernel(name) => {
+                let of = |solver| problem.kernel_options(name, solver);
+                let all = args.solvers.iter().map(of).collect::<anyhow::Result<Vec<_>>>()?;
+                let (data, seconds) = problem.read()?;
+                let tol = all.first().map_or(0.0, KernelOptions::tol);
+                let one = |options: &KernelOptions| {
+                    watched(options.solver(), tol, quiet, |watchers| {
+                        let trained = super::kernel::trained(&data, options, &cancel, watchers)?;
+                        Ok((trained.0, trained.1))
+                    })
+                };
+                let runs = run_all(&all, &cancel, one)?;
+                let first = &runs[0];
+                let facts = super::kernel::facts(&first.model, &first.report, &problem.data_name());
+                show_with(args, &runs, seconds, tol, facts)
+            }
         }
     })?
 }
@@ -94,7 +106,7 @@ fn each<O>(
     args: &CompareArgs,
     options: impl Fn(Method) -> anyhow::Result<O>,
 ) -> anyhow::Result<Vec<O>> {
-    args.solvers.iter().map(|&solver| options(solver)).collect()
+    args.solvers.iter().map(|solver| options(solver.method()?)).collect()
 }
 
 fn run_all<O, M>(
@@ -119,19 +131,19 @@ pub(super) fn compare_one(
     cancel: &Cancel,
     quiet: bool,
 ) -> anyhow::Result<Compared<FittedModel>> {
-    watched(options.method, options.rules.tol, quiet, |watchers| {
+    watched(options.method.name(), options.rules.tol, quiet, |watchers| {
         train(data, options, cancel, watchers, &mut ())
     })
 }
 
 /// One run with its progress shown and its trace kept.
 fn watched<M>(
-    method: Method,
+    name: &'static str,
     tol: f64,
     quiet: bool,
     train: impl FnOnce(&mut Watchers) -> Result<(M, TrainReport), TrainError>,
 ) -> anyhow::Result<Compared<M>> {
-    let mut watchers = Watchers::new(method.name(), tol, quiet);
+    let mut watchers = Watchers::new(name, tol, quiet);
     let trained = train(&mut watchers);
     watchers.finish();
     let (model, report) = trained?;
@@ -145,11 +157,24 @@ fn show<M>(
     runs: &[Compared<M>],
     load_seconds: f64,
 ) -> anyhow::Result<ExitCode> {
-    let (problem, tol) = (&args.problem, args.problem.stopping.tol());
+    let tol = args.problem.stopping.tol();
+    let facts = facts(&runs[0].report, &args.problem.data_name());
+    show_with(args, runs, load_seconds, tol, facts)
+}
+
+/// The same, with what the report says of the problem.
+fn show_with<M>(
+    args: &CompareArgs,
+    runs: &[Compared<M>],
+    load_seconds: f64,
+    tol: f64,
+    facts: Vec<(String, String)>,
+) -> anyhow::Result<ExitCode> {
+    let problem = &args.problem;
     let name = problem.model.as_str();
     if let Some(path) = &args.report {
         let title = format!("{name} on {}", problem.data_name());
-        let page = page(title, facts(&runs[0].report, &problem.data_name()), tol, runs);
+        let page = page(title, facts, tol, runs);
         minorant::write_atomically(path, page.to_html().as_bytes())?;
     }
     if args.output.json {

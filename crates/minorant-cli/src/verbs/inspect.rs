@@ -2,7 +2,7 @@
 
 use crate::args::InspectArgs;
 use crate::output::{self, maybe, number};
-use minorant::data::{Dataset, LabelKind, LabelRows, ReadOptions};
+use minorant::data::{Dataset, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings};
 use minorant::linalg::Values;
 use minorant::model::{AnyModel, FittedModel};
 use serde_json::json;
@@ -20,10 +20,13 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
             AnyModel::Image(model) => super::image::inspect(&model, args.json),
             AnyModel::Neuro(model) => super::neuro::inspect(&model, args.json),
         },
-        files => {
-            let options = ReadOptions { for_prediction: true, ..args.data.options() };
-            inspect_data(&minorant::data::read(files, &options)?, args.json)
-        }
+        files => match args.data.recordings()? {
+            Some((data, labelled_by)) => inspect_recordings(&data, labelled_by, args.json),
+            None => {
+                let options = ReadOptions { for_prediction: true, ..args.data.options() };
+                inspect_data(&minorant::data::read(files, &options)?, args.json)
+            }
+        },
     };
     output::print(&shown)?;
     Ok(ExitCode::SUCCESS)
@@ -128,11 +131,7 @@ fn inspect_data(data: &Dataset<'_>, as_json: bool) -> String {
         (_, Some(LabelKind::Multiclass)) => "multiclass",
         (_, Some(LabelKind::Multilabel)) => "multilabel",
     };
-    let counts = data.labels.counts();
     if as_json {
-        let classes = data.labels.classes.iter().zip(&counts);
-        let classes =
-            classes.map(|(label, count)| json!({"label": output::label(label), "examples": count}));
         return json!({
             "kind": "data",
             "examples": matrix.rows(),
@@ -142,7 +141,7 @@ fn inspect_data(data: &Dataset<'_>, as_json: bool) -> String {
             "storage": storage,
             "precision": precision,
             "labels": kind,
-            "classes": classes.collect::<Vec<_>>(),
+            "classes": counted(&data.labels, "examples"),
         })
         .to_string();
     }
@@ -157,11 +156,54 @@ fn inspect_data(data: &Dataset<'_>, as_json: bool) -> String {
         },
     ];
     if kind != "none" {
-        let mut rows = vec![vec!["class".to_string(), "examples".to_string()]];
-        let classes = data.labels.classes.iter().zip(&counts);
-        rows.extend(classes.map(|(label, count)| vec![label.to_string(), count.to_string()]));
-        lines.push(String::new());
-        lines.push(output::table(&rows));
+        lines.push(table(&data.labels, "examples"));
     }
     lines.join("\n")
+}
+
+fn inspect_recordings(data: &Recordings, labelled_by: LabelledBy, as_json: bool) -> String {
+    let lengths = || data.starts.windows(2).map(|span| span[1] - span[0]);
+    let (shortest, longest) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
+    let precision = if data.frames.values().width() == 4 { "f32" } else { "f64" };
+    let counts = match labelled_by {
+        LabelledBy::Sequence => "sequences",
+        LabelledBy::Frame => "frames",
+    };
+    if as_json {
+        return json!({
+            "kind": "recordings",
+            "examples": data.len(),
+            "frames": data.frames.rows(),
+            "features": data.frames.cols(),
+            "shortest": shortest,
+            "longest": longest,
+            "precision": precision,
+            "labels": counts,
+            "classes": counted(&data.labels, counts),
+        })
+        .to_string();
+    }
+    [
+        format!("sequences     {}", data.len()),
+        format!("frames        {}, {shortest} to {longest} a sequence", data.frames.rows()),
+        format!("features      {}", data.frames.cols()),
+        format!("stored        dense, {precision}"),
+        format!("labels        of {counts}, {} classes", data.labels.classes.len()),
+        table(&data.labels, counts),
+    ]
+    .join("\n")
+}
+
+/// How often each class occurs.
+fn counted(labels: &Labels, what: &str) -> Vec<serde_json::Value> {
+    let classes = labels.classes.iter().zip(labels.counts());
+    classes.map(|(label, count)| json!({"label": output::label(label), what: count})).collect()
+}
+
+/// The same for people, after a blank line.
+fn table(labels: &Labels, what: &str) -> String {
+    let mut rows = vec![vec!["class".to_string(), what.to_string()]];
+    let classes = labels.classes.iter().zip(labels.counts());
+    rows.extend(classes.map(|(label, count)| vec![label.to_string(), count.to_string()]));
+    format!("\n{}", output::table(&rows))
 }

@@ -13,7 +13,7 @@ use minorant::linalg::Matrix;
 use minorant::model::KernelModel;
 use minorant::risk::Cancel;
 use minorant::s3vm::{self, Balance};
-use minorant::train::{KernelName, S3vmOptions, TrainReport, train_latent, train_s3vm};
+use minorant::train::{KernelName, S3vmOptions, TrainError, TrainReport, train_latent, train_s3vm};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -32,13 +32,7 @@ pub(super) fn train(name: KernelName, args: &TrainArgs) -> anyhow::Result<ExitCo
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read()?;
         let mut watchers = Watchers::new("training", tol, args.output.quiet);
-        let trained = match &options {
-            KernelOptions::S3vm(options) => train_s3vm(&data, options, &cancel, &mut watchers),
-            KernelOptions::Latent(options) => {
-                let trained = train_latent(&data, options, &cancel, &mut watchers);
-                trained.map(|(model, report)| (model, report, None))
-            }
-        };
+        let trained = trained(&data, &options, &cancel, &mut watchers);
         watchers.finish();
         let (model, report, delta) = trained?;
         leave::trace(args, &watchers, None)?;
@@ -60,6 +54,22 @@ pub(super) fn train(name: KernelName, args: &TrainArgs) -> anyhow::Result<ExitCo
         }
         Ok(ExitCode::SUCCESS)
     })?
+}
+
+/// Trains a kernel model; the paper's Δ comes with it, where the method knows it.
+pub(super) fn trained(
+    data: &Dataset<'_>,
+    options: &KernelOptions,
+    cancel: &Cancel,
+    watchers: &mut Watchers,
+) -> Result<(KernelModel, TrainReport, Option<f64>), TrainError> {
+    match options {
+        KernelOptions::S3vm(options) => train_s3vm(data, options, cancel, watchers),
+        KernelOptions::Latent(options) => {
+            let (model, report) = train_latent(data, options, cancel, watchers)?;
+            Ok((model, report, None))
+        }
+    }
 }
 
 /// Rows with two features, before (by the labelled rows alone) and after.
@@ -139,7 +149,11 @@ fn settings_in_words(model: &KernelModel) -> String {
     weights.chain(balance).collect::<Vec<_>>().join(", ")
 }
 
-fn facts(model: &KernelModel, report: &TrainReport, data: &str) -> Vec<(String, String)> {
+pub(super) fn facts(
+    model: &KernelModel,
+    report: &TrainReport,
+    data: &str,
+) -> Vec<(String, String)> {
     let fact = |name: &str, value: String| (name.to_string(), value);
     vec![
         fact("Data", data.to_string()),

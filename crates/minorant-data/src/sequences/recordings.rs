@@ -17,7 +17,7 @@ use crate::read::ReadOptions;
 use crate::source::Source;
 use crate::values::GrowingValues;
 use minorant_linalg::{Matrix, Storage};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Sequences of frames.
 #[derive(Debug, Clone)]
@@ -75,6 +75,21 @@ pub struct RecordingOptions {
     pub model_features: Option<usize>,
     /// The precision in which values are stored.
     pub storage: Storage,
+}
+
+/// What has a label in a file, if it is an NPZ archive of recordings.
+pub fn recordings_in(path: &Path) -> Option<LabelledBy> {
+    let mut archive = Archive::open(&Source::Path(path.to_path_buf())).ok()?;
+    let mut length = |name: &str| {
+        let header = archive.member(name, |input| ArrayHeader::read(input)).ok()?;
+        header.shape.first().copied()
+    };
+    let (_, offsets) = (length("values")?, length("offsets")?);
+    match (length("labels"), length("frame_labels")) {
+        (Some(labels), _) if labels + 1 == offsets => Some(LabelledBy::Sequence),
+        (_, Some(_)) => Some(LabelledBy::Frame),
+        _ => None,
+    }
 }
 
 /// Reads one or several files as one set of recordings.

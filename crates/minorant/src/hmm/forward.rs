@@ -31,11 +31,11 @@ impl<'a> Walk<'a> {
         let shape = tables.shape;
         let each = shape.states * shape.mixtures;
         let length = sequence.len() / shape.features;
-        let mut all = vec![0.0; shape.gaussians()];
+        let mut of_unit = Vec::with_capacity(each);
         let mut gaussians = Vec::with_capacity(length * each);
         for (t, frame) in sequence.chunks_exact(shape.features).enumerate() {
-            tables.densities(frame, &mut all);
-            gaussians.extend_from_slice(&all[unit(t) * each..(unit(t) + 1) * each]);
+            tables.densities(frame, &(unit(t)..unit(t) + 1), &mut of_unit);
+            gaussians.extend_from_slice(&of_unit);
         }
         let of_state = |of: &[f64]| log_sum(of.iter().copied());
         let states = gaussians.chunks_exact(shape.mixtures).map(of_state).collect();

@@ -18,7 +18,7 @@ pub use risk::{HmmRisk, Truth};
 pub use scaling::Scaling;
 pub use shape::{Group, HmmShape, Task, Topology};
 pub use start::maximum_likelihood;
-pub use tables::{Tables, VARIANCES};
+pub use tables::{Densities, Tables, VARIANCES};
 pub use viterbi::{Visit, best_path};
 
 /// Sequences of frames as the models see them.

@@ -5,11 +5,10 @@
 
 use super::statistics::count_arcs;
 use super::tables::chunks;
-use super::{Frames, HmmShape, Tables, Task, Visit, best_path};
+use super::{Densities, Frames, HmmShape, Tables, Task, Visit, best_path};
 use crate::risk::{Cancel, ExampleWeights, Examples, Plane, Point, Risk, RiskError};
-use minorant_linalg::dense::norm2;
 use minorant_linalg::parallel::{add_in_order, map_chunks};
-use minorant_linalg::sum::{Sum, compensated_dot};
+use minorant_linalg::sum::Sum;
 
 /// What is true, as numbers of units.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +57,7 @@ impl<'a> HmmRisk<'a> {
     }
 
     fn loss(&self, tables: &Tables, sequence: usize, with_paths: bool) -> Loss {
-        let densities = tables.best_densities(self.frames.sequence(sequence));
+        let densities = tables.best_densities(self.frames.sequence(sequence), 0..self.shape.units);
         match self.shape.task {
             Task::Classify => self.class_loss(tables, sequence, &densities, with_paths),
             Task::Label => self.label_loss(tables, sequence, &densities, with_paths),
@@ -69,7 +68,7 @@ impl<'a> HmmRisk<'a> {
         &self,
         tables: &Tables,
         sequence: usize,
-        densities: &[f64],
+        densities: &Densities,
         with_paths: bool,
     ) -> Loss {
         let truth = self.truth.unit(&self.frames, sequence, 0);
@@ -98,7 +97,7 @@ impl<'a> HmmRisk<'a> {
         &self,
         tables: &Tables,
         sequence: usize,
-        densities: &[f64],
+        densities: &Densities,
         with_paths: bool,
     ) -> Loss {
         let cost = |t: usize, unit: usize| {
@@ -165,13 +164,6 @@ impl Gradient {
     }
 }
 
-fn finite(value: f64) -> Result<f64, RiskError> {
-    if value.is_finite() {
-        return Ok(value);
-    }
-    Err(RiskError::NotFinite(format!("its value is {value}")))
-}
-
 impl Risk for HmmRisk<'_> {
     fn dim(&self) -> usize {
         self.shape.dim()
@@ -179,6 +171,10 @@ impl Risk for HmmRisk<'_> {
 
     fn is_convex(&self) -> bool {
         false
+    }
+
+    fn is_nonnegative(&self) -> bool {
+        true
     }
 
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
@@ -189,8 +185,7 @@ impl Risk for HmmRisk<'_> {
         };
         let values = map_chunks(&chunks(&self.frames, self.dim()), of_chunk);
         let values = values.into_iter().collect::<Result<Vec<f64>, RiskError>>()?;
-        let value = finite(values.into_iter().collect::<Sum>().value())?;
-        Ok(Point { w, outputs: Vec::new(), value })
+        Point::new(w, values.into_iter().collect::<Sum>().value())
     }
 
     fn planes(
@@ -223,18 +218,10 @@ impl Risk for HmmRisk<'_> {
         let results = map_chunks(&chunks(&self.frames, self.dim()), of_chunk);
         let (values, normals): (Vec<f64>, Vec<Vec<f64>>) =
             results.into_iter().collect::<Result<Vec<_>, RiskError>>()?.into_iter().unzip();
-        let value = finite(values.into_iter().collect::<Sum>().value())?;
-        let normal = add_in_order(normals);
+        let point = Point::new(w, values.into_iter().collect::<Sum>().value())?;
         // The plane touches here and holds nowhere else for sure.
-        let magnitude = value.abs() + norm2(&normal).sqrt() * norm2(&w).sqrt();
-        let plane = Plane {
-            offset: value - compensated_dot(&normal, &w),
-            normal,
-            normal_error: 0.0,
-            offset_error: 4.0 * f64::EPSILON * magnitude,
-            ties: Vec::new(),
-        };
-        Ok((Point { w, outputs: Vec::new(), value }, vec![plane]))
+        let plane = Plane::touching(&point, add_in_order(normals));
+        Ok((point, vec![plane]))
     }
 
     fn examples(&self) -> Option<&dyn Examples> {

@@ -5,7 +5,7 @@
 use super::forward::add_expectations;
 use super::statistics::Statistics;
 use super::tables::chunks;
-use super::{Frames, HmmShape, Tables, Truth, Visit, best_path};
+use super::{Densities, Frames, HmmShape, Tables, Truth, Visit, best_path};
 use crate::risk::{Cancel, RiskError};
 use minorant_linalg::parallel::map_chunks;
 
@@ -96,7 +96,8 @@ impl Fitting<'_> {
     /// Viterbi training.
     fn add_best_path(&self, tables: &Tables, sequence: usize, statistics: &mut Statistics) {
         let frames = self.frames.sequence(sequence);
-        let densities = tables.best_densities(frames);
+        let units = self.truth.units(tables, sequence);
+        let densities = tables.best_densities(frames, units);
         let mut path = Vec::new();
         let score =
             self.truth.best_path(tables, &self.frames, sequence, &densities, Some(&mut path));
@@ -113,22 +114,27 @@ impl Fitting<'_> {
 }
 
 impl Truth<'_> {
+    /// The units that true paths of a sequence may pass through.
+    fn units(&self, tables: &Tables, sequence: usize) -> std::ops::Range<usize> {
+        match self {
+            Truth::Classes(classes) => {
+                let class = classes[sequence] as usize;
+                class..class + 1
+            }
+            Truth::FrameLabels(_) => 0..tables.shape.units,
+        }
+    }
+
     /// The best path through the units that are true.
     pub(super) fn best_path(
         &self,
         tables: &Tables,
         frames: &Frames<'_>,
         sequence: usize,
-        densities: &[f64],
+        densities: &Densities,
         path: Option<&mut Vec<Visit>>,
     ) -> f64 {
-        let units = match self {
-            Truth::Classes(classes) => {
-                let class = classes[sequence] as usize;
-                class..class + 1
-            }
-            Truth::FrameLabels(_) => 0..tables.shape.units,
-        };
+        let units = self.units(tables, sequence);
         let is_true = |t: usize, unit: usize| self.unit(frames, sequence, t) == unit;
         best_path(tables, densities, units, |t, unit| is_true(t, unit).then_some(0.0), path)
     }

@@ -3,7 +3,7 @@
 
 use super::shape::{Choice, Slots};
 use super::{Frames, HmmShape};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// Variances of standardised features stay within these bounds, whatever the weights are.
 pub const VARIANCES: RangeInclusive<f64> = 1e-3..=1e3;
@@ -25,6 +25,33 @@ pub struct Tables {
     half_precisions: Vec<f64>,
     /// The logarithm of a Gaussian's factor, its mixture weight included.
     constants: Vec<f64>,
+    /// The arcs into each state from states of its unit, numbered there, with their logarithms:
+    /// those of state s are `into[into_at[s]..into_at[s + 1]]`.
+    into: Vec<(u32, f64)>,
+    into_at: Vec<usize>,
+}
+
+/// The log densities of a sequence's frames in the states of some units.
+#[derive(Debug, Clone)]
+pub struct Densities {
+    /// The first of these states, and how many there are.
+    first: usize,
+    states: usize,
+    /// Frame by frame.
+    values: Vec<f64>,
+}
+
+impl Densities {
+    /// Number of frames.
+    pub(super) fn length(&self) -> usize {
+        self.values.len() / self.states.max(1)
+    }
+
+    /// Those of a frame in `count` states from the `first` on, numbered through all units.
+    pub(super) fn of(&self, frame: usize, first: usize, count: usize) -> &[f64] {
+        let at = frame * self.states + first - self.first;
+        &self.values[at..at + count]
+    }
 }
 
 impl Tables {
@@ -55,7 +82,19 @@ impl Tables {
             }
             constants.push(constant);
         }
-        Tables { shape: *shape, slots, choices, arcs, means, half_precisions, constants }
+        let (mut into, mut into_at) = (Vec::new(), vec![0]);
+        for to in 0..shape.all_states() {
+            let first = to - to % shape.states;
+            for from in 0..shape.states {
+                let arc = arcs[slots.inner(first + from, to - first)];
+                if arc > f64::NEG_INFINITY {
+                    into.push((from as u32, arc));
+                }
+            }
+            into_at.push(into.len());
+        }
+        let shape = *shape;
+        Tables { shape, slots, choices, arcs, means, half_precisions, constants, into, into_at }
     }
 
     /// What the model looks like.
@@ -70,14 +109,18 @@ impl Tables {
         variances.fold((f64::INFINITY, 0.0), wider)
     }
 
-    /// The log densities of a frame under all Gaussians, mixture weights included.
-    pub(super) fn densities(&self, frame: &[f64], out: &mut [f64]) {
+    /// The log densities of a frame under the Gaussians of some units, mixture weights included.
+    pub(super) fn densities(&self, frame: &[f64], units: &Range<usize>, out: &mut Vec<f64>) {
         let gaussians = self.constants.len();
-        out.copy_from_slice(&self.constants);
+        let each = self.shape.states * self.shape.mixtures;
+        let of_units = units.start * each..units.end * each;
+        out.clear();
+        out.extend_from_slice(&self.constants[of_units.clone()]);
         let rows = self.means.chunks_exact(gaussians);
         for ((&x, means), precisions) in
             frame.iter().zip(rows).zip(self.half_precisions.chunks_exact(gaussians))
         {
+            let (means, precisions) = (&means[of_units.clone()], &precisions[of_units.clone()]);
             for ((out, mean), precision) in out.iter_mut().zip(means).zip(precisions) {
                 let away = x - mean;
                 *out -= precision * away * away;
@@ -109,13 +152,15 @@ impl Tables {
         best.1
     }
 
-    /// For each frame of a sequence and each state the density under its best Gaussian.
-    pub fn best_densities(&self, sequence: &[f64]) -> Vec<f64> {
+    /// For each frame of a sequence and each state of some units the density under its best
+    /// Gaussian.
+    pub fn best_densities(&self, sequence: &[f64], units: Range<usize>) -> Densities {
         let (m, features) = (self.shape.mixtures, self.shape.features);
-        let mut all = vec![0.0; self.constants.len()];
-        let mut best = Vec::with_capacity(sequence.len() / features * self.shape.all_states());
+        let states = units.len() * self.shape.states;
+        let mut all = Vec::with_capacity(states * m);
+        let mut best = Vec::with_capacity(sequence.len() / features * states);
         for frame in sequence.chunks_exact(features) {
-            self.densities(frame, &mut all);
+            self.densities(frame, &units, &mut all);
             if m == 1 {
                 best.extend_from_slice(&all);
             } else {
@@ -123,7 +168,7 @@ impl Tables {
                 best.extend(all.chunks_exact(m).map(top));
             }
         }
-        best
+        Densities { first: units.start * self.shape.states, states, values: best }
     }
 
     /// Adds `weight` times the derivatives of a frame's log density under a Gaussian in its mean
@@ -157,6 +202,12 @@ impl Tables {
                 gradient[weight] += counts[slot] - total * self.arcs[slot].exp();
             }
         }
+    }
+
+    /// The arcs into a state from states of its unit.
+    #[inline]
+    pub(super) fn into(&self, state: usize) -> &[(u32, f64)] {
+        &self.into[self.into_at[state]..self.into_at[state + 1]]
     }
 
     /// Logarithms of probability of a transition within the unit of `from` to its `to`-th state.

@@ -1,8 +1,7 @@
 //! The best path of a sequence through the units that each frame allows (Viterbi), in log space.
 
-use super::Tables;
-use super::Task;
 use super::shape::End;
+use super::{Densities, Tables, Task};
 
 /// Where a path is at a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,19 +14,19 @@ pub struct Visit {
 
 const ENTERS: u32 = 1 << 31;
 
-/// The score of the best path of a sequence, from the densities of its frames in all states.
+/// The score of the best path of a sequence, from the densities of its frames in the states of
+/// these units at least.
 /// `allows` says for a frame and a unit what being there costs or brings, or that it cannot be;
 /// `path` is filled with the path where it is asked for. Ties go to the first.
 pub fn best_path(
     tables: &Tables,
-    densities: &[f64],
+    densities: &Densities,
     units: std::ops::Range<usize>,
     allows: impl Fn(usize, usize) -> Option<f64>,
     path: Option<&mut Vec<Visit>>,
 ) -> f64 {
     let (shape, slots, arcs) = (tables.shape, tables.slots, &tables.arcs);
-    let (q, all) = (shape.states, shape.all_states());
-    let length = densities.len() / all;
+    let (q, length) = (shape.states, densities.length());
     let (first, count) = (units.start * q, units.len() * q);
     let mut score = vec![f64::NEG_INFINITY; count];
     let mut next = score.clone();
@@ -38,7 +37,7 @@ pub fn best_path(
     // The best score with which each unit is left, and where; and with which each is entered.
     let mut left = vec![(f64::NEG_INFINITY, 0u32); units.len()];
     for t in 0..length {
-        let density = &densities[t * all + first..t * all + first + count];
+        let density = densities.of(t, first, count);
         if t > 0 && shape.task == Task::Label {
             for (unit, left) in left.iter_mut().enumerate() {
                 *left = (f64::NEG_INFINITY, 0);
@@ -73,8 +72,9 @@ pub fn best_path(
                 let at = k * q + to;
                 let mut best = (f64::NEG_INFINITY, 0u32);
                 if t > 0 {
-                    for from in k * q..(k + 1) * q {
-                        let value = score[from] + tables.inner(first + from, to);
+                    for &(from, arc) in tables.into(first + at) {
+                        let from = k * q + from as usize;
+                        let value = score[from] + arc;
                         if value > best.0 {
                             best = (value, from as u32);
                         }

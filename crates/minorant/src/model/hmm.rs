@@ -80,7 +80,7 @@ struct Header {
 
 /// The scores of all classes for a sequence.
 fn class_scores(tables: &Tables, shape: &HmmShape, sequence: &[f64]) -> Vec<f64> {
-    let densities = tables.best_densities(sequence);
+    let densities = tables.best_densities(sequence, 0..tables.shape().units);
     let score = |z: usize| best_path(tables, &densities, z..z + 1, |_, _| Some(0.0), None);
     (0..shape.units).map(score).collect()
 }
@@ -97,7 +97,7 @@ pub(crate) fn predict_frames(tables: &Tables, frames: Frames<'_>) -> Vec<u32> {
     let of = |i: usize| match shape.task {
         Task::Classify => vec![argmax(&class_scores(tables, &shape, frames.sequence(i)))],
         Task::Label => {
-            let densities = tables.best_densities(frames.sequence(i));
+            let densities = tables.best_densities(frames.sequence(i), 0..shape.units);
             let mut path = Vec::new();
             best_path(tables, &densities, 0..shape.units, |_, _| Some(0.0), Some(&mut path));
             path.into_iter().map(|visit| (visit.state / shape.states) as u32).collect()

@@ -11,7 +11,7 @@ use super::network::{Activation, Block, Network};
 use crate::risk::{Cancel, ExampleWeights, Examples, Plane, Point, Risk, RiskError};
 use minorant_linalg::parallel::{map_chunks, split_evenly};
 use minorant_linalg::product::Real;
-use minorant_linalg::sum::{Sum, compensated_dot};
+use minorant_linalg::sum::Sum;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -133,9 +133,6 @@ impl<'a, T: Real> NeuroRisk<'a, T> {
         });
         let shares = shares.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
         let value = shares.iter().map(|share| share.value).collect::<Sum>().value();
-        if !value.is_finite() {
-            return Err(RiskError::NotFinite(format!("its value is {value}")));
-        }
         Ok((value, shares))
     }
 
@@ -181,13 +178,17 @@ impl<T: Real> Risk for NeuroRisk<'_, T> {
         false
     }
 
+    fn is_nonnegative(&self) -> bool {
+        true
+    }
+
     fn is_smooth(&self) -> bool {
         self.network.activation != Activation::Relu
     }
 
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
         let (value, _) = self.shares(&w, false, cancel)?;
-        Ok(Point { w, outputs: Vec::new(), value })
+        Point::new(w, value)
     }
 
     fn planes(
@@ -206,10 +207,9 @@ impl<T: Real> Risk for NeuroRisk<'_, T> {
         cancel: &Cancel,
     ) -> Result<(Point, Vec<Plane>), RiskError> {
         let (value, shares) = self.shares(&w, true, cancel)?;
-        let normal = self.gradient(&shares);
-        let offset = value - compensated_dot(&normal, &w);
-        let plane = Plane { normal, offset, ..Plane::default() };
-        Ok((Point { w, outputs: Vec::new(), value }, vec![plane]))
+        let point = Point::new(w, value)?;
+        let plane = Plane::touching(&point, self.gradient(&shares));
+        Ok((point, vec![plane]))
     }
 
     fn examples(&self) -> Option<&dyn Examples> {

@@ -91,10 +91,7 @@ impl Risk for Chained {
         cancel.check()?;
         let value = w.windows(2).map(|pair| self.ordered(pair[0], pair[1])[0].0);
         let value = value.collect::<Sum>().value();
-        if !value.is_finite() {
-            return Err(RiskError::NotFinite(format!("its value is {value}")));
-        }
-        Ok(Point { w, outputs: Vec::new(), value })
+        Point::new(w, value)
     }
 
     fn planes(

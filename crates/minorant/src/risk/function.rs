@@ -3,8 +3,6 @@
 //! parts, no lines, no examples.
 
 use super::{Cancel, Plane, Point, Risk, RiskError};
-use minorant_linalg::dense::norm2;
-use minorant_linalg::sum::compensated_dot;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -94,20 +92,6 @@ where
     }
 }
 
-/// The plane that touches at a point. The function's answers are taken at their word; only the
-/// offset's own rounding counts.
-fn plane(point: &Point, normal: Vec<f64>) -> Plane {
-    let product = compensated_dot(&normal, &point.w);
-    let magnitude = point.value.abs() + norm2(&normal).sqrt() * norm2(&point.w).sqrt();
-    Plane {
-        offset: point.value - product,
-        normal,
-        normal_error: 0.0,
-        offset_error: 4.0 * f64::EPSILON * magnitude,
-        ties: Vec::new(),
-    }
-}
-
 impl<F, E> Risk for FunctionRisk<F, E>
 where
     F: Fn(&[f64]) -> Result<(f64, Vec<f64>), E> + Sync,
@@ -141,6 +125,6 @@ where
             Some(gradient) => gradient,
             None => self.call(&point.w, cancel)?.1,
         };
-        Ok(vec![plane(point, gradient)])
+        Ok(vec![Plane::touching(point, gradient)])
     }
 }

@@ -29,6 +29,8 @@ pub use loss::{ExampleWeights, Loss};
 
 use crate::line::Line;
 use minorant_linalg::Columns;
+use minorant_linalg::dense::norm2;
+use minorant_linalg::sum::compensated_dot;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -97,6 +99,16 @@ pub struct Point {
     pub value: f64,
 }
 
+impl Point {
+    /// A point at which a risk has this value and keeps nothing; one that is not finite is refused.
+    pub fn new(w: Vec<f64>, value: f64) -> Result<Point, RiskError> {
+        if value.is_finite() {
+            return Ok(Point { w, outputs: Vec::new(), value });
+        }
+        Err(RiskError::NotFinite(format!("its value is {value}")))
+    }
+}
+
 /// A plane below a convex risk: `risk(v) ≥ normal · v + offset` for every `v`, up to the rounding
 /// errors that are stated with it.
 #[derive(Debug, Clone, Default)]
@@ -111,6 +123,21 @@ pub struct Plane {
     pub offset_error: f64,
     /// Examples so near to a kink that another order of summation could choose another piece.
     pub ties: Vec<Tie>,
+}
+
+impl Plane {
+    /// The plane that touches a risk at a point, where the slope is taken at its word and only the
+    /// offset's own rounding counts.
+    pub fn touching(point: &Point, normal: Vec<f64>) -> Plane {
+        let magnitude = point.value.abs() + norm2(&normal).sqrt() * norm2(&point.w).sqrt();
+        Plane {
+            offset: point.value - compensated_dot(&normal, &point.w),
+            normal,
+            normal_error: 0.0,
+            offset_error: 4.0 * f64::EPSILON * magnitude,
+            ties: Vec::new(),
+        }
+    }
 }
 
 /// An example that lies on a kink of its loss, within rounding, and the piece that was chosen for

@@ -19,6 +19,9 @@ fn pick<T: Copy>(rng: &mut Pcg64Mcg, of: &[T]) -> T {
     of[rng.random_range(0..of.len())]
 }
 
+/// The kinds in their turns: labels from the labelled rows find most.
+const KINDS: [u8; 6] = [0, 1, 0, 2, 0, 1];
+
 /// Candidate `number`, from the incumbent's labels.
 pub(super) fn candidate(
     problem: &Problem<'_>,
@@ -27,7 +30,7 @@ pub(super) fn candidate(
     number: u64,
     rng: &mut Pcg64Mcg,
 ) -> Vec<bool> {
-    match number % 3 {
+    match KINDS[(number % KINDS.len() as u64) as usize] {
         0 => from_labelled(problem, graph, rng),
         1 => relabelled(problem, incumbent, rng),
         _ => from_some(problem, graph, incumbent, rng),

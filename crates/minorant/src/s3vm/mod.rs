@@ -35,6 +35,7 @@ pub mod large;
 mod lcs;
 mod newton;
 mod pdm;
+mod ramp;
 pub mod region;
 mod strict;
 mod work;
@@ -43,6 +44,7 @@ pub use balance::{Balance, best_labels, soft_labels};
 pub(crate) use candidates::generator;
 pub(crate) use graph::nearest;
 pub use inner::Inner;
+pub use ramp::{RampProblem, fit_ramp};
 pub(crate) use work::Stop;
 pub use work::{Problem, Solution};
 
@@ -197,6 +199,9 @@ pub enum S3vmError {
     /// The bend of the ramp loss is out of range.
     #[error("the ramp of cccp must be above -1 and at most 0, not {0}")]
     Ramp(f64),
+    /// The ramp loss bends nowhere.
+    #[error("the ramp must be a number below 1, not {0}")]
+    Bend(f64),
     /// The kernel matrix and the labels have different lengths.
     #[error("expected a label for each of {rows} rows, found {labels}")]
     Lengths {

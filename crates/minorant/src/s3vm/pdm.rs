@@ -20,15 +20,19 @@ use rand::RngExt;
 const BATCH: u64 = 4;
 /// Candidates of a round, at least.
 const FEWEST: u64 = 6;
-/// Inner problems that rounds take for each unlabelled row, at the usual degree.
-const EFFORT: f64 = 1.9;
-/// The same in all, for few rows.
-const LEAST_EFFORT: f64 = 220.0;
+/// Inner problems of the search at the usual degree: so many, and so many more for each unlabelled
+/// row, but no fewer than the last number.
+const EFFORT: (f64, f64, f64) = (160.0, 1.9, 394.0);
 /// Inner problems of rounds after which one without improvement ends the search, at the usual
 /// degree.
 const ENOUGH: f64 = 600.0;
 /// The usual degree; more candidates mean as much more effort.
 const USUAL_DEGREE: f64 = 0.1;
+/// Numbers of positive labels that starts are tried with, where the balance leaves a choice.
+const COUNTS: usize = 5;
+/// The share of candidates that are polished by alternation; the others are annealed, which costs
+/// more and finds what alternation misses.
+const BY_ALTERNATION: f64 = 0.9;
 /// A candidate must be better by this, relative to the objective.
 const BETTER: f64 = 1e-7;
 /// The local methods that it starts from.
@@ -47,29 +51,37 @@ pub(super) fn run(
         account.absorb(&mut worker);
         ended?;
     }
-    let (low, high) = problem.balance;
-    let spread_out = (high > low).then(|| [low, low + (high - low) / 2, high]);
-    for count in spread_out.into_iter().flatten() {
-        let counted = Problem { balance: (count, count), ..problem.clone() };
-        let found = settle(problem, &counted, options, stop, account.left(), |worker| {
-            da::anneal(worker, da::centre(worker), da::SLOW)
-        });
-        account.count(found.spent, found.best, 0.0);
-        found.ended?;
-    }
     let graph = Graph::new(problem.gram);
-    for leak in LEAKS {
-        let mut worker = Worker::new(problem, stop, account.left(), options.search_tol());
-        let ended = ao::alternate(&mut worker, spread(problem, &graph, leak));
-        account.absorb(&mut worker);
-        ended?;
+    let before = account.evaluations;
+    let counts = counts(problem.balance);
+    for (at, &count) in counts.iter().enumerate() {
+        let counted = Problem { balance: (count, count), ..problem.clone() };
+        // Where there is but one count the local methods have annealed already.
+        if counts.len() > 1 && at % 2 == 0 {
+            let found = settle(problem, &counted, options, stop, account.left(), |worker| {
+                da::anneal(worker, da::centre(worker), da::SLOW)
+            });
+            account.count(found.spent, found.best, 0.0);
+            found.ended?;
+        }
+        for leak in LEAKS {
+            let found = settle(problem, &counted, options, stop, account.left(), |worker| {
+                ao::alternate(worker, spread(&counted, &graph, leak))
+            });
+            account.count(found.spent, found.best, 0.0);
+            found.ended?;
+        }
     }
+    // Where the balance leaves a choice, the starts with other counts come on top of the effort, and
+    // as many candidates again: there is more to search.
+    let free = counts.len() > 1;
+    let on_counts = if free { account.evaluations - before } else { 0 };
     let round = FEWEST.max((options.degree * problem.unlabelled.len() as f64).round() as u64);
     let rows = problem.unlabelled.len() as f64;
-    let scale = (options.degree / USUAL_DEGREE).max(1.0);
-    let effort = (EFFORT * rows).max(LEAST_EFFORT);
-    let most = account.evaluations + (scale * effort) as u64;
-    let enough = account.evaluations + (scale * effort.min(ENOUGH)) as u64;
+    let scale = (options.degree / USUAL_DEGREE).max(1.0) * if free { 2.0 } else { 1.0 };
+    let effort = (EFFORT.0 + EFFORT.1 * rows).max(EFFORT.2);
+    let most = (scale * effort) as u64 + on_counts;
+    let enough = account.evaluations + (scale * ENOUGH) as u64;
     let mut number = 0;
     loop {
         let before = account.best_objective();
@@ -101,10 +113,18 @@ pub(super) fn run(
             ended?;
         }
         let improved = account.best_objective() < before - BETTER * before.abs();
-        if !improved && account.evaluations >= enough {
+        if !improved && account.evaluations >= enough.min(most) {
             return Ok(());
         }
     }
+}
+
+/// The numbers of positive labels that starts are tried with: evenly over the balance.
+fn counts((low, high): (usize, usize)) -> Vec<usize> {
+    let steps = COUNTS.min(high - low + 1).max(2) - 1;
+    let mut counts: Vec<usize> = (0..=steps).map(|k| low + (high - low) * k / steps).collect();
+    counts.dedup();
+    counts
 }
 
 /// What came of a candidate.
@@ -131,7 +151,7 @@ fn polish(
     let count = rng.random_range(low..=high);
     let counted = Problem { balance: (count, count), ..problem.clone() };
     let labels = candidate(&counted, graph, &incumbent.labels, number, &mut rng);
-    let by_alternation = rng.random::<f64>() < 0.5;
+    let by_alternation = rng.random::<f64>() < BY_ALTERNATION;
     let from = [4.0, 1.0, 0.3][rng.random_range(0..3)];
     settle(problem, &counted, options, stop, share, |worker| {
         if by_alternation {

@@ -270,15 +270,22 @@ impl Solver for Nrbm {
         let Some(best) = &self.best else { return Err(Halt::Stop(Status::Stalled)) };
         let objective = run.problem.objective(best);
         let ray = Ray::new(best, objective, &self.gradient, &minimum.w);
+        // Where nothing is negative, a model that still promises less than 0 after searches that
+        // failed is no guide to its minimiser, which lies too far away: searches go on near by.
+        let risk = run.problem.risk;
+        let is_lost = self.failures >= FAILURES
+            && !self.is_convex
+            && risk.is_nonnegative()
+            && -0.5 * ray.slope > objective;
         let mut points = Vec::new();
         if let Some(point) = self.search_exactly(run, &ray)? {
             points.push(point);
-        } else if self.strategy != Strategy::Minimiser && self.failures < FAILURES {
+        } else if self.strategy != Strategy::Minimiser && (self.failures < FAILURES || is_lost) {
             let first = match self.length {
                 Some(length) => (length / minimum.distance).min(1.0),
                 // Where a small λ puts the minimiser far away, a search from there would never come
                 // back: as long a step as would bring the objective to 0 if it stayed a plane.
-                None if run.problem.risk.is_smooth() && !self.is_convex => {
+                None if is_lost || (risk.is_smooth() && !self.is_convex) => {
                     (objective / -ray.slope).clamp(SHORTEST, 1.0)
                 }
                 None => 1.0,
@@ -287,7 +294,8 @@ impl Solver for Nrbm {
         }
         // Without a plane at the minimiser the model would not change where the search failed.
         let failed = points.iter().all(|point: &RayPoint| point.objective >= objective);
-        if failed || self.strategy == Strategy::Full {
+        let is_enough = is_lost && !points.is_empty();
+        if (failed && !is_enough) || self.strategy == Strategy::Full {
             ray.visit(run, 1.0, &mut points)?;
         }
         // Where the risk is not finite the step was too long.
@@ -298,11 +306,15 @@ impl Solver for Nrbm {
         }
         let lowest = points.iter().min_by(|a, b| a.objective.total_cmp(&b.objective));
         let (objective, length) = lowest.map_or((f64::INFINITY, 0.0), |p| (p.objective, p.step));
+        let before = self.length;
         let kind = match self.update(run, points, minimum.distance) {
             Update::Descent => "descent",
             Update::Null => "null",
             Update::Null2 => "null2",
         };
+        if failed && is_enough {
+            self.length = before;
+        }
         Ok(Step { kind, objective, length: Some(length * minimum.distance) })
     }
 

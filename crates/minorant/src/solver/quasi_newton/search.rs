@@ -15,6 +15,8 @@ const DECREASE: f64 = 1e-4;
 const CURVATURE: f64 = 0.9;
 /// Probes after which a search gives up.
 const PROBES: u32 = 60;
+/// The least and the most of a step that is left where it was too long.
+const SHORTEN: (f64, f64) = (0.1, 0.5);
 /// How far ahead of a direction of the right length points are computed.
 const FAR: f64 = 4.0;
 /// Where a line that falls for ever is left.
@@ -189,7 +191,16 @@ fn weak_wolfe<T, E>(
         } else {
             return Ok(Some((eta, found)));
         }
-        eta = if long.is_finite() { 0.5 * (short + long) } else { 4.0 * eta };
+        eta = match (short > 0.0, long.is_finite()) {
+            (_, false) => 4.0 * eta,
+            (true, true) => 0.5 * (short + long),
+            // On the way back to the start: to the minimum of the parabola through what is known.
+            (false, true) => {
+                let rise = here.value - start.value - eta * start.slope;
+                let share = -0.5 * eta * start.slope / rise;
+                eta * if share > SHORTEN.0 { share.min(SHORTEN.1) } else { SHORTEN.0 }
+            }
+        };
         if eta <= short || eta >= long {
             break;
         }
