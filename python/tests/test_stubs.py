@@ -1,6 +1,7 @@
 """The type stubs: free of errors themselves, and true of what they describe."""
 
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -24,12 +25,14 @@ def python(*arguments, cwd):
 
 
 def test_stubs_have_no_errors(tmp_path):
-    settings = tmp_path / "mypy.ini"
+    settings, stubs = tmp_path / "mypy.ini", tmp_path / "minorant"
     settings.write_text(SETTINGS)
-    stubs = PACKAGE.glob("*.pyi")
-    python(
-        "mypy", "--config-file", settings, "--strict", "--allow-subclassing-any", *stubs, cwd=tmp_path
-    )
+    # Apart from what is installed, or mypy takes all of that for ours.
+    stubs.mkdir()
+    for stub in PACKAGE.glob("*.pyi"):
+        shutil.copy(stub, stubs)
+    options = ["--config-file", settings, "--strict", "--allow-subclassing-any"]
+    python("mypy", *options, "minorant", cwd=tmp_path)
 
 
 def test_stubs_tell_the_truth(tmp_path):
