@@ -3,7 +3,7 @@
 //! is doing, so a loss of speed shows that no clock would. Caches and threads are not looked at; the
 //! benchmarks do that.
 
-use super::{Step, cargo, root, say};
+use super::{Step, answers, cargo, root, say};
 use anyhow::{Context, Result, bail, ensure};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,9 +39,7 @@ const BUDGETS: &str = "xtask/budgets.txt";
 /// The step; with MINORANT_BUDGETS=write the budgets are written instead.
 pub(crate) fn step() -> Step {
     Step::new("speed: instructions of the hot paths", check).unless(|| {
-        let found = Command::new("valgrind").arg("--version").output();
-        let is_there = found.is_ok_and(|output| output.status.success());
-        (!is_there).then(|| "valgrind is not installed on this machine".into())
+        (!answers("valgrind")).then(|| "valgrind is not installed on this machine".into())
     })
 }
 

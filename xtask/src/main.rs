@@ -221,6 +221,26 @@ fn has_tool(tool: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
+/// Whether a program is there and says so.
+fn answers(program: &str) -> bool {
+    let asked = Command::new(program).arg("--version").output();
+    asked.is_ok_and(|output| output.status.success())
+}
+
+/// Shows a command and runs it, in the project's folder unless it has one of its own.
+fn call(command: &mut Command) -> Result<()> {
+    let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_owned();
+    let words = command.get_args().map(|word| word.to_string_lossy()).collect::<Vec<_>>();
+    let shown = format!("{} {}", name.to_string_lossy(), words.join(" "));
+    say(&format!("$ {shown}"));
+    if command.get_current_dir().is_none() {
+        command.current_dir(root());
+    }
+    let status = command.status().with_context(|| format!("{shown} could not be started"))?;
+    ensure!(status.success(), "{shown} ended with {status}");
+    Ok(())
+}
+
 fn cargo(args: &[&str], variables: &[(&str, &str)]) -> Result<()> {
     let mut shown: Vec<String> =
         variables.iter().map(|(name, value)| format!("{name}='{value}'")).collect();

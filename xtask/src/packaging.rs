@@ -2,8 +2,8 @@
 //! from its wheel, in fresh environments of every CPython on the machine, and that `cargo deny`
 //! has nothing against what comes in. Not what the packages do; the tests know.
 
-use super::python::interpreter;
-use super::{Step, cargo, has_tool, remove, root, say};
+use super::python::{interpreter, pip};
+use super::{Step, answers, call, cargo, has_tool, remove, root, say};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,11 +65,7 @@ fn python() -> Result<()> {
 /// Every CPython from 3.11 on that can be called by name.
 fn interpreters() -> Vec<String> {
     let named = (11..20).map(|minor| format!("python3.{minor}"));
-    let works = |name: &String| {
-        let asked = Command::new(name).arg("--version").output();
-        asked.is_ok_and(|output| output.status.success())
-    };
-    let found: Vec<String> = named.filter(works).collect();
+    let found: Vec<String> = named.filter(|name| answers(name)).collect();
     if found.is_empty() { vec![interpreter()] } else { found }
 }
 
@@ -78,12 +74,6 @@ fn environment(interpreter: &str, name: &str) -> Result<PathBuf> {
     remove(&place)?;
     run(Command::new(interpreter).args(["-m", "venv"]).arg(&place))?;
     Ok(place.join("bin/python"))
-}
-
-fn pip(python: &Path) -> Command {
-    let mut command = Command::new(python);
-    command.args(["-m", "pip", "--disable-pip-version-check", "--quiet"]);
-    command
 }
 
 /// The one package of a kind.
@@ -101,17 +91,7 @@ fn deny() -> Result<()> {
     cargo(&["install", "cargo-deny", "--locked", "--quiet"], &[])
 }
 
+/// What is compiled once serves the wheel and every installation of the sdist.
 fn run(command: &mut Command) -> Result<()> {
-    let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_owned();
-    let words = command.get_args().map(|word| word.to_string_lossy()).collect::<Vec<_>>();
-    let shown = format!("{} {}", name.to_string_lossy(), words.join(" "));
-    say(&format!("$ {shown}"));
-    if command.get_current_dir().is_none() {
-        command.current_dir(root());
-    }
-    // What is compiled once serves the wheel and every installation of the sdist.
-    command.env("CARGO_TARGET_DIR", folder().join("build"));
-    let status = command.status().with_context(|| format!("{shown} could not be started"))?;
-    ensure!(status.success(), "{shown} ended with {status}");
-    Ok(())
+    call(command.env("CARGO_TARGET_DIR", folder().join("build")))
 }

@@ -1,7 +1,7 @@
 //! The Python package: built with `pip install .` in a virtual environment of its own, then tested
 //! there. The environment is made anew whenever the interpreter or the requirements change.
 
-use super::{Step, remove, root, say};
+use super::{Step, answers, call, remove, root, say};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,7 +41,7 @@ fn check(tests: &[String]) -> Result<()> {
     let places = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&places);
     let path = std::env::join_paths(python.parent().map(Path::to_owned).into_iter().chain(places))?;
-    run(install.env("CARGO_TARGET_DIR", folder.join("build")).env("PATH", path))?;
+    call(install.env("CARGO_TARGET_DIR", folder.join("build")).env("PATH", path))?;
     if let Err(why) = browser() {
         say(&format!("pages are not looked at in a browser: {why:#}"));
     }
@@ -51,16 +51,12 @@ fn check(tests: &[String]) -> Result<()> {
     if command.exists() {
         pytest.env("MINORANT_COMMAND", command);
     }
-    run(&mut pytest)
+    call(&mut pytest)
 }
 
 /// Sees to it that there is a Chromium for the tests that look at pages.
 fn browser() -> Result<()> {
-    let found = |name: &str| {
-        let asked = Command::new(name).arg("--version").output();
-        asked.is_ok_and(|output| output.status.success())
-    };
-    if found("chromium") || found("chromium-browser") {
+    if answers("chromium") || answers("chromium-browser") {
         return Ok(());
     }
     say("$ apt-get install chromium (once)");
@@ -86,24 +82,16 @@ fn environment(folder: &Path) -> Result<PathBuf> {
     }
     remove(&env)?;
     std::fs::create_dir_all(folder)?;
-    run(Command::new(interpreter()).args(["-m", "venv"]).arg(&env))?;
-    run(pip(&python).arg("install").args(requirements.lines()))?;
+    call(Command::new(interpreter()).args(["-m", "venv"]).arg(&env))?;
+    call(pip(&python).arg("install").args(requirements.lines()))?;
     std::fs::write(&stamp, wanted).context("noting what is installed")?;
     Ok(python)
 }
 
-fn pip(python: &Path) -> Command {
+pub(crate) fn pip(python: &Path) -> Command {
     let mut command = Command::new(python);
     command.args(["-m", "pip", "--disable-pip-version-check", "--quiet"]);
     command
-}
-
-fn run(command: &mut Command) -> Result<()> {
-    let shown = command.get_args().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    say(&format!("$ python {shown}"));
-    let status = command.current_dir(root()).status().context("Python could not be started")?;
-    ensure!(status.success(), "python {shown} ended with {status}");
-    Ok(())
 }
 
 fn read(command: &mut Command) -> Result<String> {
