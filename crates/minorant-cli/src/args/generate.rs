@@ -111,7 +111,7 @@ pub(crate) struct PhonesArgs {
     pub(crate) out: PathBuf,
 }
 
-/// Two clouds in the plane.
+/// Two clouds in the plane: evenly along the moons, at random along the spirals.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   minorant generate moons --examples 120 --labeled 2 --out moons.svm

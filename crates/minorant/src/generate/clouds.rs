@@ -44,17 +44,30 @@ impl Clouds {
     }
 }
 
+/// The golden section.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
 /// Draws the points; labels are −1 and 1, and 0 where they are left out.
 pub fn clouds(options: &CloudsOptions) -> Dataset<'static> {
     let mut rng = Pcg64Mcg::seed_from_u64(options.seed);
+    // Points lie evenly along the moons, as they usually do; by steps of the golden section any
+    // stretch of them does.
+    let mut along = match options.clouds {
+        Clouds::Moons => [rng.random(), rng.random()],
+        Clouds::Spirals => [0.0; 2],
+    };
     let mut rows = Vec::with_capacity(options.examples);
     for i in 0..options.skip + options.examples {
         // The classes take turns, so that any stretch has as many of both.
         let positive = i % 2 == 1;
-        let along: f64 = rng.random();
+        let along = &mut along[usize::from(positive)];
+        *along = match options.clouds {
+            Clouds::Moons => (*along + GOLDEN).fract(),
+            Clouds::Spirals => rng.random(),
+        };
         let (x, y) = match options.clouds {
             Clouds::Moons => {
-                let (sin, cos) = (PI * along).sin_cos();
+                let (sin, cos) = (PI * *along).sin_cos();
                 if positive { (cos, sin) } else { (1.0 - cos, 0.5 - sin) }
             }
             Clouds::Spirals => {

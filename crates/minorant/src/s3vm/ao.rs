@@ -7,10 +7,14 @@ use crate::solver::Status;
 /// Less than this, relative to the objective, is no progress.
 pub(super) const PROGRESS: f64 = 1e-9;
 
-/// Alternates from these labels; the worker keeps the best function.
+/// Alternates from these labels; the worker keeps the best function. It ends early at labels that
+/// the worker knows from before.
 pub(super) fn alternate(worker: &mut Worker<'_>, mut labels: Vec<bool>) -> Result<f64, Status> {
     let mut least = f64::INFINITY;
     loop {
+        if worker.has_met(&labels) {
+            return Ok(least);
+        }
         worker.solve_labels(&labels)?;
         let (objective, better) = worker.objective();
         let stays = better == labels || objective >= least - PROGRESS * objective.abs();

@@ -35,6 +35,7 @@ pub mod large;
 mod lcs;
 mod newton;
 mod pdm;
+mod proxy;
 mod ramp;
 pub mod region;
 mod strict;

@@ -3,18 +3,22 @@
 //! candidate is polished by a local method instead of being dropped unless it beats the incumbent
 //! before that (the paper's test Δ > 0, mode `strict`), and candidates have structure instead of
 //! random directions. It starts from the best of the local methods and of the known labels diffused
-//! over a graph of neighbours. What it returns is the best of
-//! many local optima; it proves nothing about others.
+//! over a graph of neighbours; half of the candidates are the most promising of many by a quadratic
+//! in place of the inner problem (`proxy.rs`), and labels that were polished before are not polished
+//! again. What it returns is the best of many local optima; it proves nothing about others.
 
 use super::ao;
 use super::candidates::{LEAKS, candidate, generator, spread};
 use super::da::{self, Cooling};
 use super::graph::Graph;
-use super::work::{Problem, Solution, Stop, Worker};
+use super::proxy::Proxy;
+use super::work::{Problem, Solution, Stop, Worker, fingerprint};
 use super::{Account, Options, Solver, run_local};
 use crate::solver::Status;
 use minorant_linalg::parallel::{map_chunks, split_evenly};
 use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+use std::collections::HashSet;
 
 /// Candidates that are polished side by side, whatever the number of threads.
 const BATCH: u64 = 4;
@@ -33,6 +37,8 @@ const COUNTS: usize = 5;
 /// The share of candidates that are polished by alternation; the others are annealed, which costs
 /// more and finds what alternation misses.
 const BY_ALTERNATION: f64 = 0.9;
+/// Candidates that are drawn for each one that is sifted out.
+const TRIES: u64 = 16;
 /// A candidate must be better by this, relative to the objective.
 const BETTER: f64 = 1e-7;
 /// The local methods that it starts from.
@@ -45,31 +51,29 @@ pub(super) fn run(
     stop: &Stop,
     account: &mut Account<'_>,
 ) -> Result<(), Status> {
+    let mut known = HashSet::new();
     for solver in STARTS {
         let mut worker = Worker::new(problem, stop, account.left(), options.search_tol());
         let ended = run_local(solver, &mut worker, options);
+        known.extend(std::mem::take(&mut worker.met));
         account.absorb(&mut worker);
         ended?;
     }
-    let graph = Graph::new(problem.gram);
+    let (graph, proxy) = (Graph::new(problem.gram), Proxy::new(problem));
+    let mut search = Search { problem, options, stop, graph, proxy, known };
     let before = account.evaluations;
     let counts = counts(problem.balance);
     for (at, &count) in counts.iter().enumerate() {
-        let counted = Problem { balance: (count, count), ..problem.clone() };
         // Where there is but one count the local methods have annealed already.
         if counts.len() > 1 && at % 2 == 0 {
-            let found = settle(problem, &counted, options, stop, account.left(), |worker| {
-                da::anneal(worker, da::centre(worker), da::SLOW)
-            });
-            account.count(found.spent, found.best, 0.0);
-            found.ended?;
+            let found =
+                search.settle(count, account.left(), |w| da::anneal(w, da::centre(w), da::SLOW));
+            search.take(found, account, 0.0)?;
         }
         for leak in LEAKS {
-            let found = settle(problem, &counted, options, stop, account.left(), |worker| {
-                ao::alternate(worker, spread(&counted, &graph, leak))
-            });
-            account.count(found.spent, found.best, 0.0);
-            found.ended?;
+            let labels = spread(&search.counted(count), &search.graph, leak);
+            let found = search.settle(count, account.left(), |w| ao::alternate(w, labels));
+            search.take(found, account, 0.0)?;
         }
     }
     // Where the balance leaves a choice, the starts with other counts come on top of the effort, and
@@ -95,25 +99,25 @@ pub(super) fn run(
                 return if left < batch { Ok(()) } else { Err(Status::MaxEvals) };
             }
             let Some(incumbent) = account.best.clone() else { return Err(Status::Stalled) };
+            let labelings = search.labelings(&incumbent, number, batch);
             let polished = map_chunks(&split_evenly(batch as usize, batch as usize), |k, _| {
-                let number = number + k as u64;
-                polish(problem, &graph, &incumbent, options, stop, number, share)
+                let (count, labels) = &labelings[k];
+                search.polish(*count, labels, number + k as u64, share)
             });
             number += batch;
             let mut ended = Ok(());
             for found in polished {
-                account.count(found.spent, found.best, BETTER);
-                // One that used up its share is no reason to end before all is used up.
-                if let Err(status) = found.ended
-                    && status != Status::MaxEvals
-                {
-                    ended = Err(status);
+                match search.take(found, account, BETTER) {
+                    // One that used up its share is no reason to end before all is used up.
+                    Ok(()) | Err(Status::MaxEvals) => {}
+                    stopped => ended = stopped,
                 }
             }
             ended?;
         }
         let improved = account.best_objective() < before - BETTER * before.abs();
-        if !improved && account.evaluations >= enough.min(most) {
+        // Candidates that lead to known labels cost nothing, but there is an end to them too.
+        if !improved && account.evaluations.max(number) >= enough.min(most) {
             return Ok(());
         }
     }
@@ -131,61 +135,139 @@ fn counts((low, high): (usize, usize)) -> Vec<usize> {
 struct Polished {
     best: Option<Solution>,
     spent: u64,
+    /// Labels on the way.
+    met: Vec<u64>,
     ended: Result<(), Status>,
 }
 
-/// Makes a candidate and polishes it, by alternation or by annealing around it. Where the balance
-/// leaves a choice the number of positive labels is drawn first and given free at the end: left
-/// free all the time it drifts to an end, past labelings that are better.
-fn polish(
-    problem: &Problem<'_>,
-    graph: &Graph,
-    incumbent: &Solution,
-    options: &Options,
-    stop: &Stop,
-    number: u64,
-    share: u64,
-) -> Polished {
-    let mut rng = generator(options.seed, number);
-    let (low, high) = problem.balance;
-    let count = rng.random_range(low..=high);
-    let counted = Problem { balance: (count, count), ..problem.clone() };
-    let labels = candidate(&counted, graph, &incumbent.labels, number, &mut rng);
-    let by_alternation = rng.random::<f64>() < BY_ALTERNATION;
-    let from = [4.0, 1.0, 0.3][rng.random_range(0..3)];
-    settle(problem, &counted, options, stop, share, |worker| {
-        if by_alternation {
-            return ao::alternate(worker, labels);
-        }
-        let cooling = Cooling { from, to: 0.02, divisor: 2.0, steps: 2 };
-        let p = labels.iter().map(|y| if *y { 1.0 } else { 0.0 }).collect();
-        da::anneal(worker, p, cooling)
-    })
+/// What candidates are made from and polished with.
+struct Search<'p> {
+    problem: &'p Problem<'p>,
+    options: &'p Options,
+    stop: &'p Stop,
+    graph: Graph,
+    proxy: Option<Proxy>,
+    /// Labels that alternation has met: from them it would only end where it ended then.
+    known: HashSet<u64>,
 }
 
-/// Runs a local method with a fixed number of positive labels, then alternates without it.
-fn settle(
-    problem: &Problem<'_>,
-    counted: &Problem<'_>,
-    options: &Options,
-    stop: &Stop,
-    share: u64,
-    method: impl FnOnce(&mut Worker<'_>) -> Result<f64, Status>,
-) -> Polished {
-    let mut worker = Worker::new(counted, stop, share, options.search_tol());
-    let ended = method(&mut worker).map(|_| ());
-    let (mut best, mut spent) = (worker.best.take(), worker.spent);
-    if counted.balance == problem.balance || ended.is_err() {
-        return Polished { best, spent, ended };
+impl Search<'_> {
+    /// The problem with a fixed number of positive labels.
+    fn counted(&self, count: usize) -> Problem<'_> {
+        Problem { balance: (count, count), ..self.problem.clone() }
     }
-    let mut released = Worker::new(problem, stop, share - spent, options.search_tol());
-    let labels = best.as_ref().map(|best| best.labels.clone()).unwrap_or_default();
-    let ended = ao::alternate(&mut released, labels).map(|_| ());
-    spent += released.spent;
-    let objective =
-        |solution: &Option<Solution>| solution.as_ref().map_or(f64::INFINITY, Solution::objective);
-    if objective(&released.best) < objective(&best) {
-        best = released.best.take();
+
+    /// Takes what a candidate came to into account.
+    fn take(
+        &mut self,
+        found: Polished,
+        account: &mut Account<'_>,
+        share: f64,
+    ) -> Result<(), Status> {
+        account.count(found.spent, found.best, share);
+        self.known.extend(found.met);
+        found.ended
     }
-    Polished { best, spent, ended }
+
+    /// The labelings of a batch, each with its number of positive labels. Where the balance leaves a
+    /// choice that number is drawn first and given free at the end: left free all the time it drifts
+    /// to an end, past labelings that are better.
+    fn labelings(&self, incumbent: &Solution, number: u64, batch: u64) -> Vec<(usize, Vec<bool>)> {
+        let draw = |number: u64, rng: &mut Pcg64Mcg| {
+            let (low, high) = self.problem.balance;
+            let count = rng.random_range(low..=high);
+            let counted = self.counted(count);
+            (count, candidate(&counted, &self.graph, &incumbent.labels, number, rng))
+        };
+        let mut labelings = Vec::new();
+        if let Some(proxy) = &self.proxy {
+            labelings = self.sifted(proxy, batch / 2, number, &draw);
+        }
+        for k in labelings.len() as u64..batch {
+            labelings.push(draw(number + k, &mut generator(self.options.seed, number + k)));
+        }
+        labelings
+    }
+
+    /// The most promising of many labelings, without those that were polished before.
+    fn sifted(
+        &self,
+        proxy: &Proxy,
+        wanted: u64,
+        number: u64,
+        draw: &(dyn Fn(u64, &mut Pcg64Mcg) -> (usize, Vec<bool>) + Sync),
+    ) -> Vec<(usize, Vec<bool>)> {
+        let tries = (wanted * TRIES) as usize;
+        let drawn = map_chunks(&split_evenly(tries, tries.min(8)), |_, range| {
+            let improve = |k: usize| {
+                let k = k as u64;
+                let mut rng = generator(!self.options.seed, number * TRIES + k);
+                let (count, mut labels) = draw(number + k, &mut rng);
+                let value = proxy.descend(&mut labels);
+                (value, count, labels)
+            };
+            range.map(improve).collect::<Vec<_>>()
+        });
+        let mut drawn: Vec<_> = drawn.into_iter().flatten().collect();
+        drawn.retain(|(_, count, labels)| {
+            !self.known.contains(&fingerprint(labels, (*count, *count)))
+        });
+        drawn.sort_by(|a, b| a.0.total_cmp(&b.0));
+        drawn.dedup_by(|a, b| a.2 == b.2);
+        drawn.into_iter().take(wanted as usize).map(|(_, count, labels)| (count, labels)).collect()
+    }
+
+    /// Polishes a candidate, by alternation or by annealing around it.
+    fn polish(&self, count: usize, labels: &[bool], number: u64, share: u64) -> Polished {
+        let mut rng = generator(self.options.seed.rotate_left(32), number);
+        let by_alternation = rng.random::<f64>() < BY_ALTERNATION;
+        let from = [4.0, 1.0, 0.3][rng.random_range(0..3)];
+        self.settle(count, share, |worker| {
+            if by_alternation {
+                return ao::alternate(worker, labels.to_vec());
+            }
+            let cooling = Cooling { from, to: 0.02, divisor: 2.0, steps: 2 };
+            let p = labels.iter().map(|y| if *y { 1.0 } else { 0.0 }).collect();
+            da::anneal(worker, p, cooling)
+        })
+    }
+
+    /// Runs a local method with a fixed number of positive labels, then alternates without it.
+    fn settle(
+        &self,
+        count: usize,
+        share: u64,
+        method: impl FnOnce(&mut Worker<'_>) -> Result<f64, Status>,
+    ) -> Polished {
+        let counted = self.counted(count);
+        let fixed = self.work(&counted, share, method);
+        if counted.balance == self.problem.balance || fixed.ended.is_err() {
+            return fixed;
+        }
+        let Some(best) = &fixed.best else { return fixed };
+        let labels = best.labels.clone();
+        let free = self.work(self.problem, share - fixed.spent, |w| ao::alternate(w, labels));
+        let is_lower = |found: &Solution| found.objective() < best.objective();
+        Polished {
+            best: free.best.filter(is_lower).or(fixed.best),
+            spent: fixed.spent + free.spent,
+            met: [fixed.met, free.met].concat(),
+            ended: free.ended,
+        }
+    }
+
+    /// Runs a local method within a number of inner problems.
+    fn work(
+        &self,
+        problem: &Problem<'_>,
+        limit: u64,
+        method: impl FnOnce(&mut Worker<'_>) -> Result<f64, Status>,
+    ) -> Polished {
+        let mut worker = Worker::new(problem, self.stop, limit, self.options.search_tol());
+        worker.known = Some(&self.known);
+        let ended = method(&mut worker).map(|_| ());
+        // Where labels lead to is known only if it was allowed to go on to the end.
+        let met = if ended.is_ok() { worker.met } else { Vec::new() };
+        Polished { best: worker.best, spent: worker.spent, met, ended }
+    }
 }

@@ -6,6 +6,8 @@ use super::inner::Inner;
 use crate::kernel::Gram;
 use crate::risk::Cancel;
 use crate::solver::Status;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 /// The semi-supervised problem: ½‖w‖² + C1 Σ hinge over the labelled + C2 · min over the labelings
@@ -124,6 +126,13 @@ impl Stop {
     }
 }
 
+/// A hash of labels, and of the balance under which they were met.
+pub(super) fn fingerprint(labels: &[bool], balance: (usize, usize)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (labels, balance).hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Somebody who solves inner problems, one after the other, within a number of them.
 #[derive(Debug)]
 pub(crate) struct Worker<'p> {
@@ -138,12 +147,24 @@ pub(crate) struct Worker<'p> {
     pub(crate) tol: f64,
     /// The best decision function seen.
     pub(crate) best: Option<Solution>,
+    /// Labels that alternation has met before: it would only end where it ended then.
+    pub(super) known: Option<&'p HashSet<u64>>,
+    /// Labels that it has met here.
+    pub(super) met: Vec<u64>,
 }
 
 impl<'p> Worker<'p> {
     pub(crate) fn new(problem: &'p Problem<'p>, stop: &'p Stop, limit: u64, tol: f64) -> Self {
         let inner = Inner::new(problem.gram);
-        Worker { problem, inner, stop, spent: 0, limit, tol, best: None }
+        let (known, met) = (None, Vec::new());
+        Worker { problem, inner, stop, spent: 0, limit, tol, best: None, known, met }
+    }
+
+    /// Whether alternation has been at these labels before; they are noted.
+    pub(super) fn has_met(&mut self, labels: &[bool]) -> bool {
+        let print = fingerprint(labels, self.problem.balance);
+        self.met.push(print);
+        self.known.is_some_and(|known| known.contains(&print))
     }
 
     /// An error where work is to stop.
