@@ -5,7 +5,7 @@
 use crate::dense::{Stored, dispatch};
 use crate::design::{Design, sparse_dot};
 use crate::matrix::{Body, Matrix, Values};
-use crate::parallel::{add_in_order, map_chunks, split_evenly};
+use crate::parallel::{Spare, add_in_order, map_chunks, split_evenly};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -239,7 +239,8 @@ impl ColumnSet {
         // Only the lower half is summed up; the other one mirrors it.
         let mut gram = if size <= CACHED || self.is_full() {
             let chunks = split_evenly(self.rows, CHUNKS.min(self.rows.max(1)));
-            add_in_order(map_chunks(&chunks, |_, chunk| rows.outer_products(chunk, size, a)))
+            let parts = map_chunks(&chunks, |_, chunk| rows.outer_products(chunk, size, a));
+            add_in_order(parts, &Spare::default())
         } else {
             self.gram_by_columns(&rows, a)
         };

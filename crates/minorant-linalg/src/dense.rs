@@ -4,7 +4,8 @@
 
 use pulp::{Arch, WithSimd};
 
-pub(crate) const LANES: usize = 8;
+/// Kernels work on blocks of this many numbers.
+pub const LANES: usize = 8;
 
 /// Runs a kernel compiled for the machine's vector unit. The closure, and whatever it calls, must
 /// be `#[inline(always)]` to gain from it.

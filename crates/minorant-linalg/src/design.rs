@@ -9,6 +9,7 @@ mod relax;
 
 use crate::dense::{LANES, Stored, axpy_kernel, dispatch, dot_kernel};
 use crate::matrix::{Body, Matrix, Values};
+use crate::parallel::Spare;
 pub(crate) use kernels::sparse_dot;
 use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy};
 use pulp::Arch;
@@ -103,10 +104,10 @@ impl<'a> Design<'a> {
     }
 
     /// A gradient of zeros, to be accumulated into by [`Design::backward`].
-    pub fn gradient(&self, outputs: usize) -> PackedWeights<'static> {
+    pub fn gradient(&self, outputs: usize, spare: &Spare) -> PackedWeights<'static> {
         let by_output = !self.matrix.is_sparse() && outputs > 1;
         let stride = if by_output { outputs } else { stride_of(outputs) };
-        let data = Cow::Owned(vec![0.0; self.features() * stride]);
+        let data = Cow::Owned(spare.zeros(self.features() * stride));
         PackedWeights { outputs, stride, by_output, data }
     }
 
@@ -345,7 +346,7 @@ mod tests {
                 let mut out = vec![f64::NAN; 9 * k];
                 design.forward(2..11, &PackedWeights::pack(&w, k), &mut out);
                 assert_eq!(out, outputs[2 * k..]);
-                let mut total = design.gradient(k);
+                let mut total = design.gradient(k, &Spare::default());
                 design.backward(0..4, &c[..4 * k], &mut total);
                 design.backward(4..11, &c[4 * k..], &mut total);
                 assert_eq!(total.unpack(), gradient);

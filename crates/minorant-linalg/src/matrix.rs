@@ -253,14 +253,21 @@ impl<'a> Matrix<'a> {
     /// choices at every entry.
     #[inline(always)]
     pub fn for_each_in_row(&self, row: usize, mut each: impl FnMut(usize, f64)) {
+        // Loops, not iterators' methods: those would leave a dispatched kernel's vector unit.
         match &self.body {
             Body::Dense { values } => {
                 let span = row * self.cols..(row + 1) * self.cols;
                 match values {
                     Values::F32(v) => {
-                        v[span].iter().enumerate().for_each(|(j, &x)| each(j, f64::from(x)));
+                        for (j, &x) in v[span].iter().enumerate() {
+                            each(j, f64::from(x));
+                        }
                     }
-                    Values::F64(v) => v[span].iter().enumerate().for_each(|(j, &x)| each(j, x)),
+                    Values::F64(v) => {
+                        for (j, &x) in v[span].iter().enumerate() {
+                            each(j, x);
+                        }
+                    }
                 }
             }
             Body::Csr { row_starts, columns, values } => {
@@ -268,10 +275,14 @@ impl<'a> Matrix<'a> {
                 let columns = columns[span.clone()].iter();
                 match values {
                     Values::F32(v) => {
-                        columns.zip(&v[span]).for_each(|(&j, &x)| each(j as usize, f64::from(x)));
+                        for (&j, &x) in columns.zip(&v[span]) {
+                            each(j as usize, f64::from(x));
+                        }
                     }
                     Values::F64(v) => {
-                        columns.zip(&v[span]).for_each(|(&j, &x)| each(j as usize, x));
+                        for (&j, &x) in columns.zip(&v[span]) {
+                            each(j as usize, x);
+                        }
                     }
                 }
             }

@@ -4,6 +4,28 @@
 
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Mutex;
+
+/// Buffers that were used and will be again: memory that is given back to the system has to be
+/// fetched from it page by page the next time, which takes longer than filling it.
+#[derive(Debug, Default)]
+pub struct Spare(Mutex<Vec<Vec<f64>>>);
+
+impl Spare {
+    fn buffers(&self) -> std::sync::MutexGuard<'_, Vec<Vec<f64>>> {
+        // A thread that panicked while it held the list left it whole.
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// A buffer full of zeros.
+    pub fn zeros(&self, length: usize) -> Vec<f64> {
+        let used = self.buffers().pop();
+        let Some(mut buffer) = used else { return vec![0.0; length] };
+        buffer.clear();
+        buffer.resize(length, 0.0);
+        buffer
+    }
+}
 
 /// Calls `work` once per chunk, in parallel, and returns the results in chunk order.
 pub fn map_chunks<T: Send>(
@@ -43,8 +65,9 @@ pub fn split_evenly(n: usize, count: usize) -> Vec<Range<usize>> {
     (0..count).map(|i| at(i)..at(i + 1)).collect()
 }
 
-/// Adds `parts[1..]` to `parts[0]` entry by entry, in order, on all threads.
-pub fn add_in_order(mut parts: Vec<Vec<f64>>) -> Vec<f64> {
+/// Adds `parts[1..]` to `parts[0]` entry by entry, in order, on all threads; keeps the others'
+/// memory.
+pub fn add_in_order(mut parts: Vec<Vec<f64>>, spare: &Spare) -> Vec<f64> {
     let Some(mut first) = (!parts.is_empty()).then(|| parts.remove(0)) else { return Vec::new() };
     const BLOCK: usize = 4096;
     first.par_chunks_mut(BLOCK).enumerate().for_each(|(block, total)| {
@@ -55,5 +78,6 @@ pub fn add_in_order(mut parts: Vec<Vec<f64>>) -> Vec<f64> {
             }
         }
     });
+    spare.buffers().append(&mut parts);
     first
 }

@@ -9,7 +9,9 @@ use minorant::solver::{Method, MethodOptions, Problem, StopRules, run};
 use minorant::structured::chain::{Chain, ChainShape, Pairs};
 use minorant::structured::segment::{Plate, SegmentLoss, Segmentation};
 use minorant::structured::tree::{PartsImage, Tree, TreeShape, message};
-use minorant::structured::{LikelihoodRisk, MarginRisk, Scores, StructuredModel};
+use minorant::structured::{
+    Likelihood, LikelihoodRisk, MarginRisk, Scores, StructuredModel, Weights,
+};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -275,6 +277,47 @@ fn same_bits_on_any_number_of_threads() {
     };
     for method in [Method::Bcfw, Method::Bmrm] {
         assert!(on(1, method) == on(4, method));
+    }
+}
+
+#[test]
+fn unfolded_weights_give_the_same_bits() {
+    let (rows, attributes, labels) = (400, 61, 11);
+    let mut rng = Pcg64Mcg::seed_from_u64(8);
+    // Low attributes are frequent and get a row, high ones are rare and keep their list.
+    let (mut row_starts, mut columns) = (vec![0], Vec::new());
+    for _ in 0..rows {
+        let draw = |j: &u32| (rng.random::<f64>() * 7.82).powi(2) > f64::from(*j);
+        columns.extend((0..attributes as u32).filter(draw));
+        row_starts.push(columns.len() as u64);
+    }
+    let values: Vec<f64> = columns.iter().map(|j| 1.0 + 0.1 * f64::from(*j)).collect();
+    let sample = Sample {
+        tokens: Matrix::csr(attributes, row_starts, columns, values.into()).unwrap(),
+        starts: vec![0, 150, 150, 151, rows],
+        labels: (0..rows).map(|_| rng.random_range(0..labels as u16)).collect(),
+    };
+    let shape = shape(&sample, labels, true, Some(1.0), true);
+    let chain = Chain::new(&shape, &sample.tokens, &sample.starts, &sample.labels, None);
+    let w = weights(chain.dim(), 1.0, &mut rng);
+    let mut unfolded = vec![0.0; chain.unfolded()];
+    chain.unfold(&w, &mut unfolded);
+    let of_rows = attributes * labels.next_multiple_of(8);
+    assert!(!unfolded.is_empty() && unfolded.len() < of_rows, "some attributes, not all");
+    for example in 0..chain.len() {
+        let scores = |unfolded: &[f64]| {
+            let mut own = vec![0.0; chain.own_scores(example)];
+            chain.write_own(example, Weights { folded: &w, unfolded }, &mut own);
+            own
+        };
+        assert_eq!(scores(&[]), scores(&unfolded));
+        let own = scores(&[]);
+        let mut plain = vec![0.0; chain.dim()];
+        let length = chain.add_back_own(example, 0.3, &own, &mut plain, &mut []);
+        let (mut folded, mut rows) = (vec![0.0; chain.dim()], vec![0.0; unfolded.len()]);
+        assert_eq!(length, chain.add_back_own(example, 0.3, &own, &mut folded, &mut rows));
+        chain.fold_back(&rows, &mut folded);
+        assert_eq!(plain, folded);
     }
 }
 

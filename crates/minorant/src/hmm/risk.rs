@@ -7,7 +7,7 @@ use super::statistics::count_arcs;
 use super::tables::chunks;
 use super::{Densities, Frames, HmmShape, Tables, Task, Visit, best_path};
 use crate::risk::{Cancel, ExampleWeights, Examples, Plane, Point, Risk, RiskError};
-use minorant_linalg::parallel::{add_in_order, map_chunks};
+use minorant_linalg::parallel::{Spare, add_in_order, map_chunks};
 use minorant_linalg::sum::Sum;
 
 /// What is true, as numbers of units.
@@ -220,7 +220,7 @@ impl Risk for HmmRisk<'_> {
             results.into_iter().collect::<Result<Vec<_>, RiskError>>()?.into_iter().unzip();
         let point = Point::new(w, values.into_iter().collect::<Sum>().value())?;
         // The plane touches here and holds nowhere else for sure.
-        let plane = Plane::touching(&point, add_in_order(normals));
+        let plane = Plane::touching(&point, add_in_order(normals, &Spare::default()));
         Ok((point, vec![plane]))
     }
 

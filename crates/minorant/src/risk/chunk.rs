@@ -2,7 +2,7 @@
 //! chunk order, with what rounding may have done to them.
 
 use super::{Plane, Tie};
-use minorant_linalg::parallel::add_in_order;
+use minorant_linalg::parallel::{Spare, add_in_order};
 use minorant_linalg::sum::Sum;
 
 /// Sums over the rows of a block: plain within the block, compensated over blocks.
@@ -75,17 +75,18 @@ pub(super) fn total_offset(chunks: &[ChunkPlane]) -> (f64, f64) {
     (sum.value(), f64::EPSILON * roundings * size)
 }
 
-/// Adds the chunks of each part up in order: one plane for every `each` chunks.
-pub(crate) fn planes(chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
+/// Adds the chunks of each part up in order: one plane for every `each` chunks. Buffers that are no
+/// longer needed go to `spare`.
+pub(crate) fn planes(chunks: Vec<ChunkPlane>, each: usize, spare: &Spare) -> Vec<Plane> {
     let mut planes = Vec::with_capacity(chunks.len() / each);
     let mut chunks = chunks.into_iter().peekable();
     while chunks.peek().is_some() {
-        planes.push(plane(chunks.by_ref().take(each).collect()));
+        planes.push(plane(chunks.by_ref().take(each).collect(), spare));
     }
     planes
 }
 
-fn plane(chunks: Vec<ChunkPlane>) -> Plane {
+fn plane(chunks: Vec<ChunkPlane>, spare: &Spare) -> Plane {
     let (offset, offset_error) = total_offset(&chunks);
     // An entry of the normal is one sum over the rows of a chunk, then over the chunks; each
     // addition and each product rounds once.
@@ -96,7 +97,7 @@ fn plane(chunks: Vec<ChunkPlane>) -> Plane {
     let carried_offset: f64 = chunks.iter().map(|chunk| chunk.offset_error).sum();
     let ties = chunks.iter().flat_map(|chunk| chunk.ties.iter().copied()).collect();
     Plane {
-        normal: add_in_order(chunks.into_iter().map(|chunk| chunk.normal).collect()),
+        normal: add_in_order(chunks.into_iter().map(|chunk| chunk.normal).collect(), spare),
         offset,
         normal_error: f64::EPSILON * normal_roundings * normal_size + carried_normal,
         offset_error: offset_error + carried_offset,

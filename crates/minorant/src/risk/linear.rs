@@ -12,7 +12,7 @@ use super::{
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::{axpy, between};
-use minorant_linalg::parallel::{map_chunks, map_chunks_mut, split_evenly};
+use minorant_linalg::parallel::{Spare, map_chunks, map_chunks_mut, split_evenly};
 use minorant_linalg::sum::Sum;
 use minorant_linalg::{Columns, Design, PackedWeights};
 use std::ops::Range;
@@ -29,6 +29,8 @@ pub struct LinearRisk<'a, L> {
     pub(super) lengths: Vec<f64>,
     /// The features column by column, once somebody has asked for them.
     pub(super) columns: OnceLock<Columns>,
+    /// Gradients of chunks, to be used again.
+    pub(super) spare: Spare,
 }
 
 impl<'a, L: Loss> LinearRisk<'a, L> {
@@ -38,8 +40,8 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
         let chunks = split_evenly(design.rows(), chunk_count(&design));
         let lengths =
             map_chunks(&chunks, |_, rows| rows.map(|i| design.row_length(i)).collect::<Vec<f64>>());
-        let columns = OnceLock::new();
-        LinearRisk { design, loss, weights, chunks, lengths: lengths.concat(), columns }
+        let (lengths, columns, spare) = (lengths.concat(), OnceLock::new(), Spare::default());
+        LinearRisk { design, loss, weights, chunks, lengths, columns, spare }
     }
 
     /// The chunks of each part: a part is a contiguous block of rows, a chunk a piece of it.
@@ -96,7 +98,7 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
 
     /// The planes of parts of `each` chunks, touching at weights `w`.
     fn planes_at(&self, w: &[f64], chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
-        let mut planes = chunk::planes(chunks, each);
+        let mut planes = chunk::planes(chunks, each, &self.spare);
         // At the origin all outputs are exactly zero, however they are computed.
         if w.iter().all(|w| *w == 0.0) {
             planes.iter_mut().for_each(|plane| plane.ties.clear());
@@ -164,7 +166,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         let (chunks, each) = self.chunks_of_parts(parts);
         let chunk_planes = map_chunks(&chunks, |_, rows| {
             cancel.check()?;
-            let mut gradient = self.design.gradient(k);
+            let mut gradient = self.design.gradient(k, &self.spare);
             let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
             let mut plane = ChunkPlane::default();
             for block in self.blocks(rows) {
@@ -192,7 +194,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         let mut outputs = vec![0.0; self.design.rows() * k];
         let results = map_chunks_mut(&chunks, &mut outputs, k, |_, rows, outputs| {
             cancel.check()?;
-            let mut gradient = self.design.gradient(k);
+            let mut gradient = self.design.gradient(k, &self.spare);
             let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
             let mut plane = ChunkPlane::default();
             for block in self.blocks(rows.clone()) {
@@ -308,7 +310,7 @@ impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
         let groups = split_evenly(kinks.len(), kinks.len().div_ceil(ROWS).min(self.chunks.len()));
         let changes = map_chunks(&groups, |_, group| {
             cancel.check()?;
-            let mut gradient = self.design.gradient(k);
+            let mut gradient = self.design.gradient(k, &self.spare);
             let (mut c, mut d, mut before) = (vec![0.0; k], vec![0.0; k], vec![0.0; k]);
             for i in kinks[group].iter().map(|&i| i as usize) {
                 let f = &point.outputs[i * k..(i + 1) * k];
@@ -340,6 +342,7 @@ impl<L: Loss> DifferenceOfConvex for LinearRisk<'_, L> {
             chunks: self.chunks.clone(),
             lengths: self.lengths.clone(),
             columns: OnceLock::new(),
+            spare: Spare::default(),
         })
     }
 
@@ -365,7 +368,7 @@ impl<L: Loss> Duals for LinearRisk<'_, L> {
         let k = self.loss.outputs();
         let chunk_planes = map_chunks_mut(&self.chunks, slopes, k, |_, rows, slopes| {
             cancel.check()?;
-            let mut gradient = self.design.gradient(k);
+            let mut gradient = self.design.gradient(k, &self.spare);
             let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
             let mut plane = ChunkPlane::default();
             for block in self.blocks(rows.clone()) {
@@ -394,7 +397,7 @@ impl<L: Loss> Duals for LinearRisk<'_, L> {
         let planes = chunk_planes.into_iter().collect::<Result<Option<Vec<_>>, RiskError>>()?;
         Ok(planes.map(|chunks| {
             let each = chunks.len();
-            chunk::planes(chunks, each).remove(0)
+            chunk::planes(chunks, each, &self.spare).remove(0)
         }))
     }
 

@@ -2,10 +2,10 @@
 //! depends on the model's shape alone, never on threads. An example's own scores are computed when
 //! it is its turn, and forgotten with it.
 
-use super::{Scores, StructuredModel};
+use super::{Scores, StructuredModel, Weights};
 use crate::risk::chunk::{self, ChunkPlane};
 use crate::risk::{Cancel, Plane, Point, RiskError};
-use minorant_linalg::parallel::split_evenly;
+use minorant_linalg::parallel::{Spare, split_evenly};
 use minorant_linalg::sum::Sum;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -15,6 +15,8 @@ use std::ops::Range;
 pub(super) struct Layout {
     examples: usize,
     chunks: usize,
+    /// Normals of chunks, to be used again.
+    pub(super) spare: Spare,
 }
 
 /// Most chunks, and fewest where there are many weights.
@@ -26,6 +28,8 @@ const FEWEST: usize = 8;
 pub(super) struct At<'c, M> {
     model: &'c M,
     w: &'c [f64],
+    /// The weights unfolded, where all examples are looked at.
+    unfolded: Vec<f64>,
     /// The shared scores there, prepared.
     shared: Vec<f64>,
 }
@@ -33,7 +37,8 @@ pub(super) struct At<'c, M> {
 impl<'c, M: StructuredModel> At<'c, M> {
     /// The model at `w`.
     pub(super) fn new(model: &'c M, w: &'c [f64]) -> Self {
-        At { model, w, shared: model.prepare(&shared_scores(model, w)) }
+        let shared = model.prepare(&shared_scores(model, w));
+        At { model, w, unfolded: Vec::new(), shared }
     }
 
     /// The same, about to be asked for the worst outputs of some examples; an error where it
@@ -47,7 +52,12 @@ impl<'c, M: StructuredModel> At<'c, M> {
         if let Some(why) = model.refusal(&shared) {
             return Err(RiskError::Failed(why));
         }
-        let at = At { model, w, shared: model.prepare(&shared) };
+        let mut unfolded = Vec::new();
+        if examples.len() == model.len() {
+            unfolded.resize(model.unfolded(), 0.0);
+            model.unfold(w, &mut unfolded);
+        }
+        let at = At { model, w, unfolded, shared: model.prepare(&shared) };
         at.look_ahead(examples);
         Ok(at)
     }
@@ -60,7 +70,8 @@ impl<'c, M: StructuredModel> At<'c, M> {
     /// The scores of an example; `own` is made to hold its own ones.
     pub(super) fn scores<'s>(&'s self, example: usize, own: &'s mut Vec<f64>) -> Scores<'s> {
         own.resize(self.model.own_scores(example), 0.0);
-        self.model.write_own(example, self.w, own);
+        let weights = Weights { folded: self.w, unfolded: &self.unfolded };
+        self.model.write_own(example, weights, own);
         Scores { shared: &self.shared, own }
     }
 }
@@ -76,7 +87,7 @@ impl Layout {
         // No more gradient buffers than the data is worth.
         let by_buffers = model.entries() / (4 * model.dim()).max(1);
         let chunks = by_buffers.clamp(FEWEST, MOST).min(model.len().max(1));
-        Layout { examples: model.len(), chunks }
+        Layout { examples: model.len(), chunks, spare: Spare::default() }
     }
 
     /// The chunks of `parts` contiguous blocks of examples, and how many each block has.
@@ -117,7 +128,7 @@ impl Layout {
     ) -> Result<(Point, Vec<Plane>), RiskError> {
         let (chunks, each) = self.pass(model, &w, parts, cancel, plane)?;
         let value = finite(chunk::total_value(&chunks))?;
-        Ok((Point { w, outputs: Vec::new(), value }, chunk::planes(chunks, each)))
+        Ok((Point { w, outputs: Vec::new(), value }, chunk::planes(chunks, each, &self.spare)))
     }
 
     /// Calls `work` for each chunk; results in chunk order, and how many a part has.

@@ -30,16 +30,17 @@ impl<M: Likelihood> LikelihoodRisk<M> {
 
     fn chunk_plane(&self, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane {
         let mut plane = ChunkPlane::default();
-        let mut normal = vec![0.0; self.model.dim()];
+        let mut normal = self.layout.spare.zeros(self.model.dim());
         let (mut own, mut of_own) = (Vec::new(), Vec::new());
         let mut of_shared = vec![0.0; self.model.shared_scores()];
+        let mut unfolded = vec![0.0; self.model.unfolded()];
         let (mut roundings, mut offset_error, mut shared_size) = (0.0f64, 0.0, 0.0);
         for i in chunk {
             let scores = at.scores(i, &mut own);
             of_own.resize(scores.own.len(), 0.0);
             let weight = self.weights.of(i);
             let loss = self.model.log_loss(i, scores, weight, &mut of_own, &mut of_shared);
-            let length = self.model.add_back_own(i, weight, &of_own, &mut normal);
+            let length = self.model.add_back_own(i, weight, &of_own, &mut normal, &mut unfolded);
             roundings = roundings.max(loss.roundings);
             offset_error += f64::EPSILON * loss.roundings * weight * loss.size;
             shared_size += weight * loss.roundings * loss.shared_size;
@@ -51,6 +52,7 @@ impl<M: Likelihood> LikelihoodRisk<M> {
             };
             plane.add(1, sums);
         }
+        self.model.fold_back(&unfolded, &mut normal);
         self.model.add_back_shared(&of_shared, &mut normal);
         plane.normal = normal;
         plane.own_error(roundings, shared_size, offset_error);
@@ -125,7 +127,7 @@ impl<M: Likelihood> Examples for LikelihoodRisk<M> {
         let mut of_shared = vec![0.0; self.model.shared_scores()];
         let weight = self.weights.of(example);
         let loss = self.model.log_loss(example, scores, step * weight, &mut of_own, &mut of_shared);
-        self.model.add_back_own(example, step * weight, &of_own, gradient);
+        self.model.add_back_own(example, step * weight, &of_own, gradient, &mut []);
         self.model.add_back_shared(&of_shared, gradient);
         weight * loss.value
     }

@@ -50,7 +50,7 @@ impl<M: StructuredModel> MarginRisk<M> {
 
     fn chunk_plane(&self, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane {
         let mut plane = ChunkPlane::default();
-        let mut normal = vec![0.0; self.model.dim()];
+        let mut normal = self.layout.spare.zeros(self.model.dim());
         let mut additions = vec![0u32; self.model.dim()];
         let mut own = Vec::new();
         for i in chunk {

@@ -30,6 +30,15 @@ pub struct Scores<'s> {
     pub own: &'s [f64],
 }
 
+/// Weights to read.
+#[derive(Debug, Clone, Copy)]
+pub struct Weights<'w> {
+    /// All of them.
+    pub folded: &'w [f64],
+    /// What [`StructuredModel::unfold`] made of them; empty where only some examples are looked at.
+    pub unfolded: &'w [f64],
+}
+
 /// A structure: examples with their true outputs, joint features ψ(x, y), and an argmax.
 ///
 /// Scores are whatever the argmax works on, if it is linear in the weights: a chain's node scores
@@ -99,7 +108,16 @@ pub trait StructuredModel: Sync {
     }
 
     /// Computes them.
-    fn write_own(&self, _example: usize, _w: &[f64], _out: &mut [f64]) {}
+    fn write_own(&self, _example: usize, _weights: Weights<'_>, _out: &mut [f64]) {}
+
+    /// Number of entries of the weights' unfolded copy: a layout that own scores are computed from
+    /// sooner, made once for all examples.
+    fn unfolded(&self) -> usize {
+        0
+    }
+
+    /// Makes that copy, in a place full of zeros.
+    fn unfold(&self, _w: &[f64], _out: &mut [f64]) {}
 
     /// The shared scores as the argmax wants them, once for all examples.
     fn prepare(&self, shared: &[f64]) -> Vec<f64> {
@@ -181,8 +199,19 @@ pub trait Likelihood: StructuredModel {
     ) -> LogLoss;
 
     /// The transposed of [`StructuredModel::write_own`], times `weight`: from derivatives in the
-    /// scores to derivatives in the weights. Returns the length of what was added, or more.
-    fn add_back_own(&self, example: usize, weight: f64, own: &[f64], to: &mut [f64]) -> f64;
+    /// scores to derivatives in the weights, or in their unfolded copy if `unfolded` is not empty.
+    /// Returns the length of what was added, or more.
+    fn add_back_own(
+        &self,
+        example: usize,
+        weight: f64,
+        own: &[f64],
+        to: &mut [f64],
+        unfolded: &mut [f64],
+    ) -> f64;
+
+    /// The transposed of [`StructuredModel::unfold`].
+    fn fold_back(&self, _unfolded: &[f64], _to: &mut [f64]) {}
 
     /// The transposed of [`StructuredModel::write_shared`].
     fn add_back_shared(&self, shared: &[f64], to: &mut [f64]);

@@ -3,7 +3,7 @@
 //! features Δ(y) (ψ(x, y) − ψ(x, truth)), so that the same risk, methods and proofs serve; but its
 //! argmax is not a sum over parts of y, and dynamic programming cannot find it.
 
-use super::{Scores, StructuredModel};
+use super::{Scores, StructuredModel, Weights};
 
 /// Outputs that an example may have at most.
 pub const MOST_OUTPUTS: usize = 1 << 16;
@@ -86,7 +86,8 @@ impl<M: StructuredModel> StructuredModel for SlackRescaled<M> {
         self.model.write_shared(scores.shared, &mut shared);
         let shared = self.model.prepare(&shared);
         let mut own = vec![0.0; self.model.own_scores(example)];
-        self.model.write_own(example, scores.shared, &mut own);
+        let weights = Weights { folded: scores.shared, unfolded: &[] };
+        self.model.write_own(example, weights, &mut own);
         self.model.best(example, Scores { shared: &shared, own: &own })
     }
 

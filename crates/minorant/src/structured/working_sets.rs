@@ -126,7 +126,7 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
         }
         let share = |(chunk, mut alpha): (Range<usize>, &[f64])| {
             let mut plane = ChunkPlane::default();
-            let mut normal = vec![0.0; model.dim()];
+            let mut normal = self.layout.spare.zeros(model.dim());
             let mut additions = vec![0u32; model.dim()];
             for example in chunk {
                 let set = &self.sets[example];
@@ -151,7 +151,7 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
             plane
         };
         let chunks = stretches.into_par_iter().with_max_len(1).map(share).collect();
-        chunk::planes(chunks, each).swap_remove(0)
+        chunk::planes(chunks, each, &self.layout.spare).swap_remove(0)
     }
 
     fn difference(

@@ -1,33 +1,26 @@
-//! Dynamic programming over chains, on scores alone: Viterbi and forward–backward. A sequence of L
-//! tokens has L · K node scores; transitions, beginnings and ends are shared by all sequences.
+//! Dynamic programming over chains, on scores alone: Viterbi, and the likelihood with its
+//! derivatives from the sums of `sums.rs`. A sequence of L tokens has L · K node scores; transitions,
+//! beginnings and ends are shared by all sequences.
 //!
 //! Viterbi adds up in one fixed order, candidates first to last: whoever repeats the recursion in
 //! that order finds the same labels, ties included.
 
+use super::sums::{padded, sums};
 use crate::structured::LogLoss;
-use minorant_linalg::dense::dispatch;
-use minorant_linalg::sum::Sum;
-
-/// From this range of transition scores on, sums are kept as logarithms: below it, a path through
-/// a label whose share underflows weighs less than e^(2·150 − 708) of the others.
-const WIDE: f64 = 150.0;
-
-/// Below this logarithm a share is nothing beside 1, and below that one it is nothing at all.
-const NEGLIGIBLE: f64 = -50.0;
-const VANISHING: f64 = -745.0;
+use minorant_linalg::dense::{LANES, dispatch};
 
 /// Shared scores as the recursions want them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shared<'s> {
-    k: usize,
-    transitions: &'s [f64],
-    begin: &'s [f64],
-    end: &'s [f64],
-    /// exp(transition − largest), row by row, and transposed.
-    factors: &'s [f64],
-    transposed: &'s [f64],
-    largest: f64,
-    range: f64,
+    pub(super) k: usize,
+    pub(super) transitions: &'s [f64],
+    pub(super) begin: &'s [f64],
+    pub(super) end: &'s [f64],
+    /// exp(transition − largest) in padded rows, and transposed.
+    pub(super) factors: &'s [f64],
+    pub(super) transposed: &'s [f64],
+    pub(super) largest: f64,
+    pub(super) range: f64,
 }
 
 /// Transitions, beginnings, ends, exponentials twice, largest transition, range of transitions.
@@ -35,19 +28,22 @@ pub(super) fn prepare(k: usize, boundary: bool, shared: &[f64]) -> Vec<f64> {
     let (transitions, ends) = shared.split_at(k * k);
     let largest = transitions.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let least = transitions.iter().copied().fold(f64::INFINITY, f64::min);
-    let mut prepared = Vec::with_capacity(3 * k * k + 2 * k + 2);
+    let width = padded(k);
+    let mut prepared = Vec::with_capacity(k * k + 2 * k + 2 * k * width + 2);
     prepared.extend_from_slice(transitions);
     if boundary {
         prepared.extend_from_slice(ends);
     } else {
         prepared.resize(k * k + 2 * k, 0.0);
     }
-    prepared.extend(transitions.iter().map(|t| (t - largest).exp()));
-    let at = prepared.len() - k * k;
+    let factors: Vec<f64> = transitions.iter().map(|t| (t - largest).exp()).collect();
+    for from in 0..k {
+        prepared.extend_from_slice(&factors[from * k..(from + 1) * k]);
+        prepared.resize(prepared.len() + width - k, 0.0);
+    }
     for to in 0..k {
-        for from in 0..k {
-            prepared.push(prepared[at + from * k + to]);
-        }
+        prepared.extend((0..k).map(|from| factors[from * k + to]));
+        prepared.resize(prepared.len() + width - k, 0.0);
     }
     prepared.extend([largest, largest - least]);
     prepared
@@ -58,8 +54,8 @@ impl<'s> Shared<'s> {
         let (transitions, rest) = prepared.split_at(k * k);
         let (begin, rest) = rest.split_at(k);
         let (end, rest) = rest.split_at(k);
-        let (factors, rest) = rest.split_at(k * k);
-        let (transposed, rest) = rest.split_at(k * k);
+        let (factors, rest) = rest.split_at(k * padded(k));
+        let (transposed, rest) = rest.split_at(k * padded(k));
         Shared { k, transitions, begin, end, factors, transposed, largest: rest[0], range: rest[1] }
     }
 
@@ -163,22 +159,17 @@ pub(super) fn log_likelihood(
         return LogLoss::default();
     }
     let mut edges = vec![0.0; k * k];
-    let log_partition = if scores.range <= WIDE {
-        sums_of_products(scores, nodes, own, &mut edges)
-    } else {
-        sums_of_logarithms(scores, nodes, own, &mut edges)
-    };
+    let log_partition = sums(scores, nodes, own, &mut edges);
     // The entropy: what is left of the log-partition without the expected score.
     let (mut expected, mut size) = (0.0, log_partition.abs());
-    let mut note = |p: f64, s: f64| {
-        expected += p * s;
-        size += (p * s).abs();
-    };
-    own.iter().zip(nodes).for_each(|(p, s)| note(*p, *s));
-    edges.iter().zip(scores.transitions).for_each(|(p, t)| note(*p, *t));
     let (first, last) = (&own[..k], &own[(length - 1) * k..]);
-    first.iter().zip(scores.begin).for_each(|(p, t)| note(*p, *t));
-    last.iter().zip(scores.end).for_each(|(p, t)| note(*p, *t));
+    for (shares, scores) in
+        [(&*own, nodes), (&edges, scores.transitions), (first, scores.begin), (last, scores.end)]
+    {
+        let (sum, sizes) = expectation(shares, scores);
+        expected += sum;
+        size += sizes;
+    }
     if !shared.is_empty() {
         let (of_pairs, of_ends) = shared.split_at_mut(k * k);
         of_pairs.iter_mut().zip(&edges).for_each(|(to, p)| *to += weight * p);
@@ -207,153 +198,26 @@ pub(super) fn log_likelihood(
     LogLoss { value, offset: log_partition - expected, size, roundings, shared_size }
 }
 
-/// The log-partition, with node and edge marginals: products of exponentials, scaled at every
-/// token.
-fn sums_of_products(scores: &Shared<'_>, nodes: &[f64], own: &mut [f64], edges: &mut [f64]) -> f64 {
-    let k = scores.k;
-    let length = nodes.len() / k;
-    let mut exps = vec![0.0; nodes.len()];
-    let mut scales = vec![0.0; length];
-    let mut log_partition = scores.largest * (length - 1) as f64;
+/// Σ share · score, and the sum of the sizes of its terms.
+fn expectation(shares: &[f64], scores: &[f64]) -> (f64, f64) {
     dispatch(
         #[inline(always)]
         || {
-            // Forward: own holds the shares of the paths up to each token.
-            for token in 0..length {
-                let here = token * k..(token + 1) * k;
-                let exps = &mut exps[here.clone()];
-                exps.copy_from_slice(&nodes[here.clone()]);
-                if token == 0 {
-                    exps.iter_mut().zip(scores.begin).for_each(|(e, b)| *e += b);
-                }
-                if token == length - 1 {
-                    exps.iter_mut().zip(scores.end).for_each(|(e, b)| *e += b);
-                }
-                let top = exps.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                exps.iter_mut().for_each(|e| *e = (*e - top).exp());
-                let (before, now) = own.split_at_mut(here.start);
-                let now = &mut now[..k];
-                if token == 0 {
-                    now.copy_from_slice(exps);
-                } else {
-                    now.fill(0.0);
-                    let before = &before[here.start - k..];
-                    for (share, row) in before.iter().zip(scores.factors.chunks_exact(k)) {
-                        now.iter_mut().zip(row).for_each(|(n, f)| *n += share * f);
-                    }
-                    now.iter_mut().zip(exps.iter()).for_each(|(n, e)| *n *= e);
-                }
-                let scale: f64 = now.iter().sum();
-                let inverse = 1.0 / scale;
-                now.iter_mut().for_each(|n| *n *= inverse);
-                scales[token] = inverse;
-                log_partition += top + scale.ln();
-            }
-            // Backward: own becomes the marginals.
-            let (mut later, mut through) = (vec![1.0; k], vec![0.0; k]);
-            for token in (1..length).rev() {
-                let exps = &exps[token * k..(token + 1) * k];
-                let scale = scales[token];
-                for ((t, e), l) in through.iter_mut().zip(exps).zip(&later) {
-                    *t = e * l * scale;
-                }
-                let (before, now) = own.split_at_mut(token * k);
-                now[..k].iter_mut().zip(&later).for_each(|(n, l)| *n *= l);
-                let before = &before[(token - 1) * k..];
-                for (share, row) in before.iter().zip(edges.chunks_exact_mut(k)) {
-                    row.iter_mut().zip(&through).for_each(|(e, t)| *e += share * t);
-                }
-                later.fill(0.0);
-                for (t, row) in through.iter().zip(scores.transposed.chunks_exact(k)) {
-                    later.iter_mut().zip(row).for_each(|(l, f)| *l += t * f);
+            let (mut sums, mut sizes) = ([0.0; LANES], [0.0; LANES]);
+            let (shares, shares_left) = shares.as_chunks::<LANES>();
+            let (scores, scores_left) = scores.as_chunks::<LANES>();
+            for (shares, scores) in shares.iter().zip(scores) {
+                for lane in 0..LANES {
+                    let term = shares[lane] * scores[lane];
+                    sums[lane] += term;
+                    sizes[lane] += term.abs();
                 }
             }
-            own[..k].iter_mut().zip(&later).for_each(|(n, l)| *n *= l);
-            edges.iter_mut().zip(scores.factors).for_each(|(e, f)| *e *= f);
+            for (lane, (share, score)) in shares_left.iter().zip(scores_left).enumerate() {
+                sums[lane] += share * score;
+                sizes[lane] += (share * score).abs();
+            }
+            (sums.iter().sum(), sizes.iter().sum())
         },
-    );
-    log_partition
-}
-
-/// The same in logarithms throughout: for scores of any size. Logarithms are shifted at every
-/// token, so that long sequences lose no more digits than short ones.
-fn sums_of_logarithms(
-    scores: &Shared<'_>,
-    nodes: &[f64],
-    own: &mut [f64],
-    edges: &mut [f64],
-) -> f64 {
-    let k = scores.k;
-    let length = nodes.len() / k;
-    let mut nodes = nodes.to_vec();
-    nodes[..k].iter_mut().zip(scores.begin).for_each(|(n, b)| *n += b);
-    nodes[(length - 1) * k..].iter_mut().zip(scores.end).for_each(|(n, b)| *n += b);
-    let mut forward = nodes.clone();
-    let mut terms = vec![0.0; k];
-    let mut log_partition = Sum::new();
-    for token in 0..length {
-        let (before, now) = forward.split_at_mut(token * k);
-        for z in (0..k).filter(|_| token > 0) {
-            for (from, term) in terms.iter_mut().enumerate() {
-                *term = before[(token - 1) * k + from] + scores.transitions[from * k + z];
-            }
-            now[z] += log_sum(&terms);
-        }
-        log_partition.add(shift(&mut now[..k]));
-    }
-    let mut later = vec![0.0; k];
-    for token in (0..length).rev() {
-        let here = token * k..(token + 1) * k;
-        for ((term, f), l) in terms.iter_mut().zip(&forward[here.clone()]).zip(&later) {
-            *term = f + l;
-        }
-        let total = log_sum(&terms);
-        if token == length - 1 {
-            log_partition.add(total);
-        }
-        for (p, term) in own[here.clone()].iter_mut().zip(&terms) {
-            *p = (term - total).exp();
-        }
-        if token == 0 {
-            break;
-        }
-        let step = |from: usize, z: usize| {
-            scores.transitions[from * k + z] + nodes[token * k + z] + later[z]
-        };
-        let before = &forward[(token - 1) * k..token * k];
-        let mut earlier = vec![0.0; k];
-        for (from, earlier) in earlier.iter_mut().enumerate() {
-            terms.iter_mut().enumerate().for_each(|(z, term)| *term = step(from, z));
-            *earlier = log_sum(&terms);
-        }
-        terms.iter_mut().enumerate().for_each(|(y, term)| *term = before[y] + earlier[y]);
-        let total = log_sum(&terms);
-        for from in (0..k).filter(|&from| terms[from] - total > VANISHING) {
-            for z in 0..k {
-                let share = before[from] + step(from, z) - total;
-                if share > VANISHING {
-                    edges[from * k + z] += share.exp();
-                }
-            }
-        }
-        shift(&mut earlier);
-        later = earlier;
-    }
-    log_partition.value()
-}
-
-/// Takes the largest off all of them, and returns it.
-fn shift(logarithms: &mut [f64]) -> f64 {
-    let top = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    logarithms.iter_mut().for_each(|l| *l -= top);
-    top
-}
-
-fn log_sum(terms: &[f64]) -> f64 {
-    let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if top == f64::NEG_INFINITY {
-        return top;
-    }
-    let shares = terms.iter().map(|t| t - top).filter(|share| *share > NEGLIGIBLE);
-    top + shares.map(f64::exp).sum::<f64>().ln()
+    )
 }

@@ -1,13 +1,16 @@
 //! Linear chains: a label for each token, weights for (attribute, label) and (label, label) pairs,
 //! optionally for labels at the ends. Scores are linear in the weights, the argmax is Viterbi's,
-//! the sums are forward–backward; both are in `dynamic.rs`, which knows no features.
+//! the sums are forward–backward (`dynamic.rs`, `sums.rs`), neither of which knows features.
 
 mod dynamic;
+mod observed;
+mod sums;
 
-use super::{Likelihood, LogLoss, Scores, StructuredModel};
+use super::{Likelihood, LogLoss, Scores, StructuredModel, Weights};
 use dynamic::{Shared, log_likelihood, viterbi};
 use minorant_linalg::Matrix;
-use minorant_linalg::dense::dispatch;
+use minorant_linalg::dense::{LANES, dispatch};
+use observed::{Frequent, Lists};
 use std::ops::Range;
 
 /// Which (attribute, label) and (label, label) pairs have a weight.
@@ -149,38 +152,46 @@ impl ChainShape {
     /// The node scores of some tokens at weights `w`. Each is a plain sum in the order of the
     /// token's attributes: an audit that adds up in the same order gets the same bits.
     pub fn write_nodes(&self, tokens: &Matrix<'_>, rows: Range<usize>, w: &[f64], out: &mut [f64]) {
+        self.write_nodes_from(tokens, rows, (w, &[]), None, out);
+    }
+
+    fn write_nodes_from(
+        &self,
+        tokens: &Matrix<'_>,
+        rows: Range<usize>,
+        (w, unfolded): (&[f64], &[f64]),
+        frequent: Option<&Frequent>,
+        out: &mut [f64],
+    ) {
         let k = self.labels;
-        dispatch(
-            #[inline(always)]
-            || {
-                for (row, out) in rows.zip(out.chunks_exact_mut(k)) {
+        match &self.pairs {
+            Pairs::All => dispatch(
+                #[inline(always)]
+                || {
                     out.fill(0.0);
-                    match &self.pairs {
-                        Pairs::All => tokens.for_each_in_row(row, |j, x| {
-                            // A zero adds nothing, but costs as much as any other value.
-                            if x != 0.0 {
-                                for (out, w) in out.iter_mut().zip(&w[j * k..(j + 1) * k]) {
-                                    *out += x * w;
+                    for (row, out) in rows.zip(out.chunks_exact_mut(k)) {
+                        tokens.for_each_in_row(
+                            row,
+                            #[inline(always)]
+                            |j, x| {
+                                // A zero adds nothing, but costs as much as any other value.
+                                if x != 0.0 {
+                                    add_row(x, &w[j * k..(j + 1) * k], out);
                                 }
-                            }
-                        }),
-                        Pairs::Observed { starts, labels, .. } => {
-                            tokens.for_each_in_row(row, |j, x| {
-                                let span = starts[j]..starts[j + 1];
-                                for (&z, w) in labels[span.clone()].iter().zip(&w[span]) {
-                                    out[z as usize] += x * w;
-                                }
-                            });
-                        }
+                            },
+                        );
                     }
-                    if let Some(bias) = self.bias {
-                        for (out, w) in out.iter_mut().zip(&w[self.bias_at()..]) {
-                            *out += bias * w;
-                        }
-                    }
-                }
-            },
-        );
+                },
+            ),
+            Pairs::Observed { starts, labels, .. } => {
+                let lists = Lists { starts, labels, frequent };
+                lists.write_sums(tokens, rows, k, (w, unfolded), out);
+            }
+        }
+        if let Some(bias) = self.bias {
+            let of_bias = &w[self.bias_at()..][..k];
+            out.chunks_exact_mut(k).for_each(|out| add_row(bias, of_bias, out));
+        }
     }
 
     /// Calls `each` with the weight of an (attribute, label) pair, if it has one.
@@ -280,6 +291,7 @@ pub struct Chain<'a> {
     truths: Vec<Box<[u16]>>,
     /// What label z costs where y is true, at y · K + z; 1 for every wrong one if not given.
     costs: Option<Vec<f64>>,
+    frequent: Frequent,
 }
 
 impl<'a> Chain<'a> {
@@ -298,7 +310,7 @@ impl<'a> Chain<'a> {
         assert_eq!(tokens.cols(), shape.attributes);
         assert!(costs.as_ref().is_none_or(|c| c.len() == shape.labels * shape.labels));
         let truths = starts.windows(2).map(|span| labels[span[0]..span[1]].into()).collect();
-        Chain { shape, tokens, starts, truths, costs }
+        Chain { shape, tokens, starts, truths, costs, frequent: Frequent::new(shape) }
     }
 
     fn rows(&self, example: usize) -> Range<usize> {
@@ -429,8 +441,18 @@ impl StructuredModel for Chain<'_> {
         self.truths[example].len() * self.shape.labels
     }
 
-    fn write_own(&self, example: usize, w: &[f64], out: &mut [f64]) {
-        self.shape.write_nodes(self.tokens, self.rows(example), w, out);
+    fn write_own(&self, example: usize, weights: Weights<'_>, out: &mut [f64]) {
+        let frequent = (!weights.unfolded.is_empty()).then_some(&self.frequent);
+        let weights = (weights.folded, weights.unfolded);
+        self.shape.write_nodes_from(self.tokens, self.rows(example), weights, frequent, out);
+    }
+
+    fn unfolded(&self) -> usize {
+        self.frequent.len()
+    }
+
+    fn unfold(&self, w: &[f64], out: &mut [f64]) {
+        self.frequent.unfold(&self.shape.pairs, w, out);
     }
 
     fn prepare(&self, shared: &[f64]) -> Vec<f64> {
@@ -442,7 +464,16 @@ impl StructuredModel for Chain<'_> {
     }
 
     fn entries(&self) -> usize {
-        self.tokens.entries().saturating_mul(self.shape.labels)
+        match &self.shape.pairs {
+            Pairs::All => self.tokens.entries().saturating_mul(self.shape.labels),
+            Pairs::Observed { starts, .. } => {
+                let mut entries = 0;
+                for row in 0..self.tokens.rows() {
+                    self.tokens.for_each_in_row(row, |j, _| entries += starts[j + 1] - starts[j]);
+                }
+                entries
+            }
+        }
     }
 
     fn encode(&self, output: &Self::Output) -> Option<Vec<u32>> {
@@ -471,52 +502,77 @@ impl Likelihood for Chain<'_> {
         log_likelihood(&self.shared(scores), scores.own, Some(truth), weight, own, shared)
     }
 
-    fn add_back_own(&self, example: usize, weight: f64, own: &[f64], to: &mut [f64]) -> f64 {
-        let k = self.shape.labels;
-        let bias_at = self.shape.bias_at();
-        dispatch(
-            #[inline(always)]
-            || {
-                let mut length = 0.0;
-                for (row, of_node) in self.rows(example).zip(own.chunks_exact(k)) {
-                    let mut square = self.shape.bias.map_or(0.0, |bias| bias * bias);
-                    match &self.shape.pairs {
-                        Pairs::All => self.tokens.for_each_in_row(row, |j, x| {
-                            if x != 0.0 {
-                                let factor = weight * x;
-                                let to = &mut to[j * k..(j + 1) * k];
-                                for (to, d) in to.iter_mut().zip(of_node) {
-                                    *to += factor * d;
+    fn add_back_own(
+        &self,
+        example: usize,
+        weight: f64,
+        own: &[f64],
+        to: &mut [f64],
+        unfolded: &mut [f64],
+    ) -> f64 {
+        let (k, rows) = (self.shape.labels, self.rows(example));
+        let of_bias = self.shape.bias.map_or(0.0, |bias| bias * bias);
+        let mut length = 0.0;
+        match &self.shape.pairs {
+            Pairs::All => dispatch(
+                #[inline(always)]
+                || {
+                    for (row, of_node) in rows.zip(own.chunks_exact(k)) {
+                        let mut square = of_bias;
+                        self.tokens.for_each_in_row(
+                            row,
+                            #[inline(always)]
+                            |j, x| {
+                                if x != 0.0 {
+                                    add_row(weight * x, of_node, &mut to[j * k..(j + 1) * k]);
+                                    square += x * x;
                                 }
-                                square += x * x;
-                            }
-                        }),
-                        Pairs::Observed { starts, labels, .. } => {
-                            self.tokens.for_each_in_row(row, |j, x| {
-                                let span = starts[j]..starts[j + 1];
-                                let factor = weight * x;
-                                let to = &mut to[span.clone()];
-                                for (&z, to) in labels[span].iter().zip(to) {
-                                    *to += factor * of_node[z as usize];
-                                }
-                                square += x * x;
-                            });
-                        }
+                            },
+                        );
+                        length += square.sqrt();
                     }
-                    if let Some(bias) = self.shape.bias {
-                        for (to, d) in to[bias_at..].iter_mut().zip(of_node) {
-                            *to += weight * bias * d;
-                        }
-                    }
-                    // The derivatives of one token have a sum of sizes of 2 at most.
-                    length += square.sqrt();
-                }
-                2.0 * weight.abs() * length
-            },
-        )
+                },
+            ),
+            Pairs::Observed { starts, labels, .. } => {
+                let frequent = (!unfolded.is_empty()).then_some(&self.frequent);
+                let lists = Lists { starts, labels, frequent };
+                let targets = (&mut *to, unfolded);
+                lists.add_back(self.tokens, rows, k, (weight, own), targets, |square| {
+                    length += (of_bias + square).sqrt();
+                });
+            }
+        }
+        if let Some(bias) = self.shape.bias {
+            let to = &mut to[self.shape.bias_at()..][..k];
+            own.chunks_exact(k).for_each(|of_node| add_row(weight * bias, of_node, to));
+        }
+        // The derivatives of one token have a sum of sizes of 2 at most.
+        2.0 * weight.abs() * length
+    }
+
+    fn fold_back(&self, unfolded: &[f64], to: &mut [f64]) {
+        self.frequent.fold_back(&self.shape.pairs, unfolded, to);
     }
 
     fn add_back_shared(&self, shared: &[f64], to: &mut [f64]) {
         self.shape.add_back_shared(shared, to);
+    }
+}
+
+/// Adds a row times a factor to one of the same length: whole vectors, then what is left.
+#[inline(always)]
+fn add_row(factor: f64, row: &[f64], to: &mut [f64]) {
+    let (rows, rows_left) = row.as_chunks::<LANES>();
+    let (sums, sums_left) = to.as_chunks_mut::<LANES>();
+    for (sums, row) in sums.iter_mut().zip(rows) {
+        // Read before written: the compiler need not fear that they overlap.
+        let mut block = *sums;
+        for lane in 0..LANES {
+            block[lane] += factor * row[lane];
+        }
+        *sums = block;
+    }
+    for (sum, x) in sums_left.iter_mut().zip(rows_left) {
+        *sum += factor * x;
     }
 }
