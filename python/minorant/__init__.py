@@ -27,6 +27,7 @@ from ._path import Between, Path, path
 from ._plot import plot_convergence, plot_path
 from ._ramp_svc import RampSVC
 from ._results import Certificate, Trace
+from ._robust_svc import RobustSVC
 from ._s3vc import S3VC
 from ._structured_svm import StructuredSVM
 from ._transductive_svc import TransductiveSVC
@@ -48,6 +49,7 @@ __all__ = [
     "NeuroCRF",
     "Path",
     "RampSVC",
+    "RobustSVC",
     "S3VC",
     "StructuredSVM",
     "Trace",

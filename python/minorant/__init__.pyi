@@ -290,6 +290,25 @@ class LatentSVC(_KernelEstimator):
         verbose: int = 0,
     ) -> None: ...
 
+class RobustSVC(_KernelEstimator):
+    def __init__(
+        self,
+        *,
+        kernel: str | Callable[[Any, Any], NDArray[float64]] = "rbf",
+        sigma: float | None = None,
+        power: int = 3,
+        offset: float = 1.0,
+        C: float = 1.0,
+        ramp: float = -1.0,
+        tol: float = 1e-6,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+
 class _ChainEstimator(BaseEstimator):
     classes_: NDArray[Any]
     coef_: Any  # an array, or a sparse one where only observed pairs have weights

@@ -10,6 +10,7 @@ from ._logistic_regression import LogisticRegression
 from ._multilabel_svc import MultilabelSVC
 from ._neuro_crf import NeuroCRF
 from ._ramp_svc import RampSVC
+from ._robust_svc import RobustSVC
 from ._s3vc import S3VC
 from ._transductive_svc import TransductiveSVC
 
@@ -20,6 +21,7 @@ _OTHERS = {
     "hmm": LargeMarginHMM,
     "latent-svm": LatentSVC,
     "neuro-crf": NeuroCRF,
+    "robust-svm": RobustSVC,
     "s3vm": S3VC,
 }
 

@@ -5,12 +5,13 @@ from numbers import Integral, Real
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._estimator import ModelEstimator, warn_unless_certified
 from ._features import LAYOUT, hand_over
-from ._labels import classes_of_texts
+from ._labels import class_numbers, classes_of_texts
 from ._parameters import positive
 
 _KERNELS = ("linear", "rbf", "poly", "precomputed")
@@ -60,6 +61,8 @@ class KernelEstimator(ClassifierMixin, ModelEstimator):
             "components": 1,
             "c_pos": 1.0,
             "c_neg": 1.0,
+            "c": 1.0,
+            "ramp": -1.0,
             "mode": "search",
             "degree": 0.1,
             **self._run_options(),
@@ -131,3 +134,24 @@ class KernelEstimator(ClassifierMixin, ModelEstimator):
 
     def _facts(self):
         return {"support rows": str(len(self.support_))}
+
+
+class TwoClassEstimator(KernelEstimator):
+    """Base of those that take two classes; not for use by itself."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _two_classes(self, X, y):
+        """Validated features, the classes, and which of them each row has."""
+        X, y = validate_data(self, X, y, **LAYOUT)
+        check_classification_targets(y)
+        kind = type_of_target(y)
+        if kind != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}."
+            )
+        classes, rows = class_numbers(y)
+        return X, classes, rows

@@ -2,17 +2,13 @@
 
 from numbers import Integral
 
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
-
 from ._estimator import keeps_parameters
-from ._features import LAYOUT
-from ._kernel import KernelEstimator
-from ._labels import class_numbers, labels
+from ._kernel import TwoClassEstimator
+from ._labels import labels
 from ._parameters import positive
 
 
-class LatentSVC(KernelEstimator):
+class LatentSVC(TwoClassEstimator):
     """Two classes, of which the second has several hidden components.
 
     Minimises ½ Σ_k ‖w_k‖² + C_neg Σ over negatives Σ_k hinge(−h_k) + C_pos Σ over positives
@@ -110,11 +106,6 @@ class LatentSVC(KernelEstimator):
         verbose=0,
     ): ...
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def fit(self, X, y):
         """Trains.
 
@@ -130,14 +121,7 @@ class LatentSVC(KernelEstimator):
         self : LatentSVC
             The fitted estimator.
         """
-        X, y = validate_data(self, X, y, **LAYOUT)
-        check_classification_targets(y)
-        kind = type_of_target(y)
-        if kind != "binary":
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}."
-            )
-        classes, rows = class_numbers(y)
+        X, classes, rows = self._two_classes(X, y)
         values = {"C_pos": self.C_pos, "C_neg": self.C_neg}
         for name, value in values.items():
             if positive(name, value) is None:

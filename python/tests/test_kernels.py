@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
 import minorant
-from minorant import S3VC, LatentSVC
+from minorant import S3VC, LatentSVC, RobustSVC
 
 
 def moons(rows=60, seed=0):
@@ -123,6 +123,33 @@ def test_latent_components(tmp_path):
     again = minorant.load(tmp_path / "model")
     assert type(again) is LatentSVC and again.n_components == 2
     assert np.array_equal(again.predict(X), model.predict(X))
+
+
+def test_outliers_do_not_pull(tmp_path):
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(c, 0.5, (30, 2)) for c in ([-2, 0], [2, 0])])
+    y = np.repeat(["no", "yes"], 30)
+    wrong = y.copy()
+    wrong[[0, 1, 2, 30]] = ["yes", "yes", "yes", "no"]
+    model = RobustSVC(kernel="linear", C=5.0, ramp=-0.5).fit(X, wrong)
+    assert np.array_equal(model.predict(X), y) and model.certificate_.lower_bound is None
+    h, signs = model.decision_function(X), np.where(wrong == "yes", 1, -1)
+    w = model.dual_coef_ @ X[model.support_]
+    expected = 0.5 * (w**2).sum() + 5 * np.minimum(1.5, np.maximum(0, 1 - signs * h)).sum()
+    assert model.certificate_.objective == pytest.approx(expected, rel=1e-6)
+    model.save(tmp_path / "model")
+    again = minorant.load(tmp_path / "model")
+    assert type(again) is RobustSVC and (again.C, again.ramp) == (5.0, -0.5)
+    assert np.array_equal(again.decision_function(X), h)
+    for changes, words in (
+        ({"ramp": 1.0}, "ramp must be"),
+        ({"C": 0.0}, "C must be"),
+        ({"method": "bb"}, "its solvers are: auto, pdm, ao, da"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            RobustSVC(**changes).fit(X, wrong)
+    with pytest.raises(ValueError, match="Only binary"):
+        RobustSVC().fit(X, np.arange(60) % 3)
 
 
 def test_tiny_problems_by_enumeration():

@@ -18,6 +18,7 @@ from minorant import (
     LogisticRegression,
     MultilabelSVC,
     RampSVC,
+    RobustSVC,
     TransductiveSVC,
 )
 
@@ -32,7 +33,7 @@ ESTIMATORS = [
     RampSVC(),
     TransductiveSVC(),
 ]
-KERNEL = [S3VC(), LatentSVC()]
+KERNEL = [S3VC(), LatentSVC(), RobustSVC()]
 
 
 def expected_failures(estimator):

@@ -1,4 +1,4 @@
-//! Kernel models for Python: `s3vm` and `latent-svm`, training, decision values and files.
+//! Kernel models for Python: `s3vm`, `latent-svm` and `robust-svm`, training, decision values and files.
 
 use crate::facts::{Facts, Recipe, Trained, recipe, trained};
 use crate::features::Features;
@@ -12,7 +12,9 @@ use minorant::model::{AnyModel, KernelModel};
 use minorant::risk::Cancel;
 use minorant::s3vm::{self, Balance, Mode};
 use minorant::trace::Observer;
-use minorant::train::{LatentOptions, S3vmOptions, train_latent, train_s3vm};
+use minorant::train::{
+    LatentOptions, RobustOptions, S3vmOptions, train_latent, train_robust, train_s3vm,
+};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -33,6 +35,8 @@ pub(crate) struct Options {
     components: usize,
     c_pos: f64,
     c_neg: f64,
+    c: f64,
+    ramp: f64,
     mode: String,
     degree: f64,
     method: String,
@@ -118,6 +122,20 @@ pub(crate) fn train_kernel<'py>(
             };
             watch::run(py, threads, &cancel, callback.as_ref(), |observer: &mut dyn Observer| {
                 train_latent(&data, &settings, &cancel, observer)
+            })?
+        }
+        "robust-svm" => {
+            if !s3vm::RAMP_SOLVERS.contains(&method.solver) {
+                let names = s3vm::RAMP_SOLVERS.map(s3vm::Solver::name).join(", ");
+                return refuse(format!(
+                    "robust-svm has no solver '{}'; its solvers are: auto, {names}",
+                    options.method
+                ));
+            }
+            let (c, ramp) = (options.c, options.ramp);
+            let settings = RobustOptions { kernel, c, ramp, method, ..RobustOptions::default() };
+            watch::run(py, threads, &cancel, callback.as_ref(), |observer: &mut dyn Observer| {
+                train_robust(&data, &settings, &cancel, observer)
             })?
         }
         _ => return refuse(format!("there is no kernel model '{model}'")),

@@ -7,7 +7,7 @@ use minorant::kernel::Kernel;
 use minorant::latent;
 use minorant::s3vm::{self, Balance, Mode};
 use minorant::solver::Method;
-use minorant::train::{KernelName, LatentOptions, S3vmOptions};
+use minorant::train::{KernelName, LatentOptions, RobustOptions, S3vmOptions};
 
 /// The relative gap that kernel models are solved to.
 const KERNEL_TOL: f64 = 1e-6;
@@ -130,7 +130,7 @@ impl KernelArgs {
             || self.degree.is_some();
         ensure!(
             !shared,
-            "--kernel, --sigma, --power, --offset and --degree go with s3vm and latent-svm"
+            "--kernel, --sigma, --power, --offset and --degree go with s3vm, latent-svm and robust-svm"
         );
         self.refuse_s3vm()?;
         self.refuse_latent()
@@ -171,6 +171,7 @@ impl KernelArgs {
 pub(crate) enum KernelOptions {
     S3vm(S3vmOptions),
     Latent(LatentOptions),
+    Robust(RobustOptions),
 }
 
 impl KernelOptions {
@@ -179,6 +180,7 @@ impl KernelOptions {
         match self {
             KernelOptions::S3vm(options) => options.method.solver.name(),
             KernelOptions::Latent(options) => options.method.solver.name(),
+            KernelOptions::Robust(options) => options.method.solver.name(),
         }
     }
 
@@ -187,6 +189,7 @@ impl KernelOptions {
         match self {
             KernelOptions::S3vm(options) => options.method.rules.tol,
             KernelOptions::Latent(options) => options.method.rules.tol,
+            KernelOptions::Robust(options) => options.method.rules.tol,
         }
     }
 }
@@ -201,6 +204,7 @@ impl ProblemArgs {
         match name {
             KernelName::S3vm => self.s3vm_options(solver).map(KernelOptions::S3vm),
             KernelName::LatentSvm => self.latent_options(solver).map(KernelOptions::Latent),
+            KernelName::RobustSvm => self.robust_options(solver).map(KernelOptions::Robust),
         }
     }
 
@@ -211,7 +215,7 @@ impl ProblemArgs {
         solver: &SolverArg,
         solvers: &[s3vm::Solver],
     ) -> anyhow::Result<s3vm::Options> {
-        self.refuse_for_kernels(name.as_str())?;
+        self.refuse_for_kernels(name)?;
         let (args, defaults) = (&self.kernel, s3vm::Options::default());
         Ok(s3vm::Options {
             solver: solver.kernel(name, solvers)?,
@@ -261,6 +265,26 @@ impl ProblemArgs {
             c_pos: args.c_pos.unwrap_or(defaults.c_pos),
             c_neg: args.c_neg.unwrap_or(defaults.c_neg),
             method: self.kernel_method(KernelName::LatentSvm, solver, &latent::SOLVERS)?,
+            max_bytes: self.kernel_bytes(defaults.max_bytes),
+        })
+    }
+
+    fn robust_options(&self, solver: &SolverArg) -> anyhow::Result<RobustOptions> {
+        let (args, defaults) = (&self.kernel, RobustOptions::default());
+        args.refuse_s3vm()?;
+        args.refuse_latent()?;
+        ensure!(!self.has_unlabelled_file(), "--unlabeled does not go with robust-svm");
+        let name = KernelName::RobustSvm;
+        // The ramp is the loss's own here, not that of the method cccp.
+        let method = s3vm::Options {
+            ramp: s3vm::Options::default().ramp,
+            ..self.kernel_method(name, solver, &s3vm::RAMP_SOLVERS)?
+        };
+        Ok(RobustOptions {
+            kernel: args.kernel()?,
+            c: self.c().unwrap_or(defaults.c),
+            ramp: self.ramp().unwrap_or(defaults.ramp),
+            method,
             max_bytes: self.kernel_bytes(defaults.max_bytes),
         })
     }

@@ -86,6 +86,7 @@ pub(crate) enum Verb {
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
   minorant train s3vm moons.svm --sigma 0.35 --balance auto --out moons.safetensors
   minorant train latent-svm train.svm --components 3 --kernel linear --c-pos 1 --c-neg 1
+  minorant train robust-svm train.svm --kernel rbf --sigma 0.5 --c 10 --ramp -1
   minorant train hmm digits.npz --states 4 --mixtures 2 --lambda 0.01 --validation-fraction 0.2
   minorant train segment-svm plates.npz --loss ak --lambda 0.1
   minorant train neuro-crf letter.data.gz --folds 0-7 --hidden 300,300 --lambda 2e-4 --max-evals 150

@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
-    /// s3vm (the same with kernels), latent-svm (hidden parts, with kernels), chain-svm, chain-crf or
-    /// neuro-crf (sequences), segment-svm (number plates), tree-svm (parts of objects), hmm
+    /// s3vm (the same with kernels), latent-svm (hidden parts, with kernels), robust-svm (outliers,
+    /// with kernels), chain-svm, chain-crf or neuro-crf (sequences), segment-svm (number plates), tree-svm (parts of objects), hmm
     /// (recordings)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
@@ -458,11 +458,16 @@ impl ProblemArgs {
     }
 
     /// Refuses what kernel models have no use for.
-    pub(super) fn refuse_for_kernels(&self, name: &str) -> anyhow::Result<()> {
+    pub(super) fn refuse_for_kernels(&self, model: KernelName) -> anyhow::Result<()> {
         self.neuro.refuse()?;
+        let name = model.as_str();
         ensure!(
-            self.lambda.is_none() && self.c.is_none() && self.bias.is_none(),
-            "--lambda, --c and --bias do not go with {name}: what losses count is set by options of its own, and its offset is not regularized"
+            self.lambda.is_none() && self.bias.is_none(),
+            "--lambda and --bias do not go with {name}: what losses count is set by options of its own, and its offset is not regularized"
+        );
+        ensure!(
+            self.c.is_none() || model == KernelName::RobustSvm,
+            "--c does not go with {name}: what losses count is set by options of its own"
         );
         let foreign = self.loss.is_some()
             || self.label_loss.is_some()
@@ -488,6 +493,11 @@ impl ProblemArgs {
     /// Where losses bend, as typed.
     pub(super) fn ramp(&self) -> Option<f64> {
         self.ramp
+    }
+
+    /// What losses count, as typed.
+    pub(super) fn c(&self) -> Option<f64> {
+        self.c
     }
 
     /// The memory allowed, as typed.

@@ -13,7 +13,9 @@ use minorant::linalg::Matrix;
 use minorant::model::KernelModel;
 use minorant::risk::Cancel;
 use minorant::s3vm::{self, Balance};
-use minorant::train::{KernelName, S3vmOptions, TrainError, TrainReport, train_latent, train_s3vm};
+use minorant::train::{
+    KernelName, S3vmOptions, TrainError, TrainReport, train_latent, train_robust, train_s3vm,
+};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -67,6 +69,10 @@ pub(super) fn trained(
         KernelOptions::S3vm(options) => train_s3vm(data, options, cancel, watchers),
         KernelOptions::Latent(options) => {
             let (model, report) = train_latent(data, options, cancel, watchers)?;
+            Ok((model, report, None))
+        }
+        KernelOptions::Robust(options) => {
+            let (model, report) = train_robust(data, options, cancel, watchers)?;
             Ok((model, report, None))
         }
     }
@@ -198,6 +204,7 @@ fn in_words(model: &KernelModel, report: &TrainReport, delta: Option<f64>, data:
         match model.model {
             KernelName::S3vm => "the best of many local optima: nothing is proven about other labelings (solver bb proves it for small data)".into(),
             KernelName::LatentSvm => "the best of many local optima: nothing is proven about other parts".into(),
+            KernelName::RobustSvm => "the best of many local optima: nothing is proven about other choices of the rows that count".into(),
         }
     });
     lines.join("\n")

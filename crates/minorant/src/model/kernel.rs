@@ -148,10 +148,8 @@ impl KernelModel {
     fn class(&self, f: &[f64]) -> u32 {
         match self.model {
             KernelName::LatentSvm => u32::from(f[0] >= 0.0),
-            KernelName::S3vm if f.len() == 1 => u32::from(f[0] > 0.0),
-            KernelName::S3vm => {
-                (1..f.len()).fold(0, |best, z| if f[z] > f[best] { z } else { best }) as u32
-            }
+            _ if f.len() == 1 => u32::from(f[0] > 0.0),
+            _ => (1..f.len()).fold(0, |best, z| if f[z] > f[best] { z } else { best }) as u32,
         }
     }
 
@@ -270,6 +268,7 @@ impl KernelModel {
         let classes: Vec<Label> = header.classes.into_iter().map(Label::from).collect();
         let fits = match model {
             KernelName::LatentSvm => classes.len() == 2,
+            KernelName::RobustSvm => classes.len() == 2 && machines.len() == 1,
             KernelName::S3vm => {
                 machines.len() == if classes.len() == 2 { 1 } else { classes.len() }
             }

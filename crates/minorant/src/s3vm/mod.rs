@@ -45,7 +45,7 @@ pub use balance::{Balance, best_labels, soft_labels};
 pub(crate) use candidates::generator;
 pub(crate) use graph::nearest;
 pub use inner::Inner;
-pub use ramp::{RampProblem, fit_ramp};
+pub use ramp::{RAMP_SOLVERS, RampProblem, fit_ramp};
 pub(crate) use work::Stop;
 pub use work::{Problem, Solution};
 

@@ -7,7 +7,7 @@
 use super::ao::PROGRESS;
 use super::candidates::generator;
 use super::graph::nearest;
-use super::{Account, Fit, Inner, Options, S3vmError, Solution, Stop, soft_labels};
+use super::{Account, Fit, Inner, Options, S3vmError, Solution, Solver, Stop, soft_labels};
 use crate::kernel::Gram;
 use crate::risk::Cancel;
 use crate::solver::Status;
@@ -25,6 +25,9 @@ const FEWEST: u64 = 12;
 const PATIENCE: u32 = 2;
 /// A candidate must be better by this, relative to the objective.
 const BETTER: f64 = 1e-7;
+
+/// The methods for the ramp loss.
+pub const RAMP_SOLVERS: [Solver; 3] = [Solver::Pdm, Solver::Ao, Solver::Da];
 
 /// The problem with the ramp loss.
 #[derive(Debug, Clone)]
@@ -137,7 +140,7 @@ fn run(
     let all = vec![true; n];
     let by = options.solver;
     for anneals in [false, true] {
-        if (by == super::Solver::Ao && anneals) || (by == super::Solver::Da && !anneals) {
+        if (by == Solver::Ao && anneals) || (by == Solver::Da && !anneals) {
             continue;
         }
         let mut walker = Walker::new(problem, stop, account.left(), options.search_tol());
@@ -146,7 +149,7 @@ fn run(
         account.count(walker.spent, walker.best.take(), 0.0);
         ended?;
     }
-    if matches!(by, super::Solver::Ao | super::Solver::Da) {
+    if matches!(by, Solver::Ao | Solver::Da) {
         return Ok(());
     }
     let round = FEWEST.max((options.degree * n as f64).round() as u64);

@@ -1,4 +1,4 @@
-//! From a data set to a fitted kernel model: `s3vm` and `latent-svm`. Labels become signs, rows a
+//! From a data set to a fitted kernel model: `s3vm`, `latent-svm` and `robust-svm`. Labels become signs, rows a
 //! kernel matrix; more than two classes are trained one against the rest. No mathematics is done
 //! here.
 
@@ -9,7 +9,7 @@ use crate::latent;
 use crate::model::{KernelModel, Machine, empty_rows};
 use crate::risk::Cancel;
 use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
-use crate::s3vm::{self, Balance, Fit};
+use crate::s3vm::{self, Balance, Fit, RampProblem};
 use crate::solver::{Status, StopRules};
 use crate::trace::Observer;
 use minorant_data::{Dataset, Label, LabelRows};
@@ -22,17 +22,21 @@ pub enum KernelName {
     S3vm,
     /// The latent support vector machine.
     LatentSvm,
+    /// The support vector machine with the ramp loss.
+    RobustSvm,
 }
 
 impl KernelName {
     /// All of them.
-    pub const ALL: [KernelName; 2] = [KernelName::S3vm, KernelName::LatentSvm];
+    pub const ALL: [KernelName; 3] =
+        [KernelName::S3vm, KernelName::LatentSvm, KernelName::RobustSvm];
 
     /// The name that users type.
     pub fn as_str(self) -> &'static str {
         match self {
             KernelName::S3vm => "s3vm",
             KernelName::LatentSvm => "latent-svm",
+            KernelName::RobustSvm => "robust-svm",
         }
     }
 
@@ -97,6 +101,33 @@ impl Default for LatentOptions {
             components: 2,
             c_pos: 1.0,
             c_neg: 1.0,
+            method: s3vm::Options::default(),
+            max_bytes: 2 << 30,
+        }
+    }
+}
+
+/// Everything that training a machine with the ramp loss depends on besides the data.
+#[derive(Debug, Clone)]
+pub struct RobustOptions {
+    /// The kernel; of a width that fits the data if not given.
+    pub kernel: Option<Kernel>,
+    /// What a row's loss counts.
+    pub c: f64,
+    /// Where the loss bends: no row costs more than 1 − S.
+    pub ramp: f64,
+    /// The method and its settings.
+    pub method: s3vm::Options,
+    /// Memory for the kernel matrix, in bytes.
+    pub max_bytes: u64,
+}
+
+impl Default for RobustOptions {
+    fn default() -> Self {
+        RobustOptions {
+            kernel: None,
+            c: 1.0,
+            ramp: -1.0,
             method: s3vm::Options::default(),
             max_bytes: 2 << 30,
         }
@@ -231,18 +262,7 @@ pub fn train_latent(
     cancel: &Cancel,
     observer: &mut dyn Observer,
 ) -> Result<(KernelModel, TrainReport), TrainError> {
-    let labels = match &data.labels.rows {
-        LabelRows::Single(rows) => rows,
-        LabelRows::None => return refuse("the data has no labels to train on"),
-        LabelRows::Sets { .. } => return refuse("latent-svm takes one label a row"),
-    };
-    let classes = data.labels.classes.clone();
-    if classes.len() != 2 {
-        return refuse(format!(
-            "latent-svm takes two classes, of which the larger is positive; found {}",
-            classes.len()
-        ));
-    }
+    let labels = two_classes(data, KernelName::LatentSvm)?;
     let kernel = options.kernel.unwrap_or_else(|| usual_kernel(&data.features));
     let points = Points::new(&data.features);
     let gram = Gram::new(kernel, &points, options.max_bytes).map_err(setting)?;
@@ -280,7 +300,7 @@ pub fn train_latent(
     let model = KernelModel {
         model: KernelName::LatentSvm,
         kernel,
-        classes,
+        classes: data.labels.classes.clone(),
         features: data.features.cols(),
         support: support_matrix(kernel, &data.features, &support_rows),
         machines: solution.components.iter().map(machine).collect(),
@@ -296,6 +316,62 @@ pub fn train_latent(
         data_sha256: crate::fingerprint::of(data, None),
     };
     Ok((model, report))
+}
+
+/// Trains a machine with the ramp loss: the larger label is positive.
+pub fn train_robust(
+    data: &Dataset<'_>,
+    options: &RobustOptions,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<(KernelModel, TrainReport), TrainError> {
+    let labels = two_classes(data, KernelName::RobustSvm)?;
+    let kernel = options.kernel.unwrap_or_else(|| usual_kernel(&data.features));
+    let points = Points::new(&data.features);
+    let gram = Gram::new(kernel, &points, options.max_bytes).map_err(setting)?;
+    let signs = labels.iter().map(|z| if *z == 1 { 1 } else { -1 }).collect();
+    let problem = RampProblem { gram: &gram, signs, c: options.c, ramp: options.ramp };
+    let fit = s3vm::fit_ramp(&problem, &options.method, cancel, observer).map_err(setting)?;
+    let support_rows: Vec<usize> =
+        (0..labels.len()).filter(|&i| fit.solution.beta[i] != 0.0).collect();
+    let machine = Machine {
+        beta: support_rows.iter().map(|&i| fit.solution.beta[i]).collect(),
+        bias: fit.solution.bias,
+        objective: fit.solution.objective(),
+    };
+    let report = summarise(&[fit], data, options.method.solver.name());
+    let model = KernelModel {
+        model: KernelName::RobustSvm,
+        kernel,
+        classes: data.labels.classes.clone(),
+        features: data.features.cols(),
+        support: support_matrix(kernel, &data.features, &support_rows),
+        machines: vec![machine],
+        support_rows,
+        weights: vec![("c".into(), options.c), ("ramp".into(), options.ramp)],
+        balance: None,
+        solver: report.solver.into(),
+        status: report.status.as_str().into(),
+        tol: options.method.rules.tol,
+        certificate: report.certificate,
+        local_gap: report.local_gap,
+        examples: labels.len(),
+        data_sha256: crate::fingerprint::of(data, None),
+    };
+    Ok((model, report))
+}
+
+/// Which of two classes each row has.
+fn two_classes<'a>(data: &'a Dataset<'_>, model: KernelName) -> Result<&'a [u32], TrainError> {
+    let (classes, model) = (data.labels.classes.len(), model.as_str());
+    match &data.labels.rows {
+        LabelRows::Single(rows) if classes == 2 => Ok(rows),
+        LabelRows::Single(_) => refuse(format!(
+            "{model} takes two classes, of which the larger is positive; found {classes}"
+        )),
+        LabelRows::None => refuse("the data has no labels to train on"),
+        LabelRows::Sets { .. } => refuse(format!("{model} takes one label a row")),
+    }
 }
 
 fn in_words(balance: Balance) -> String {

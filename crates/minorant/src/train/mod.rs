@@ -17,7 +17,9 @@ mod validation;
 pub use chain::{ChainName, ChainOptions, Per, train_chain};
 pub use hmm::{HmmOptions, train_hmm};
 pub use image::{ImageModelName, ImageOptions, train_images};
-pub use kernel::{KernelName, LatentOptions, S3vmOptions, train_latent, train_s3vm};
+pub use kernel::{
+    KernelName, LatentOptions, RobustOptions, S3vmOptions, train_latent, train_robust, train_s3vm,
+};
 pub use neuro::{NeuroOptions, Pretrain, train_neuro};
 pub use options::{
     Lambda, LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions, Transduction,
