@@ -131,6 +131,9 @@ fn counts((low, high): (usize, usize)) -> Vec<usize> {
     counts
 }
 
+/// Labels with the number of positive ones.
+type Labeling = (usize, Vec<bool>);
+
 /// What came of a candidate.
 struct Polished {
     best: Option<Solution>,
@@ -169,52 +172,54 @@ impl Search<'_> {
         found.ended
     }
 
-    /// The labelings of a batch, each with its number of positive labels. Where the balance leaves a
-    /// choice that number is drawn first and given free at the end: left free all the time it drifts
-    /// to an end, past labelings that are better.
-    fn labelings(&self, incumbent: &Solution, number: u64, batch: u64) -> Vec<(usize, Vec<bool>)> {
-        let draw = |number: u64, rng: &mut Pcg64Mcg| {
-            let (low, high) = self.problem.balance;
-            let count = rng.random_range(low..=high);
-            let counted = self.counted(count);
-            (count, candidate(&counted, &self.graph, &incumbent.labels, number, rng))
+    /// The labelings of a batch, each with its number of positive labels: half of them sifted out of
+    /// many, the others as they are drawn.
+    fn labelings(&self, incumbent: &Solution, number: u64, batch: u64) -> Vec<Labeling> {
+        let mut labelings = match &self.proxy {
+            Some(proxy) => self.sifted(proxy, incumbent, number, batch / 2),
+            None => Vec::new(),
         };
-        let mut labelings = Vec::new();
-        if let Some(proxy) = &self.proxy {
-            labelings = self.sifted(proxy, batch / 2, number, &draw);
-        }
         for k in labelings.len() as u64..batch {
-            labelings.push(draw(number + k, &mut generator(self.options.seed, number + k)));
+            let mut rng = generator(self.options.seed, number + k);
+            labelings.push(self.draw(incumbent, number + k, &mut rng));
         }
         labelings
     }
 
-    /// The most promising of many labelings, without those that were polished before.
+    /// A candidate. Where the balance leaves a choice the number of positive labels is drawn first
+    /// and given free at the end: left free all the time it drifts to an end, past labelings that are
+    /// better.
+    fn draw(&self, incumbent: &Solution, number: u64, rng: &mut Pcg64Mcg) -> Labeling {
+        let (low, high) = self.problem.balance;
+        let count = rng.random_range(low..=high);
+        let counted = self.counted(count);
+        (count, candidate(&counted, &self.graph, &incumbent.labels, number, rng))
+    }
+
+    /// The most promising of many candidates, without those that were polished before.
     fn sifted(
         &self,
         proxy: &Proxy,
-        wanted: u64,
+        incumbent: &Solution,
         number: u64,
-        draw: &(dyn Fn(u64, &mut Pcg64Mcg) -> (usize, Vec<bool>) + Sync),
-    ) -> Vec<(usize, Vec<bool>)> {
+        wanted: u64,
+    ) -> Vec<Labeling> {
         let tries = (wanted * TRIES) as usize;
         let drawn = map_chunks(&split_evenly(tries, tries.min(8)), |_, range| {
-            let improve = |k: usize| {
-                let k = k as u64;
-                let mut rng = generator(!self.options.seed, number * TRIES + k);
-                let (count, mut labels) = draw(number + k, &mut rng);
-                let value = proxy.descend(&mut labels);
-                (value, count, labels)
+            let improved = |k: usize| {
+                let mut rng = generator(!self.options.seed, number * TRIES + k as u64);
+                let (count, mut labels) = self.draw(incumbent, number + k as u64, &mut rng);
+                (proxy.descend(&mut labels), (count, labels))
             };
-            range.map(improve).collect::<Vec<_>>()
+            range.map(improved).collect::<Vec<(f64, Labeling)>>()
         });
-        let mut drawn: Vec<_> = drawn.into_iter().flatten().collect();
-        drawn.retain(|(_, count, labels)| {
+        let is_new = |(_, (count, labels)): &(f64, Labeling)| {
             !self.known.contains(&fingerprint(labels, (*count, *count)))
-        });
+        };
+        let mut drawn: Vec<(f64, Labeling)> = drawn.into_iter().flatten().filter(is_new).collect();
         drawn.sort_by(|a, b| a.0.total_cmp(&b.0));
-        drawn.dedup_by(|a, b| a.2 == b.2);
-        drawn.into_iter().take(wanted as usize).map(|(_, count, labels)| (count, labels)).collect()
+        drawn.dedup_by(|a, b| a.1 == b.1);
+        drawn.into_iter().take(wanted as usize).map(|(_, labeling)| labeling).collect()
     }
 
     /// Polishes a candidate, by alternation or by annealing around it.
