@@ -1,8 +1,13 @@
 //! Kernels on dense f64 slices: dot products, updates, norms. Each is written as plain loops over
 //! eight-lane blocks and compiled for the widest vector unit found at run time; the order of the
-//! additions is fixed, so the same machine gives the same bits every time.
+//! additions is fixed, so the same machine gives the same bits every time. Long slices are cut into
+//! fixed stretches that threads share.
 
 use pulp::{Arch, WithSimd};
+use rayon::prelude::*;
+
+/// Slices of more than twice this length are cut: half a megabyte is worth a thread's while.
+const STRETCH: usize = 1 << 16;
 
 /// Kernels work on blocks of this many numbers.
 pub const LANES: usize = 8;
@@ -93,10 +98,17 @@ pub(crate) fn axpy_kernel<T: Stored>(c: f64, x: &[T], y: &mut [f64]) {
 /// The inner product of two vectors of equal length.
 pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     assert_eq!(x.len(), y.len());
-    dispatch(
-        #[inline(always)]
-        || dot_kernel(x, y),
-    )
+    let of_stretch = |(x, y): (&[f64], &[f64])| {
+        dispatch(
+            #[inline(always)]
+            || dot_kernel(x, y),
+        )
+    };
+    if x.len() <= 2 * STRETCH {
+        return of_stretch((x, y));
+    }
+    let stretches = x.par_chunks(STRETCH).zip(y.par_chunks(STRETCH)).map(of_stretch);
+    stretches.collect::<Vec<f64>>().iter().sum()
 }
 
 /// The squared Euclidean norm.
@@ -107,10 +119,16 @@ pub fn norm2(x: &[f64]) -> f64 {
 /// `y += c * x`.
 pub fn axpy(c: f64, x: &[f64], y: &mut [f64]) {
     assert_eq!(x.len(), y.len());
-    dispatch(
-        #[inline(always)]
-        || axpy_kernel(c, x, y),
-    );
+    let of_stretch = |(x, y): (&[f64], &mut [f64])| {
+        dispatch(
+            #[inline(always)]
+            || axpy_kernel(c, x, y),
+        );
+    };
+    if x.len() <= 2 * STRETCH {
+        return of_stretch((x, y));
+    }
+    x.par_chunks(STRETCH).zip(y.par_chunks_mut(STRETCH)).for_each(of_stretch);
 }
 
 /// `(1 - t) * a + t * b`, written as `a + t (b - a)` so that `t = 0` gives `a` exactly.
@@ -128,11 +146,11 @@ mod tests {
 
     #[test]
     fn dot_and_axpy_agree_with_plain_loops_at_every_length() {
-        for n in 0..130 {
+        for n in (0..130).chain([2 * STRETCH + 77, 3 * STRETCH]) {
             let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.37).sin()).collect();
             let y: Vec<f64> = (0..n).map(|i| (i as f64 * 0.73).cos()).collect();
             let plain: f64 = x.iter().zip(&y).map(|(a, b)| a * b).sum();
-            assert!((dot(&x, &y) - plain).abs() < 1e-12);
+            assert!((dot(&x, &y) - plain).abs() < 1e-12 * (n as f64).max(1.0));
             let mut z = y.clone();
             axpy(-1.5, &x, &mut z);
             for i in 0..n {
