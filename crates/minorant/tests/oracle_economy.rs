@@ -80,7 +80,7 @@ fn solve(method: Method, lambda: f64) -> (Outcome, u64) {
 
 #[test]
 fn auto_asks_a_third_as_often_as_bmrm() {
-    for lambda in [0.05, 0.01, 0.001] {
+    for lambda in [0.1, 0.05, 0.01, 0.001] {
         let (auto, few) = solve(Method::Auto, lambda);
         let (bmrm, many) = solve(Method::Bmrm, lambda);
         for (outcome, calls) in [(&auto, few), (&bmrm, many)] {

@@ -1,7 +1,7 @@
-//! All blocks of the dual at once: a proximal step on the outputs already seen. Where examples pull
+//! All blocks of the dual at once: proximal steps on the outputs already seen. Where examples pull
 //! at the same weights, steps that move one block at a time are short; here
 //!
-//! max over α of D(α) − τ/2 Σᵢ sᵢ ‖αᵢ − cᵢ‖², c being where the last step ended,
+//! max over α of D(α) − τ/2 Σᵢ sᵢ ‖αᵢ − cᵢ‖², c being the best α of a while ago,
 //!
 //! is solved by its own dual, min over w of λ/2 ‖w‖² + Σᵢ sᵢ maxₐ (a · vᵢ(w) − τ/2 ‖a − cᵢ‖²), which
 //! is smooth: L-BFGS walks on it. The maximiser a is the projection of cᵢ + vᵢ/τ onto the simplex.
@@ -25,10 +25,12 @@ const FLAT: f64 = 0.3;
 const TRIALS: usize = 20;
 /// A step is at most so many times as long as the one tried before it.
 const LONGER: f64 = 10.0;
+/// After so many points c moves to the best α.
+const RECENTRE: usize = 10;
 /// Blocks of examples that are worked on by themselves.
 const CHUNKS: usize = 64;
 
-/// The walk, from one proximal step to the next.
+/// The walk, from one climb to the next.
 #[derive(Debug)]
 pub(super) struct Joint {
     /// Where it stands.
@@ -36,7 +38,7 @@ pub(super) struct Joint {
     memory: LimitedMemory,
 }
 
-/// What a proximal step works with.
+/// What a climb works with.
 pub(super) struct Climb<'c> {
     pub(super) sets: &'c dyn WorkingSets,
     pub(super) lambda: f64,
@@ -44,6 +46,8 @@ pub(super) struct Climb<'c> {
     pub(super) stiffness: f64,
     /// The gap over the outputs already seen that is good enough.
     pub(super) goal: f64,
+    /// The same after so many points of the walk: oracles are not always dear.
+    pub(super) late_goal: (usize, f64),
     /// Most points of the walk.
     pub(super) most: usize,
     pub(super) cancel: &'c Cancel,
@@ -152,7 +156,7 @@ impl Joint {
         Joint { w: vec![0.0; dim], memory: LimitedMemory::new(MEMORY) }
     }
 
-    /// One proximal step from `alpha`, the weights of all outputs, example by example.
+    /// Proximal steps from `alpha`, the weights of all outputs, example by example.
     pub(super) fn climb(&mut self, with: &Climb<'_>, alpha: &mut Vec<f64>) {
         let (sets, lambda) = (with.sets, with.lambda);
         let examples = sets.examples();
@@ -162,7 +166,7 @@ impl Joint {
             losses.extend((0..sets.outputs(example)).map(|output| sets.loss(example, output)));
             starts.push(losses.len());
         }
-        let blocks = Blocks {
+        let mut blocks = Blocks {
             starts,
             weights: (0..examples).map(|example| sets.weight(example)).collect(),
             chunks: split_evenly(examples, CHUNKS.min(examples)),
@@ -173,7 +177,12 @@ impl Joint {
         let mut values = sets.rises(&self.w);
         values.iter_mut().zip(&losses).for_each(|(value, loss)| *value += loss);
         let mut before: Option<(Vec<f64>, Vec<f64>)> = None;
-        for _ in 0..with.most {
+        for point in 0..with.most {
+            if point > 0 && point % RECENTRE == 0 {
+                blocks.center.copy_from_slice(&best.alpha);
+                // Gradients of two functions tell nothing of either's curvature.
+                before = None;
+            }
             let mut maximisers = vec![0.0; values.len()];
             let worst = blocks.project(&values, &mut maximisers, |span, _| {
                 values[span].iter().copied().fold(f64::NEG_INFINITY, f64::max)
@@ -181,7 +190,10 @@ impl Joint {
             let dual = Dual::new(sets, maximisers);
             best.towards(&dual, lambda);
             let objective = 0.5 * lambda * norm2(&self.w) + worst;
-            if objective - best.value(lambda) <= with.goal || with.cancel.is_cancelled() {
+            let left = objective - best.value(lambda);
+            let (late, lax) = with.late_goal;
+            let goal = if point < late { with.goal } else { lax };
+            if left <= goal || with.cancel.is_cancelled() {
                 break;
             }
             let mut gradient = dual.normal;

@@ -26,8 +26,11 @@ use minorant_linalg::sum::Sum;
 
 /// Between passes the dual is maximised until this share of the gap is left to gain.
 const INNER_SHARE: f64 = 0.1;
-/// But with no more points of the walk than this.
-const MOST_POINTS: usize = 30;
+/// Or, once the walk has had so many points, that one.
+const MANY_POINTS: usize = 40;
+const LATE_SHARE: f64 = 0.3;
+/// But with no more points than this.
+const MOST_POINTS: usize = 200;
 /// How stiff the proximal term is, in units of the gap.
 const STIFFNESS: f64 = 10.0;
 /// Sweeps over the outputs already seen after a pass in groups.
@@ -286,7 +289,7 @@ impl<'p> Bcfw<'p> {
         self.dual.iter().flat_map(|block| block.alpha.iter().copied()).collect()
     }
 
-    /// A proximal step over the outputs already seen, until what is left to gain there is small
+    /// Proximal steps over the outputs already seen, until what is left to gain there is small
     /// against the gap.
     fn climb(&mut self, run: &Run<'_>) {
         let gap = run.gap().max(run.target());
@@ -295,6 +298,7 @@ impl<'p> Bcfw<'p> {
             lambda: self.lambda,
             stiffness: STIFFNESS * gap,
             goal: INNER_SHARE * gap,
+            late_goal: (MANY_POINTS, LATE_SHARE * gap),
             most: MOST_POINTS,
             cancel: run.cancel(),
         };
