@@ -274,7 +274,6 @@ impl Solver for Nrbm {
         // failed is no guide to its minimiser, which lies too far away: searches go on near by.
         let risk = run.problem.risk;
         let is_lost = self.failures >= FAILURES
-            && !self.is_convex
             && risk.is_nonnegative()
             && -0.5 * ray.slope > objective;
         let mut points = Vec::new();
@@ -285,7 +284,7 @@ impl Solver for Nrbm {
                 Some(length) => (length / minimum.distance).min(1.0),
                 // Where a small λ puts the minimiser far away, a search from there would never come
                 // back: as long a step as would bring the objective to 0 if it stayed a plane.
-                None if is_lost || (risk.is_smooth() && !self.is_convex) => {
+                None if is_lost || risk.is_smooth() => {
                     (objective / -ray.slope).clamp(SHORTEST, 1.0)
                 }
                 None => 1.0,
