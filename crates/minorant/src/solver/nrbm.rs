@@ -273,9 +273,8 @@ impl Solver for Nrbm {
         // Where nothing is negative, a model that still promises less than 0 after searches that
         // failed is no guide to its minimiser, which lies too far away: searches go on near by.
         let risk = run.problem.risk;
-        let is_lost = self.failures >= FAILURES
-            && risk.is_nonnegative()
-            && -0.5 * ray.slope > objective;
+        let is_lost =
+            self.failures >= FAILURES && risk.is_nonnegative() && -0.5 * ray.slope > objective;
         let mut points = Vec::new();
         if let Some(point) = self.search_exactly(run, &ray)? {
             points.push(point);
