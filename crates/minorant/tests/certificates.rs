@@ -248,4 +248,6 @@ fn hard_cases() {
             }
         }
     }
+    // One evaluation more than allowed, for a point combined at the very end.
+    check(Kind::SquaredHinge, 264, walking_case_of).unwrap();
 }
