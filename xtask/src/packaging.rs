@@ -4,7 +4,7 @@
 
 use super::python::{interpreter, pip};
 use super::{Step, answers, call, cargo, has_tool, remove, root, say};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,21 +45,21 @@ fn python() -> Result<()> {
     run(pip(&builder).args(["install", "build"]))?;
     // The wheel is built from the sdist: what is missing there shows.
     run(Command::new(&builder).args(["-m", "build", "--outdir"]).arg(&dist).arg("."))?;
-    for interpreter in interpreters() {
-        for kind in ["whl", "tar.gz"] {
-            let package = packages(&dist, kind)?;
-            let fresh = environment(&interpreter, "fresh")?;
-            let mut install = pip(&fresh);
-            if let Err(why) = run(install.arg("install").arg(&package)) {
-                // A wheel is for one version of CPython; the sdist is for all.
-                ensure!(kind == "whl", "{why:#}");
-                say(&format!("the wheel is not for {interpreter}"));
-                continue;
-            }
-            run(Command::new(&fresh).args(["-c", TRY]).current_dir(folder()))?;
-        }
+    let interpreters = interpreters();
+    // The wheel is for every CPython; what the sdist builds is the same for each, and takes minutes.
+    for interpreter in &interpreters {
+        installs(interpreter, &packages(&dist, "whl")?)?;
     }
-    Ok(())
+    let newest = interpreters.last().context("there is no CPython from 3.11 on")?;
+    installs(newest, &packages(&dist, "tar.gz")?)
+}
+
+/// A package installs in a fresh environment, and works there.
+fn installs(interpreter: &str, package: &Path) -> Result<()> {
+    say(&format!("{} with {interpreter}", package.display()));
+    let fresh = environment(interpreter, "fresh")?;
+    run(pip(&fresh).arg("install").arg(package))?;
+    run(Command::new(&fresh).args(["-c", TRY]).current_dir(folder()))
 }
 
 /// Every CPython from 3.11 on that can be called by name.

@@ -15,6 +15,7 @@ mod package;
 mod page;
 mod pca;
 mod pdm;
+mod pdm_classes;
 mod pdm_latent;
 mod peers;
 mod probe;

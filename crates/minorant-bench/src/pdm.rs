@@ -177,7 +177,8 @@ fn splits(store: &Store, name: &str, data: &str, labelled: &str, most: usize) ->
     let LabelRows::Single(rows) = &labels.rows else { bail!("{name}: expected one label a row") };
     let truth: Vec<i8> = rows.iter().map(|z| if *z == 1 { 1 } else { -1 }).collect();
     let text = std::fs::read_to_string(store.file(labelled)).context(labelled.to_owned())?;
-    let kernel = if features.is_sparse() { Kernel::Linear } else { spread(features) };
+    let kernel =
+        if features.is_sparse() { Kernel::Linear } else { Kernel::Rbf { sigma: spread(features) } };
     let mut cases = Vec::new();
     for line in text.lines().take(most) {
         let mut signs = vec![0; truth.len()];
@@ -195,8 +196,8 @@ fn splits(store: &Store, name: &str, data: &str, labelled: &str, most: usize) ->
     Ok(cases)
 }
 
-/// A Gaussian as wide as the mean distance of rows from their middle.
-fn spread(matrix: &Matrix<'_>) -> Kernel {
+/// The root of the mean squared distance of rows from their middle.
+pub(crate) fn spread(matrix: &Matrix<'_>) -> f64 {
     let n = matrix.rows() as f64;
     let (mut sums, mut square) = (vec![0.0; matrix.cols()], 0.0);
     for i in 0..matrix.rows() {
@@ -206,7 +207,7 @@ fn spread(matrix: &Matrix<'_>) -> Kernel {
         });
     }
     let middle: f64 = sums.iter().map(|s| (s / n) * (s / n)).sum();
-    Kernel::Rbf { sigma: (square / n - middle).max(1e-12).sqrt() }
+    (square / n - middle).max(1e-12).sqrt()
 }
 
 /// Mean ratio to the best, how often the best was reached, mean error, IOs and seconds.
@@ -246,7 +247,7 @@ fn table(
 }
 
 /// A mean share and its standard deviation, in per cent.
-fn with_spread(shares: &[f64]) -> String {
+pub(crate) fn with_spread(shares: &[f64]) -> String {
     let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
     let square: f64 = shares.iter().map(|share| (share - mean).powi(2)).sum();
     let spread = (square / (shares.len().max(2) - 1) as f64).sqrt();
@@ -305,6 +306,7 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
             section.tables.push(table(name, note, &cases, &ENTRIES[..9], &[])?);
         }
     }
+    section.tables.extend(crate::pdm_classes::tables(store, only, quick)?);
     section.tables.extend(crate::pdm_latent::tables(store, only, quick)?);
     Ok(section)
 }

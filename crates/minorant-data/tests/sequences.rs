@@ -73,7 +73,7 @@ fn ocr_letters_by_folds() {
     let folds = SequenceOptions { folds: Some(vec![7]), ..SequenceOptions::default() };
     assert_eq!(read(text, &folds).unwrap().tokens.rows(), 1);
     // A word ends where it ends, even with a letter that is not wanted.
-    let mixed = "1\tb\t2\t1\t1\t7\t1\n2\ta\t-1\t1\t2\t0\t1\n3\ta\t-1\t2\t1\t7\t1\n";
+    let mixed = "1\tb\t2\t1\t1\t7\t1\t1\n2\ta\t-1\t1\t2\t0\t1\t1\n3\ta\t-1\t2\t1\t7\t1\t1\n";
     assert_eq!(read(mixed, &folds).unwrap().starts, [0, 1, 2]);
     let none = SequenceOptions { folds: Some(vec![5]), ..SequenceOptions::default() };
     assert_eq!(

@@ -273,10 +273,8 @@ impl Solver for Nrbm {
         // Where nothing is negative, a model that still promises less than 0 after searches that
         // failed is no guide to its minimiser, which lies too far away: searches go on near by.
         let risk = run.problem.risk;
-        let is_lost = self.failures >= FAILURES
-            && !self.is_convex
-            && risk.is_nonnegative()
-            && -0.5 * ray.slope > objective;
+        let is_lost =
+            self.failures >= FAILURES && risk.is_nonnegative() && -0.5 * ray.slope > objective;
         let mut points = Vec::new();
         if let Some(point) = self.search_exactly(run, &ray)? {
             points.push(point);
@@ -285,7 +283,7 @@ impl Solver for Nrbm {
                 Some(length) => (length / minimum.distance).min(1.0),
                 // Where a small λ puts the minimiser far away, a search from there would never come
                 // back: as long a step as would bring the objective to 0 if it stayed a plane.
-                None if is_lost || (risk.is_smooth() && !self.is_convex) => {
+                None if is_lost || risk.is_smooth() => {
                     (objective / -ray.slope).clamp(SHORTEST, 1.0)
                 }
                 None => 1.0,

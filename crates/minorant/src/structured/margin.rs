@@ -88,6 +88,11 @@ impl<M: StructuredModel> Risk for MarginRisk<M> {
         !self.model.is_latent()
     }
 
+    /// The truth itself, whose loss is 0, is among the outputs that are maximised over.
+    fn is_nonnegative(&self) -> bool {
+        true
+    }
+
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
         let value = |i, scores: Scores<'_>| self.weights.of(i) * self.value_of(i, scores).0;
         self.layout.point(&self.model, w, cancel, value)

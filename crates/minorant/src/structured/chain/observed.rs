@@ -3,8 +3,8 @@
 //! more, as full rows with a number for every label: those are added in a few vector operations,
 //! where the labels of a list come one by one. Sums have the same bits either way.
 
+use super::shape::{ChainShape, Pairs, add_row};
 use super::sums::padded;
-use super::{ChainShape, Pairs, add_row};
 use minorant_linalg::Matrix;
 use minorant_linalg::dense::dispatch;
 use std::ops::Range;
