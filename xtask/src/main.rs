@@ -21,12 +21,17 @@ Everything that is tested, in one command.
                                    (the default)
   cargo xtask help                 this text
 
-It stops at the first failure. A step whose tool is not there (rustfmt, clippy, mdBook, a Python of
+MINORANT_FUZZ and MINORANT_CAMPAIGN are the numbers of damaged inputs of each reader and of problems
+of each model. It stops at the first failure. A step whose tool is not there (rustfmt, clippy, mdBook, a Python of
 version 3.11 or later) is skipped with a note. MINORANT_DATA names the folder with real data; tests that need it are skipped
 without.";
 
-/// Damaged files of each format that a fuzz campaign tries, unless MINORANT_FUZZ says otherwise.
+/// Damaged inputs of each reader that a fuzz campaign tries, unless MINORANT_FUZZ says otherwise.
 const FUZZ_RUNS: &str = "2000000";
+
+/// Problems of each model that a certificate campaign solves, unless MINORANT_CAMPAIGN says
+/// otherwise.
+const CERTIFIED_PROBLEMS: &str = "2000";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -152,14 +157,14 @@ fn campaign_steps(name: &str) -> Option<Vec<Step>> {
 
 fn fuzz() -> Step {
     Step::new("fuzz campaign", || {
-        let runs = std::env::var("MINORANT_FUZZ").unwrap_or_else(|_| FUZZ_RUNS.into());
-        cargo_test(&["fuzz"], ("MINORANT_FUZZ", &runs))
+        cargo_test(&["fuzz"], ("MINORANT_FUZZ", &wanted("MINORANT_FUZZ", FUZZ_RUNS)))
     })
 }
 
 fn certificates() -> Step {
     Step::new("certificate campaign", || {
-        cargo_test(&["master", "certificates"], ("MINORANT_CAMPAIGN", "1"))
+        let problems = wanted("MINORANT_CAMPAIGN", CERTIFIED_PROBLEMS);
+        cargo_test(&["master", "certificates"], ("MINORANT_CAMPAIGN", &problems))
     })
 }
 
@@ -167,6 +172,11 @@ fn faults() -> Step {
     Step::new("fault campaign", || {
         cargo_test(&["checkpoint", "faults"], ("MINORANT_CAMPAIGN", "1"))
     })
+}
+
+/// What an environment variable asks for.
+fn wanted(variable: &str, otherwise: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| otherwise.into())
 }
 
 /// Runs test targets by name. Always over the whole workspace, so that packages are built with

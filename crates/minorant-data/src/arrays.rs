@@ -21,25 +21,33 @@ pub struct Array {
 }
 
 /// An archive of arrays that are asked for by their names.
-pub struct Arrays {
-    archive: Archive<'static>,
+pub struct Arrays<'a> {
+    archive: Archive<'a>,
     name: String,
 }
 
-impl std::fmt::Debug for Arrays {
+impl std::fmt::Debug for Arrays<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Arrays").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Arrays {
+impl<'a> Arrays<'a> {
     /// Opens an archive.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let source = Source::Path(path.to_path_buf());
+        Self::from_source(&Source::Path(path.to_path_buf()))
+    }
+
+    /// Opens an archive that is already in memory; `name` stands for it in refusals.
+    pub fn in_bytes(name: &'a str, bytes: &'a [u8]) -> Result<Self, ReadError> {
+        Self::from_source(&Source::Bytes { name, bytes })
+    }
+
+    fn from_source(source: &Source<'a>) -> Result<Self, ReadError> {
         if source.beginning(2)? != b"PK" {
             return Err(ReadError::whole(&source.name(), "an NPZ archive", "another file"));
         }
-        Ok(Arrays { archive: Archive::open(&source)?, name: source.name() })
+        Ok(Arrays { archive: Archive::open(source)?, name: source.name() })
     }
 
     /// The file's name, for refusals.

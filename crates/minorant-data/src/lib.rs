@@ -28,5 +28,6 @@ pub use error::{Place, ReadError};
 pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files, read_for_model};
 pub use sequences::{
     Attributes, LabelledBy, RecordingOptions, Recordings, SequenceFormat, SequenceOptions,
-    Sequences, Template, read_recordings, read_sequence_bytes, read_sequences, recordings_in,
+    Sequences, Template, read_recording_bytes, read_recordings, read_sequence_bytes,
+    read_sequences, recordings_in,
 };

@@ -72,6 +72,9 @@ fn ocr_letters_by_folds() {
     assert_eq!(data.labels, [1, 0, 0]);
     let folds = SequenceOptions { folds: Some(vec![7]), ..SequenceOptions::default() };
     assert_eq!(read(text, &folds).unwrap().tokens.rows(), 1);
+    // A word ends where it ends, even with a letter that is not wanted.
+    let mixed = "1\tb\t2\t1\t1\t7\t1\t1\n2\ta\t-1\t1\t2\t0\t1\t1\n3\ta\t-1\t2\t1\t7\t1\t1\n";
+    assert_eq!(read(mixed, &folds).unwrap().starts, [0, 1, 2]);
     let none = SequenceOptions { folds: Some(vec![5]), ..SequenceOptions::default() };
     assert_eq!(
         read(text, &none).unwrap_err(),
@@ -105,6 +108,9 @@ fn bad_files_are_refused_with_their_place() {
     }
     let broken = read_sequence_bytes("f", b"a B\n\xff\xfe B\n", &options(Conll));
     assert!(broken.unwrap_err().to_string().starts_with("f:2: expected text in UTF-8"));
-    let template = Template::parse("t", "U0:%x[0;1]").unwrap_err().to_string();
-    assert!(template.starts_with("t:1: expected %x[row,column]"), "{template}");
+    // The least number has no absolute value.
+    for text in ["U0:%x[0;1]", "U0:%x[-2147483648,0]", "U0:%x[0,1000]"] {
+        let template = Template::parse("t", text).unwrap_err().to_string();
+        assert!(template.starts_with("t:1: expected %x[row,column]"), "{template}");
+    }
 }

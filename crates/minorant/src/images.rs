@@ -10,7 +10,7 @@
 use crate::structured::segment::{Plate, Segmentation};
 use crate::structured::tree::{PartsImage, TreeShape};
 use minorant_data::{Arrays, NamedArray, ReadError};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Images of one kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ pub enum Images {
     Parts {
         /// Grid and tree.
         shape: TreeShape,
-        /// The images; all parts at place 0 where they are not labelled.
+        /// The images; without places where they are not labelled.
         images: Vec<PartsImage>,
         /// Whether they are labelled.
         labelled: bool,
@@ -68,12 +68,37 @@ impl Images {
 
     /// Reads plates from one or several archives.
     pub fn read_plates(files: &[PathBuf], labels_needed: bool) -> Result<Self, ReadError> {
-        read_all(files, |path| read_plates(path, labels_needed))
+        read_all(files, |arrays| read_plates(arrays, labels_needed))
+    }
+
+    /// Reads plates from an archive that is already in memory; `name` stands for it in refusals.
+    pub fn plates_in_bytes(
+        name: &str,
+        bytes: &[u8],
+        labels_needed: bool,
+    ) -> Result<Self, ReadError> {
+        let mut arrays = Arrays::in_bytes(name, bytes)?;
+        read_plates(&mut arrays, labels_needed)?.or_refuse_none(&arrays)
     }
 
     /// Reads images with parts from one or several archives.
     pub fn read_parts(files: &[PathBuf], labels_needed: bool) -> Result<Self, ReadError> {
-        read_all(files, |path| read_parts(path, labels_needed))
+        read_all(files, |arrays| read_parts(arrays, labels_needed))
+    }
+
+    /// The same for images with parts.
+    pub fn parts_in_bytes(
+        name: &str,
+        bytes: &[u8],
+        labels_needed: bool,
+    ) -> Result<Self, ReadError> {
+        let mut arrays = Arrays::in_bytes(name, bytes)?;
+        read_parts(&mut arrays, labels_needed)?.or_refuse_none(&arrays)
+    }
+
+    /// The images, if there are any.
+    fn or_refuse_none(self, arrays: &Arrays<'_>) -> Result<Self, ReadError> {
+        if self.is_empty() { Err(arrays.refuse("at least one image", "none")) } else { Ok(self) }
     }
 
     /// Adds images of the same kind and shape; says whether they were.
@@ -149,32 +174,32 @@ impl Images {
 
 fn read_all(
     files: &[PathBuf],
-    read: impl Fn(&Path) -> Result<Images, ReadError>,
+    read: impl Fn(&mut Arrays<'static>) -> Result<Images, ReadError>,
 ) -> Result<Images, ReadError> {
     let mut all: Option<Images> = None;
     for path in files {
-        let images = read(path)?;
+        let mut arrays = Arrays::open(path)?;
+        let images = read(&mut arrays)?;
         match &mut all {
             None => all = Some(images),
             Some(all) => {
                 if !all.append(images) {
                     let expected = "images of the same shape as in the files before";
-                    return Err(Arrays::open(path)?.refuse(expected, "others"));
+                    return Err(arrays.refuse(expected, "others"));
                 }
             }
         }
     }
     match (all, files.first()) {
         (Some(images), Some(first)) if images.is_empty() => {
-            Err(Arrays::open(first)?.refuse("at least one image", "none"))
+            images.or_refuse_none(&Arrays::open(first)?)
         }
         (Some(images), _) => Ok(images),
         (None, _) => Err(Arrays::none()),
     }
 }
 
-fn read_plates(path: &Path, labels_needed: bool) -> Result<Images, ReadError> {
-    let mut arrays = Arrays::open(path)?;
+fn read_plates(arrays: &mut Arrays<'_>, labels_needed: bool) -> Result<Images, ReadError> {
     let pixels = arrays.numbers("pixels", &["columns", "rows"])?;
     let (columns, height) = (pixels.shape[0], pixels.shape[1]);
     if height == 0 {
@@ -225,8 +250,7 @@ fn read_plates(path: &Path, labels_needed: bool) -> Result<Images, ReadError> {
     Ok(Images::Plates { height, widths, plates, labelled })
 }
 
-fn read_parts(path: &Path, labels_needed: bool) -> Result<Images, ReadError> {
-    let mut arrays = Arrays::open(path)?;
+fn read_parts(arrays: &mut Arrays<'_>, labels_needed: bool) -> Result<Images, ReadError> {
     let pixels = arrays.numbers("pixels", &["images", "columns", "rows", "channels"])?;
     let &[count, width, height, channels] = &pixels.shape[..] else {
         return Err(arrays.refuse("pixels of 4 axes", "others"));
@@ -249,9 +273,10 @@ fn read_parts(path: &Path, labels_needed: bool) -> Result<Images, ReadError> {
     if scale <= 0.0 {
         return Err(arrays.refuse("a scale above 0", scale.to_string()));
     }
-    let parts = parents.len() + 1;
     let labelled = labels_needed || arrays.has("labels");
-    let mut found = vec![0u32; count * parts];
+    // Without labels nothing in the file stands for the places of all parts in all images.
+    let parts = if labelled { parents.len() + 1 } else { 0 };
+    let mut found = Vec::new();
     if labelled {
         let axes = ["images", "parts", "2"];
         let (shape, labels) = arrays.whole_numbers("labels", &axes, 1 << 32)?;
@@ -260,12 +285,12 @@ fn read_parts(path: &Path, labels_needed: bool) -> Result<Images, ReadError> {
             let axes: Vec<String> = shape.iter().map(usize::to_string).collect();
             return Err(arrays.refuse(expected, axes.join(" by ")));
         }
-        for (place, at) in found.iter_mut().zip(labels.chunks_exact(2)) {
+        for at in labels.chunks_exact(2) {
             if at[0] >= width as u64 || at[1] >= height as u64 {
                 let expected = format!("places on the grid of {width} x {height}");
                 return Err(arrays.refuse(expected, format!("({}, {})", at[0], at[1])));
             }
-            *place = (at[0] * height as u64 + at[1]) as u32;
+            found.push((at[0] * height as u64 + at[1]) as u32);
         }
     }
     let size = places * channels;

@@ -14,7 +14,9 @@ mod recordings;
 mod template;
 
 pub use attributes::Attributes;
-pub use recordings::{LabelledBy, RecordingOptions, Recordings, read_recordings, recordings_in};
+pub use recordings::{
+    LabelledBy, RecordingOptions, Recordings, read_recording_bytes, read_recordings, recordings_in,
+};
 pub use template::Template;
 
 use crate::error::ReadError;

@@ -44,6 +44,10 @@ pub(super) fn read(source: &Source<'_>, builder: &mut Builder<'_>) -> Result<(),
         going_on = (!ends).then_some((word, position + 1.0));
         let wanted = |folds: &Vec<u32>| folds.iter().any(|&f| f64::from(f) == fold);
         if !builder.options.folds.as_ref().is_none_or(wanted) {
+            // Letters before it may have been of another fold.
+            if ends {
+                builder.end_sequence();
+            }
             return Ok(());
         }
         if cells[1].is_empty() && builder.options.known.is_none() {

@@ -97,17 +97,33 @@ pub fn read_recordings(
     paths: &[PathBuf],
     options: &RecordingOptions,
 ) -> Result<Recordings, ReadError> {
-    let Some(first) = paths.first() else {
+    let sources: Vec<Source<'_>> = paths.iter().cloned().map(Source::Path).collect();
+    read_sources(&sources, options)
+}
+
+/// Reads a file that is already in memory; `name` stands for it in refusals.
+pub fn read_recording_bytes(
+    name: &str,
+    bytes: &[u8],
+    options: &RecordingOptions,
+) -> Result<Recordings, ReadError> {
+    read_sources(&[Source::Bytes { name, bytes }], options)
+}
+
+fn read_sources(
+    sources: &[Source<'_>],
+    options: &RecordingOptions,
+) -> Result<Recordings, ReadError> {
+    let Some(first) = sources.first() else {
         return Err(ReadError::whole("no files", "at least one data file", "none"));
     };
-    let first = Source::Path(first.clone()).name();
     let read_options =
         ReadOptions { for_prediction: options.model_features.is_some(), ..ReadOptions::default() };
     let mut all = Growing::new(options);
-    for path in paths {
-        all.add(&Source::Path(path.clone()), &read_options)?;
+    for source in sources {
+        all.add(source, &read_options)?;
     }
-    all.finish(&first, &read_options)
+    all.finish(&first.name(), &read_options)
 }
 
 /// What has been read so far.

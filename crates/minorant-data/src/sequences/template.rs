@@ -139,7 +139,7 @@ fn parse_line(line: &str) -> Result<Attribute, Refusal> {
         let after = &rest[start + 3..];
         let cell = after.find(']').and_then(|end| {
             let (row, column) = after[..end].split_once(',')?;
-            let row: i32 = row.trim().parse().ok().filter(|row: &i32| row.abs() < 1000)?;
+            let row: i32 = row.trim().parse().ok().filter(|row| (-999..1000).contains(row))?;
             let column: usize = column.trim().parse().ok().filter(|column| *column < 1000)?;
             Some((Piece::Cell { row, column }, end))
         });

@@ -1,38 +1,22 @@
-//! Damaged files of every format: no reader may panic, and none may ask for more memory than 1 MiB
-//! and 20 times the input (the decompressed one, where it is compressed). The same inputs in each
-//! run; `MINORANT_FUZZ` is the number of them per format.
-#![allow(clippy::print_stderr)]
+//! Damaged files of every format that this crate reads: tables here, sequences next door.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod counting;
+mod harness;
 mod large;
 mod mutate;
+mod sequences;
 
 use common::{bzip2, deflated_zip, f64s, gzip, i32s, idx, npy, zip, zstd};
-use minorant_data::{Format, LabelKind, LabelRows, ReadOptions, read_bytes_of_files};
+use harness::{Allowance, Borrowed, Files, MIB, PLAIN, Reader, Seal, archive, files};
+use minorant_data::{Format, LabelKind, LabelRows, ReadError, ReadOptions, read_bytes_of_files};
+use mutate::mutate;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-#[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
-
-const MIB: usize = 1 << 20;
-
-fn runs() -> usize {
-    std::env::var("MINORANT_FUZZ").ok().and_then(|runs| runs.parse().ok()).unwrap_or(20_000)
-}
-
-/// One input: files with their names.
-type Files = Vec<(String, Vec<u8>)>;
-
-fn files(list: &[(&str, &[u8])]) -> Files {
-    list.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec())).collect()
-}
-
-fn random_options(format: Option<Format>, rng: &mut Pcg64Mcg) -> ReadOptions {
+fn random_options(format: Format, rng: &mut Pcg64Mcg) -> ReadOptions {
     let kinds = [
         None,
         None,
@@ -56,77 +40,27 @@ fn random_options(format: Option<Format>, rng: &mut Pcg64Mcg) -> ReadOptions {
         label_column: columns[rng.random_range(0..columns.len())].map(str::to_owned),
         label_xml: None,
         // The right format mostly, so that damage to the beginning does not only test detection.
-        format: if rng.random_range(0..4) == 0 { None } else { format },
+        format: if rng.random_range(0..4) == 0 { None } else { Some(format) },
         for_prediction: rng.random(),
         model_features: [None, None, Some(2), Some(5)][rng.random_range(0..4)],
     }
 }
 
-/// What a format needs besides: memory of decoders, and how long an input really is.
-struct Allowance {
-    extra: usize,
-    expanded: fn(&[u8]) -> usize,
-}
-
-const PLAIN: Allowance = Allowance { extra: 0, expanded: <[u8]>::len };
-
-/// Reads the input and checks what was promised.
-fn check(input: &Files, options: &ReadOptions, allowance: &Allowance, what: &str) {
-    let borrowed: Vec<(&str, &[u8])> =
-        input.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-    let work = || match read_bytes_of_files(&borrowed, options) {
-        Ok(data) => assert!(
-            data.labels.len() == data.features.rows() || data.labels.rows == LabelRows::None,
-            "rows and labels differ in number"
-        ),
-        // The parts that a reader makes always fit together.
-        Err(why) => assert!(!why.to_string().contains("a feature matrix"), "{why}"),
-    };
-    let (result, peak) = counting::peak_of(|| catch_unwind(AssertUnwindSafe(work)));
-    // Decompressing once more is slow, and needed for very few inputs only.
-    let size: usize = input.iter().map(|(_, bytes)| bytes.len()).sum();
-    if result.is_ok() && peak <= MIB + 20 * size {
-        return;
-    }
-    let size: usize = input.iter().map(|(_, bytes)| (allowance.expanded)(bytes)).sum();
-    let allowed = MIB + 20 * size + allowance.extra;
-    if result.is_err() || peak > allowed {
-        for (name, bytes) in input {
-            eprintln!("{name}: {}", bytes.escape_ascii());
+fn fuzz(name: &str, format: Format, seeds: &[Files], allowance: &Allowance, seal: Seal<'_>) {
+    let options = |rng: Option<&mut Pcg64Mcg>| match rng {
+        Some(rng) => random_options(format, rng),
+        None => {
+            let format = Some(format);
+            ReadOptions { for_prediction: true, format, ..ReadOptions::default() }
         }
-        panic!("{what}: {peak} bytes at most (allowed {allowed}), {options:?}");
-    }
-}
-
-/// Runs the fuzzer over `seeds`; `seal` packs the files after the damage, and damages
-/// the packed ones too where it is given random numbers.
-fn fuzz(
-    name: &str,
-    format: Option<Format>,
-    seeds: &[Files],
-    allowance: &Allowance,
-    seal: impl Fn(Files, Option<&mut Pcg64Mcg>) -> Files,
-) {
-    let seed = name.bytes().fold(7u128, |seed, byte| seed * 31 + u128::from(byte));
-    let mut rng = Pcg64Mcg::new(seed);
-    for seed in seeds {
-        let input = seal(seed.clone(), None);
-        let options = ReadOptions { for_prediction: true, format, ..ReadOptions::default() };
-        let borrowed: Vec<(&str, &[u8])> =
-            input.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-        let read = read_bytes_of_files(&borrowed, &options);
-        assert!(read.is_ok(), "{name}: an undamaged seed is refused: {}", read.unwrap_err());
-    }
-    for run in 0..runs() {
-        let mut input = seeds[rng.random_range(0..seeds.len())].clone();
-        let other = &seeds[rng.random_range(0..seeds.len())];
-        let which = rng.random_range(0..input.len());
-        let splice = &other[rng.random_range(0..other.len())].1;
-        mutate::mutate(&mut input[which].1, splice, &mut rng);
-        let input = seal(input, Some(&mut rng));
-        let options = random_options(format, &mut rng);
-        check(&input, &options, allowance, &format!("{name} run {run}"));
-    }
+    };
+    let read = |files: &Borrowed<'_>, options: &ReadOptions| {
+        let data = read_bytes_of_files(files, options)?;
+        let labelled = data.labels.rows != LabelRows::None;
+        assert!(!labelled || data.labels.len() == data.features.rows(), "rows without labels");
+        Ok::<(), ReadError>(())
+    };
+    Reader { name, allowance, seal, options: &options, read }.fuzz(seeds);
 }
 
 fn unsealed(input: Files, _: Option<&mut Pcg64Mcg>) -> Files {
@@ -140,7 +74,7 @@ const SETS: &[u8] = b"1,3 1:0.5 3:2\n2 2:0.25\n3,2,1 1:1 9:0.1\n";
 fn libsvm() {
     let seeds =
         [files(&[("a", LIBSVM)]), files(&[("a", SETS)]), files(&[("a", LIBSVM), ("b", SETS)])];
-    fuzz("libsvm", Some(Format::Libsvm), &seeds, &PLAIN, unsealed);
+    fuzz("libsvm", Format::Libsvm, &seeds, &PLAIN, &unsealed);
 }
 
 #[test]
@@ -150,7 +84,7 @@ fn csv() {
         files(&[("a.csv", b"1;2;3\n4;5;6\r\n0;0;1\n")]),
         files(&[("a.csv", b"1\t2\tu\n3\t4\tv\n"), ("b.csv", b" 1  2 u\n 3 0.1 w\n")]),
     ];
-    fuzz("csv", Some(Format::Csv), &seeds, &PLAIN, unsealed);
+    fuzz("csv", Format::Csv, &seeds, &PLAIN, &unsealed);
 }
 
 const XML: &[u8] =
@@ -169,7 +103,7 @@ fn arff() {
         files(&[("a.arff", sparse), ("a.xml", XML)]),
         files(&[("a.arff", class)]),
     ];
-    fuzz("arff", Some(Format::Arff), &seeds, &PLAIN, unsealed);
+    fuzz("arff", Format::Arff, &seeds, &PLAIN, &unsealed);
 }
 
 fn arrays() -> (Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>) {
@@ -190,7 +124,7 @@ fn npy_files() {
         files(&[("x.npy", &x), ("y.npz", &zip(&[("y.npy", &sets)]))]),
         files(&[("x.npy", &big)]),
     ];
-    fuzz("npy", Some(Format::Npy), &seeds, &PLAIN, unsealed);
+    fuzz("npy", Format::Npy, &seeds, &PLAIN, &unsealed);
 }
 
 /// Archives made of damaged members, and damaged archives.
@@ -219,16 +153,9 @@ fn npz_files() {
         sparse(b"csr"),
         sparse(b"csc"),
     ];
-    fuzz("npz", Some(Format::Npz), &seeds, &PLAIN, |input, rng| {
-        let members: Vec<(&str, &[u8])> =
-            input.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-        let Some(rng) = rng else { return files(&[("a.npz", &zip(&members))]) };
-        let deflated = rng.random_range(0..8) == 0;
-        let mut archive = if deflated { deflated_zip(&members) } else { zip(&members) };
-        if rng.random_range(0..3) == 0 {
-            mutate::mutate(&mut archive, &[], rng);
-        }
-        files(&[("a.npz", &archive)])
+    fuzz("npz", Format::Npz, &seeds, &PLAIN, &|input, mut rng| {
+        let deflated = rng.as_mut().is_some_and(|rng| rng.random_range(0..8) == 0);
+        archive(input, rng, if deflated { deflated_zip } else { zip })
     });
 }
 
@@ -242,19 +169,19 @@ fn idx_files() {
         files(&[("images", &shorts), ("labels", &labels)]),
         files(&[("images", &bytes)]),
     ];
-    fuzz("idx", Some(Format::Idx), &seeds, &PLAIN, unsealed);
+    fuzz("idx", Format::Idx, &seeds, &PLAIN, &unsealed);
 }
 
 /// Damages before and after compression.
 fn fuzz_compressed(name: &str, allowance: &Allowance, compress: impl Fn(&[u8]) -> Vec<u8>) {
     let seeds = [files(&[("a", LIBSVM)]), files(&[("a", &SETS.repeat(20))])];
-    fuzz(name, Some(Format::Libsvm), &seeds, allowance, |input, rng| {
+    fuzz(name, Format::Libsvm, &seeds, allowance, &|input, rng| {
         let mut packed = compress(&input[0].1);
         if let Some(rng) = rng {
             match rng.random_range(0..8) {
                 0 => {}
                 1 => packed.extend(compress(LIBSVM)),
-                _ => mutate::mutate(&mut packed, &[], rng),
+                _ => mutate(&mut packed, &[], rng),
             }
         }
         files(&[("a", &packed)])
@@ -274,6 +201,7 @@ fn expanded(mut decoder: impl Read) -> usize {
 #[test]
 fn gzip_files() {
     let allowance = Allowance {
+        times: 20,
         extra: 0,
         expanded: |bytes| expanded(flate2::bufread::MultiGzDecoder::new(bytes)),
     };
@@ -284,6 +212,7 @@ fn gzip_files() {
 fn bzip2_files() {
     // The format's blocks of up to 900 kB need four bytes each while they are decoded.
     let allowance = Allowance {
+        times: 20,
         extra: 4 * MIB,
         expanded: |bytes| expanded(bzip2::bufread::MultiBzDecoder::new(bytes)),
     };
@@ -294,6 +223,7 @@ fn bzip2_files() {
 fn zstd_files() {
     // A block's header may claim 65 536 sequences, and 128 KiB of literals.
     let allowance = Allowance {
+        times: 20,
         extra: 2 * MIB,
         expanded: |bytes| {
             // The first frame, with what it may have in common with a second one.

@@ -75,6 +75,36 @@ const TOKENS: &[&[u8]] = &[
     b"\xef\xbb\xbf",
     b"\xc3\xa9",
     b"\xe2",
+    b"(1000000000, 0)",
+    b"(0, 1000000000)",
+    b"=",
+    b"[",
+    b"]",
+    b"\\:",
+    b"%x[0,0]",
+    b"%x[-999,0]",
+    b"__BOS__",
+    b"[]",
+    b"null",
+    b"{}",
+    b"\\u0000",
+];
+
+/// Numbers that sizes and positions are most likely to go wrong with.
+const NUMBERS: &[&[u8]] = &[
+    b"0",
+    b"-1",
+    b"2",
+    b"255",
+    b"65536",
+    b"2147483648",
+    b"4294967295",
+    b"4611686018427387904",
+    b"9223372036854775807",
+    b"9223372036854775808",
+    b"18446744073709551615",
+    b"1e19",
+    b"1e308",
 ];
 
 /// A few random damages to `file`; `other` gives pieces to splice in.
@@ -92,7 +122,7 @@ fn below(rng: &mut Pcg64Mcg, limit: usize) -> usize {
 fn mutate_once(file: &mut Vec<u8>, other: &[u8], rng: &mut Pcg64Mcg) {
     let at = below(rng, file.len() + 1);
     let length = below(rng, file.len() - at + 1).min(1 + below(rng, 64));
-    match below(rng, 12) {
+    match below(rng, 14) {
         0 | 1 if at < file.len() => file[at] ^= 1 << below(rng, 8),
         2 if at < file.len() => file[at] = rng.random_range(0..=255),
         3..=5 => {
@@ -119,6 +149,14 @@ fn mutate_once(file: &mut Vec<u8>, other: &[u8], rng: &mut Pcg64Mcg) {
             let from = below(rng, other.len());
             let to = from + below(rng, other.len() - from + 1);
             file.splice(at..at, other[from..to].iter().copied());
+        }
+        11 | 12 => {
+            // A whole number, the next one from here on.
+            let digit = |from: usize| file[from..].iter().position(u8::is_ascii_digit);
+            let Some(start) = digit(at).map(|start| at + start) else { return };
+            let digits = file[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let number = NUMBERS[below(rng, NUMBERS.len())];
+            file.splice(start..start + digits, number.iter().copied());
         }
         _ if at < file.len() && file[at].is_ascii_digit() => {
             file[at] = b'0' + below(rng, 10) as u8;

@@ -208,7 +208,8 @@ impl ChainModel {
         };
         let label_loss = container.take_reals("label_loss").map(|(_, costs)| costs);
         let weights = container.take_reals("weights").map(|(_, weights)| weights);
-        let weights = weights.filter(|w| w.len() == shape.dim() && w.iter().all(|w| w.is_finite()));
+        let weights = weights
+            .filter(|w| Some(w.len()) == shape.checked_dim() && w.iter().all(|w| w.is_finite()));
         let whole = header.lambda > 0.0
             && header.lambda.is_finite()
             && !header.labels.is_empty()
@@ -300,7 +301,7 @@ fn take_pairs(
     let transitions = container.take_integers("pairs.transitions")?;
     let transitions: Vec<u32> =
         transitions.into_iter().map(|t| u32::try_from(t).ok()).collect::<Option<_>>()?;
-    let fits = starts.len() == columns + 1
+    let fits = columns.checked_add(1) == Some(starts.len())
         && starts.first() == Some(&0)
         && starts.last() == Some(&labels.len())
         && starts.windows(2).all(|s| s[0] <= s[1])

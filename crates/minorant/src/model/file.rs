@@ -278,11 +278,15 @@ impl FittedModel {
         let classes = fitted.classes.len();
         let positive = |x: f64| x > 0.0 && x.is_finite();
         let numbers_fit = positive(fitted.lambda)
+            && fitted.features < usize::MAX
             && fitted.bias.is_none_or(f64::is_finite)
             && fitted.bias_weight.is_none_or(|theta| fitted.bias.is_some() && positive(theta))
             && fitted.label_loss.as_ref().is_none_or(|delta| delta.len() == classes * classes);
         if !numbers_fit {
-            return Err(error("lambda, bias and label loss that a model can have", "others"));
+            return Err(error(
+                "features, lambda, bias and label loss that a model can have",
+                "others",
+            ));
         }
         let expected_problems = if fitted.task == TaskName::OneVsRest { classes } else { 1 };
         if classes < 2 || header.problems.len() != expected_problems {

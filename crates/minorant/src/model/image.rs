@@ -142,7 +142,7 @@ impl ImageModel {
             (ImageShape::Parts(shape), Images::Parts { shape: found, images, .. })
                 if shape == found =>
             {
-                Ok(self.best(&Tree::new(shape.clone(), images.clone())?))
+                Ok(self.best(&Tree::unlabelled(shape.clone(), images.clone())?))
             }
             _ => Err("the images are not of the shape that the model was trained on (rows and \
                       widths of characters, or grid, channels and tree of parts)"

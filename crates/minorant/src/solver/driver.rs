@@ -118,6 +118,11 @@ impl<'a> Run<'a> {
         self.reserve = 1;
     }
 
+    /// Whether an evaluation is left for a final pass, kept back already or not.
+    pub fn has_final_pass(&self) -> bool {
+        self.reserve > 0 || self.rules.max_evaluations.is_none_or(|most| self.evaluations < most)
+    }
+
     /// The point at `w`: one evaluation.
     pub fn evaluate(&mut self, w: Vec<f64>) -> Result<Point, Halt> {
         self.charge()?;

@@ -17,7 +17,7 @@ use super::{Halt, Problem, Run, Solver, Status, Step, bound_of_plane, load_point
 use crate::archive::{Archive, ArchiveError};
 use crate::line;
 use crate::proof::Proof;
-use crate::risk::{DualCoordinates, DualState, Point, RowMetric};
+use crate::risk::{DualCoordinates, DualState, Plane, Point, RowMetric};
 
 /// Examples that a bound holds by more than this part of the steepest slope met in the last sweep
 /// are left out until the next check.
@@ -40,6 +40,9 @@ const MARGIN: f64 = 0.8;
 /// A line search is made when the gap exceeds the one asked for by at most this part of it, divided
 /// by the outputs of an example, as a search costs the more of them there are.
 const NEAR: f64 = 1.0;
+/// The part of the objective that a bound may lose to rounding before the plane is summed up afresh:
+/// well below what tells a claim from its proof.
+const LOST: f64 = 1e-10;
 /// See `ls_bmrm.rs`: longer steps would magnify rounding errors.
 const LONGEST_STEP: f64 = 1e3;
 
@@ -159,21 +162,48 @@ impl DualCd {
         self.rise * self.rate / (1.0 - self.rate)
     }
 
-    /// Tells the bound that the slopes prove.
-    fn offer_bound(&self, run: &mut Run<'_>, dual: &dyn DualCoordinates) {
-        let regularizer = run.problem.regularizer;
-        let center = regularizer.center(self.state.w.len());
-        if let Some(plane) = dual.plane(&self.metric, &self.state, &center) {
-            let bound = bound_of_plane(plane, regularizer);
-            run.offer_bound(bound, || Some(Proof::Slopes(self.state.slopes.clone())));
+    /// The plane that the slopes prove. Where it `may_look` at the data, and rounding may have
+    /// carried the weights so far that the plane which follows from them is worth less than its
+    /// proof, it is summed up afresh.
+    fn plane(
+        &self,
+        run: &Run<'_>,
+        dual: &dyn DualCoordinates,
+        may_look: bool,
+    ) -> Result<Option<(Plane, Vec<f64>)>, Halt> {
+        let center = run.problem.regularizer.center(self.state.w.len());
+        let mut slopes = self.state.slopes.clone();
+        let Some(plane) = dual.plane(&self.metric, &self.state, &center) else { return Ok(None) };
+        let bound = |plane: &Plane| bound_of_plane(plane.clone(), run.problem.regularizer);
+        let lost = bound(&Plane { normal_error: 0.0, ..plane.clone() }) - bound(&plane);
+        if lost <= LOST * self.best_objective(run).abs() {
+            return Ok(Some((plane, slopes)));
         }
+        let Some(duals) = run.problem.risk.duals().filter(|_| may_look) else { return Ok(None) };
+        let plane = duals.plane_with_slopes(&mut slopes, run.cancel())?;
+        Ok(plane.map(|plane| (plane, slopes)))
+    }
+
+    /// Tells the bound that the slopes prove.
+    fn offer_bound(
+        &self,
+        run: &mut Run<'_>,
+        dual: &dyn DualCoordinates,
+        may_look: bool,
+    ) -> Result<(), Halt> {
+        if let Some((plane, slopes)) = self.plane(run, dual, may_look)? {
+            let bound = bound_of_plane(plane, run.problem.regularizer);
+            run.offer_bound(bound, || Some(Proof::Slopes(slopes)));
+        }
+        Ok(())
     }
 
     /// Evaluates the current weights, and opens the examples that are not held there.
     fn check(&mut self, run: &mut Run<'_>, dual: &dyn DualCoordinates) -> Result<Step, Halt> {
         let point = run.evaluate(self.state.w.clone())?;
         let objective = run.objective(&point)?;
-        self.offer_bound(run, dual);
+        // What it may look at belongs to this evaluation.
+        self.offer_bound(run, dual, true)?;
         self.open = dual.still_open(&self.state, &point.outputs, HELD * self.pull);
         let length = self.improve(run, point, objective)?;
         if self.rest() > 0.0 {
@@ -196,8 +226,9 @@ impl DualCd {
         let outputs = (self.state.slopes.len() / self.metric.curvatures().len().max(1)) as f64;
         let reach = run.target() * (1.0 + NEAR / outputs);
         let near = above_bound > run.target() && above_bound <= reach;
-        if let (Some(best), Some(lines), true) =
-            (&self.best, run.problem.risk.lines(), near && self.checked)
+        // A combined point is evaluated once more at the end.
+        let may_combine = near && self.checked && run.has_final_pass();
+        if let (Some(best), Some(lines), true) = (&self.best, run.problem.risk.lines(), may_combine)
         {
             let quadratic = run.problem.regularizer.along(&best.w, &point.w);
             let step = line::minimise(&mut *lines.line(best, &point), quadratic).min(LONGEST_STEP);
@@ -235,7 +266,7 @@ impl Solver for DualCd {
         let step = if self.check_is_due { self.check(run, dual) } else { self.sweep(run, dual) };
         if let Err(Halt::Stop(status)) = step {
             // The last slopes prove more than those of the last check, and need no evaluation.
-            self.offer_bound(run, dual);
+            self.offer_bound(run, dual, false)?;
             run.check_gap()?;
             return Err(Halt::Stop(status));
         }

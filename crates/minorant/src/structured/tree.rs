@@ -43,6 +43,15 @@ const PER_EDGE: usize = 4;
 impl Tree {
     /// Images of this shape; one sentence where they do not fit it.
     pub fn new(shape: TreeShape, images: Vec<PartsImage>) -> Result<Self, String> {
+        let parts = shape.parents.len() + 1;
+        if let Some(at) = images.iter().position(|image| image.places.len() != parts) {
+            return Err(format!("image {at} does not have a place for each of {parts} parts"));
+        }
+        Self::unlabelled(shape, images)
+    }
+
+    /// Images whose parts may have no places, to be found by [`StructuredModel::best`] only.
+    pub fn unlabelled(shape: TreeShape, images: Vec<PartsImage>) -> Result<Self, String> {
         let places = shape.width * shape.height;
         if places == 0 || shape.channels == 0 || shape.scale <= 0.0 {
             return Err("expected a grid with places and channels".into());
@@ -52,7 +61,6 @@ impl Tree {
         }
         for (at, image) in images.iter().enumerate() {
             let fits = image.pixels.len() == places * shape.channels
-                && image.places.len() == shape.parents.len() + 1
                 && image.places.iter().all(|&place| (place as usize) < places);
             if !fits {
                 return Err(format!("image {at} does not fit the grid and the parts"));
@@ -90,8 +98,9 @@ impl Tree {
                     .enumerate()
                     .map(|(place, x)| {
                         let score: f64 = weights.iter().zip(x).map(|(w, x)| w * x).sum();
-                        let loss = self.distance(place, image.places[part] as usize) / parts as f64;
-                        score + if with_loss { loss } else { 0.0 }
+                        let truth = || image.places[part] as usize;
+                        let loss = || self.distance(place, truth()) / parts as f64;
+                        score + if with_loss { loss() } else { 0.0 }
                     })
                     .collect()
             })

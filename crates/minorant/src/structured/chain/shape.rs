@@ -103,6 +103,18 @@ impl ChainShape {
             }
     }
 
+    /// Number of weights, if it is one that can be: sizes in files may be any.
+    pub fn checked_dim(&self) -> Option<usize> {
+        let labels = self.labels;
+        let product = match self.pairs {
+            Pairs::All => self.attributes.checked_add(labels)?.checked_mul(labels)?,
+            Pairs::Observed { .. } => 0,
+        };
+        // What is not multiplied is the length of something in memory.
+        product.checked_add(3 * labels)?;
+        Some(self.dim())
+    }
+
     /// Number of weights.
     pub fn dim(&self) -> usize {
         self.boundary_at() + if self.boundary { 2 * self.labels } else { 0 }
