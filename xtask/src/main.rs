@@ -22,9 +22,10 @@ Everything that is tested, in one command.
   cargo xtask help                 this text
 
 MINORANT_FUZZ and MINORANT_CAMPAIGN are the numbers of damaged inputs of each reader and of problems
-of each model. It stops at the first failure. A step whose tool is not there (rustfmt, clippy, mdBook, a Python of
-version 3.11 or later) is skipped with a note. MINORANT_DATA names the folder with real data; tests that need it are skipped
-without.";
+of each model, MINORANT_AUDITS that of problems that are audited without a referee. It stops at the
+first failure. A step whose tool is not there (rustfmt, clippy, mdBook, a Python of version 3.11 or
+later) is skipped with a note. MINORANT_DATA names the folder with real data; tests that need it are
+skipped without.";
 
 /// Damaged inputs of each reader that a fuzz campaign tries, unless MINORANT_FUZZ says otherwise.
 const FUZZ_RUNS: &str = "2000000";

@@ -117,7 +117,7 @@ fn check(
                 "the proof gives a lower bound of {found_bound}, not {claimed} as the model says"
             ));
         }
-        if claimed > found {
+        if claimed > found + rounding {
             return Err(format!("the bound {claimed} lies above the objective {found}"));
         }
     }

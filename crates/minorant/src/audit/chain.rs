@@ -69,7 +69,7 @@ fn check(model: &ChainModel, data: &Sequences, audit: &mut Audit) -> Result<f64,
             "the proof gives a lower bound of {bound}, not {claimed} as the model says"
         ));
     }
-    if claimed > found {
+    if claimed > found + rounding {
         return Err(format!("the bound {claimed} lies above the objective {found}"));
     }
     Ok(bound)

@@ -87,7 +87,13 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
             }
             sums.value += weight * tangent.value;
             sums.offset += weight * tangent.offset;
-            sums.offset_size += weight * tangent.offset.abs();
+            // A smooth loss has its offset as a difference of numbers that may be larger.
+            let of_offset = if self.loss.is_smooth() {
+                tangent.value.abs() + (tangent.value - tangent.offset).abs()
+            } else {
+                tangent.offset.abs()
+            };
+            sums.offset_size += weight * of_offset;
             sums.normal_size += size * self.lengths[i];
             if let Some(piece) = self.loss.near_tie(i, f) {
                 plane.ties.push(Tie { example: i as u32, piece });

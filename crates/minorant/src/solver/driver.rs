@@ -517,9 +517,11 @@ pub fn run(
         run.evaluations += 1;
         point = problem.risk.at(point.w, &Cancel::new())?;
     }
-    let lower_bound = run.proven_bound();
+    let objective = run.objective(&point)?;
+    // A bound may pass the objective by what the objective lost to rounding.
+    let lower_bound = run.proven_bound().map(|bound| bound.min(objective));
     Ok(Outcome {
-        certificate: Certificate { objective: run.objective(&point)?, lower_bound },
+        certificate: Certificate { objective, lower_bound },
         point,
         local_gap: run.known_local_gap(),
         proof: run.proof.take(),
