@@ -252,7 +252,7 @@ fn audit_alone(number: u64) -> Result<(), String> {
     // Problems that the others do not have.
     const ELSEWHERE: u64 = 1 << 40;
     let kind = KINDS[(number % 9) as usize];
-    let case_of = if number % 2 == 0 { case_of } else { walking_case_of };
+    let case_of = if number.is_multiple_of(2) { case_of } else { walking_case_of };
     let mut case = case_of(kind, ELSEWHERE + number);
     case.options.rules.max_evaluations = case.options.rules.max_evaluations.or(Some(MOST));
     let (model, report) = fit(&case);
