@@ -17,6 +17,7 @@ mod tangent;
 pub use chain::audit_chain;
 pub use image::audit_images;
 
+use crate::certificate::Certificate;
 use crate::model::{FittedModel, Penalty, TaskName};
 use crate::proof::{Proof, ProofPoint, Tie};
 use minorant_data::{Dataset, LabelRows};
@@ -63,6 +64,44 @@ pub fn audit(model: &FittedModel, data: &Dataset<'_>, example_weights: Option<&[
     audit
 }
 
+/// Whether the objective at a model's weights is the one that it states.
+fn agrees(claimed: f64, found: f64) -> Result<(), String> {
+    if within((found - claimed).abs(), AGREEMENT * found.abs()) {
+        return Ok(());
+    }
+    Err(format!("the objective at the model's weights is {found}, not {claimed} as the model says"))
+}
+
+fn proof_of<P>(proof: Option<&P>) -> Result<&P, String> {
+    proof.ok_or_else(|| "not auditable: the model carries no proof of its bound".into())
+}
+
+/// Whether a bound that was found again, up to a rounding error, is the one that a model claims.
+fn judge(
+    certificate: Certificate,
+    objective: f64,
+    bound: f64,
+    rounding: f64,
+) -> Result<(), String> {
+    let claimed = certificate.lower_bound.ok_or("the model claims no lower bound")?;
+    if !within(rounding, RESOLUTION * objective.abs().max(bound.abs())) {
+        return Err("the proof's numbers are too large to be checked in double precision".into());
+    }
+    // Rounding allowances make claims lower, the more so the larger the numbers are; but a claim
+    // far below its proof belongs to another problem.
+    let above = AGREEMENT * objective.abs() + rounding;
+    let below = above + RESOLUTION * (objective.abs() + bound.abs());
+    if !within(claimed - bound, above) || !within(bound - claimed, below) {
+        return Err(format!(
+            "the proof gives a lower bound of {bound}, not {claimed} as the model says"
+        ));
+    }
+    if claimed > objective + rounding {
+        return Err(format!("the bound {claimed} lies above the objective {objective}"));
+    }
+    Ok(())
+}
+
 fn check(
     model: &FittedModel,
     data: &Dataset<'_>,
@@ -91,35 +130,13 @@ fn check(
         let found = examples.objective(&problem.weights);
         objective.add(found);
         audit.objective = Some(objective.value());
-        let claimed = problem.certificate.objective;
-        if !within((found - claimed).abs(), AGREEMENT * found.abs()) {
-            return Err(format!(
-                "the objective at the model's weights is {found}, not {claimed} as the model says"
-            ));
-        }
-        let claimed = problem.certificate.lower_bound.ok_or("the model claims no lower bound")?;
-        let proof = problem.proof.as_ref();
-        let proof = proof.ok_or("not auditable: the model carries no proof of its bound")?;
+        let certificate = problem.certificate;
+        agrees(certificate.objective, found)?;
+        let proof = proof_of(problem.proof.as_ref())?;
         let (found_bound, rounding) = examples.bound(proof)?;
         bound.add(found_bound);
         audit.lower_bound = Some(bound.value());
-        if !within(rounding, RESOLUTION * found.abs().max(found_bound.abs())) {
-            return Err(
-                "the proof's numbers are too large to be checked in double precision".into()
-            );
-        }
-        // Rounding allowances make claims lower, the more so the larger the numbers are; but a
-        // claim far below its proof belongs to another problem.
-        let above = AGREEMENT * found.abs() + rounding;
-        let below = above + AGREEMENT * found_bound.abs();
-        if !within(claimed - found_bound, above) || !within(found_bound - claimed, below) {
-            return Err(format!(
-                "the proof gives a lower bound of {found_bound}, not {claimed} as the model says"
-            ));
-        }
-        if claimed > found + rounding {
-            return Err(format!("the bound {claimed} lies above the objective {found}"));
-        }
+        judge(certificate, found, found_bound, rounding)?;
     }
     let (objective, bound) = (objective.value(), bound.value());
     let near = |claimed: f64, found: f64| {

@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct ProblemArgs {
     /// The model: svm (hinge loss), logistic, ramp-svm (outliers), tsvm (rows without labels),
     /// s3vm (the same with kernels), latent-svm (hidden parts, with kernels), robust-svm (outliers,
-    /// with kernels), chain-svm, chain-crf or neuro-crf (sequences), segment-svm (number plates), tree-svm (parts of objects), hmm
-    /// (recordings)
+    /// with kernels), chain-svm, chain-crf or neuro-crf (sequences), segment-svm (number plates),
+    /// tree-svm (parts of objects), hmm (recordings)
     #[arg(value_name = "MODEL", value_parser = parse_model)]
     pub(crate) model: ModelArg,
     #[command(flatten)]

@@ -48,8 +48,8 @@ training makes as small as it can: the regularizer plus the mean loss over the e
 bound is a number that no weights can go below, and it holds whatever the solver did; the gap is \
 the distance between the two, and the relative gap divides it by the objective. A run is certified \
 when its relative gap is proven to be within the tolerance. An evaluation is one pass over the \
-data (with kernels, one inner problem solved, and losses are summed), so that charts by evaluations are the same on every machine, while charts by seconds tell \
-about this one.</p>\n<p>A run on a \
+data (with kernels, one inner problem solved, and losses are summed), so that charts by \
+evaluations are the same on every machine, while charts by seconds tell about this one.</p>\n<p>A run on a \
 problem that is not convex has no lower bound. Its local model gap tells how much the model around \
 the answer still promises: where it is small the answer is a stationary point, but other weights \
 may be better, and nothing here says by how much.</p>\n</section>\n";

@@ -2,7 +2,7 @@
 //! Scores are added up attribute by attribute and paths compared first to last, as the model's
 //! definition says: where outputs tie, that order decides which of them a plane is made of.
 
-use super::{AGREEMENT, Audit, RESOLUTION, SIMPLEX, within};
+use super::{Audit, SIMPLEX, agrees, judge, proof_of};
 use crate::model::{ChainModel, Penalty};
 use crate::proof::{OutputProof, Proof, ProofPoint};
 use crate::structured::chain::Pairs;
@@ -46,32 +46,10 @@ fn check(model: &ChainModel, data: &Sequences, audit: &mut Audit) -> Result<f64,
     let sequences = Examples { model, data, weight: 1.0 / units as f64 };
     let found = sequences.objective();
     audit.objective = Some(found);
-    let claimed = model.certificate.objective;
-    if !within((found - claimed).abs(), AGREEMENT * found.abs()) {
-        return Err(format!(
-            "the objective at the model's weights is {found}, not {claimed} as the model says"
-        ));
-    }
-    let claimed = model.certificate.lower_bound.ok_or("the model claims no lower bound")?;
-    let proof = model.proof.as_ref();
-    let proof = proof.ok_or("not auditable: the model carries no proof of its bound")?;
-    let (bound, rounding) = sequences.bound(proof)?;
+    agrees(model.certificate.objective, found)?;
+    let (bound, rounding) = sequences.bound(proof_of(model.proof.as_ref())?)?;
     audit.lower_bound = Some(bound);
-    if !within(rounding, RESOLUTION * found.abs()) {
-        return Err("the proof's numbers are too large to be checked in double precision".into());
-    }
-    // Rounding allowances make claims lower; but a claim far below its proof belongs to another
-    // problem.
-    let above = AGREEMENT * found.abs() + rounding;
-    let below = above + RESOLUTION * (found.abs() + bound.abs());
-    if !within(claimed - bound, above) || !within(bound - claimed, below) {
-        return Err(format!(
-            "the proof gives a lower bound of {bound}, not {claimed} as the model says"
-        ));
-    }
-    if claimed > found + rounding {
-        return Err(format!("the bound {claimed} lies above the objective {found}"));
-    }
+    judge(model.certificate, found, bound, rounding)?;
     Ok(bound)
 }
 

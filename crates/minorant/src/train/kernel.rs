@@ -1,6 +1,6 @@
-//! From a data set to a fitted kernel model: `s3vm`, `latent-svm` and `robust-svm`. Labels become signs, rows a
-//! kernel matrix; more than two classes are trained one against the rest. No mathematics is done
-//! here.
+//! From a data set to a fitted kernel model: `s3vm`, `latent-svm` and `robust-svm`. Labels become
+//! signs, rows a kernel matrix; more than two classes are trained one against the rest. No
+//! mathematics is done here.
 
 use super::{TrainError, TrainReport};
 use crate::certificate::Certificate;
@@ -234,23 +234,13 @@ pub fn train_s3vm(
         bias: fit.solution.bias,
         objective: fit.solution.objective(),
     };
+    let machines = fits.iter().map(machine).collect();
     let model = KernelModel {
-        model: KernelName::S3vm,
-        kernel,
         classes,
-        features: data.features.cols(),
-        support: support_matrix(kernel, &data.features, &support_rows),
-        machines: fits.iter().map(machine).collect(),
-        support_rows,
         weights: vec![("c1".into(), options.c1), ("c2".into(), c2)],
         balance: Some(in_words(options.balance)),
-        solver: report.solver.into(),
-        status: report.status.as_str().into(),
         tol: rules.tol,
-        certificate: report.certificate,
-        local_gap: report.local_gap,
-        examples: data.features.rows(),
-        data_sha256: crate::fingerprint::of(data, None),
+        ..fitted(KernelName::S3vm, kernel, data, (support_rows, machines), &report)
     };
     Ok((model, report, delta))
 }
@@ -297,23 +287,11 @@ pub fn train_latent(
         bias: part.bias,
         objective,
     };
+    let machines = solution.components.iter().map(machine).collect();
     let model = KernelModel {
-        model: KernelName::LatentSvm,
-        kernel,
-        classes: data.labels.classes.clone(),
-        features: data.features.cols(),
-        support: support_matrix(kernel, &data.features, &support_rows),
-        machines: solution.components.iter().map(machine).collect(),
-        support_rows,
         weights: vec![("c_pos".into(), options.c_pos), ("c_neg".into(), options.c_neg)],
-        balance: None,
-        solver: report.solver.into(),
-        status: report.status.as_str().into(),
         tol: options.method.rules.tol,
-        certificate: report.certificate,
-        local_gap: report.local_gap,
-        examples: labels.len(),
-        data_sha256: crate::fingerprint::of(data, None),
+        ..fitted(KernelName::LatentSvm, kernel, data, (support_rows, machines), &report)
     };
     Ok((model, report))
 }
@@ -341,24 +319,40 @@ pub fn train_robust(
     };
     let report = summarise(&[fit], data, options.method.solver.name());
     let model = KernelModel {
-        model: KernelName::RobustSvm,
+        weights: vec![("c".into(), options.c), ("ramp".into(), options.ramp)],
+        tol: options.method.rules.tol,
+        ..fitted(KernelName::RobustSvm, kernel, data, (support_rows, vec![machine]), &report)
+    };
+    Ok((model, report))
+}
+
+/// What all kernel models have in common; what losses count, the balance and the tolerance are the
+/// caller's to tell.
+fn fitted(
+    name: KernelName,
+    kernel: Kernel,
+    data: &Dataset<'_>,
+    (support_rows, machines): (Vec<usize>, Vec<Machine>),
+    report: &TrainReport,
+) -> KernelModel {
+    KernelModel {
+        model: name,
         kernel,
         classes: data.labels.classes.clone(),
         features: data.features.cols(),
         support: support_matrix(kernel, &data.features, &support_rows),
-        machines: vec![machine],
+        machines,
         support_rows,
-        weights: vec![("c".into(), options.c), ("ramp".into(), options.ramp)],
+        weights: Vec::new(),
         balance: None,
         solver: report.solver.into(),
         status: report.status.as_str().into(),
-        tol: options.method.rules.tol,
+        tol: 0.0,
         certificate: report.certificate,
         local_gap: report.local_gap,
-        examples: labels.len(),
+        examples: data.features.rows(),
         data_sha256: crate::fingerprint::of(data, None),
-    };
-    Ok((model, report))
+    }
 }
 
 /// Which of two classes each row has.
