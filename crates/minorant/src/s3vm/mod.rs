@@ -34,6 +34,7 @@ pub mod inner;
 pub mod large;
 mod lcs;
 mod newton;
+mod pairs;
 mod pdm;
 mod proxy;
 mod ramp;
