@@ -11,9 +11,9 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   minorant minimize abs-toy --solver subbfgs
-  minorant minimize abs-toy --solver lbfgs            (comes to a halt on a kink)
+  minorant minimize abs-toy --solver lbfgs            (halts on a kink)
   minorant minimize wolfe --solver gd --max-evals 100 (jams where no minimum is)
-  minorant minimize chained-mifflin2 --dim 1000 --lambda 0.5 --convex --solver bmrm")]
+  minorant minimize chained-mifflin2 --dim 1000 --lambda 0.5 --convex")]
 pub(crate) struct MinimizeArgs {
     /// The problem: chained-mifflin2, chained-crescent2, abs-toy, wolfe, hul or lewis-overton
     #[arg(value_name = "PROBLEM", value_parser = parse_problem)]
