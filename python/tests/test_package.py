@@ -37,6 +37,23 @@ def test_everything_public_is_documented():
                     assert inspect.getdoc(getattr(thing, method)), f"{name}.{method}"
 
 
+def test_descriptions_are_put_together_from_those_of_the_bases():
+    for name in minorant.__all__:
+        thing = getattr(minorant, name)
+        if not (inspect.isclass(thing) and hasattr(thing, "fit")):
+            continue
+        text = inspect.getdoc(thing)
+        places = [text.find(f"\n{part}\n---") for part in ("Parameters", "Attributes", "Examples")]
+        assert -1 not in places and places == sorted(places), name
+        for attribute in ("certificate_ : ", "trace_ : ", "method_, status_ : "):
+            assert text.count(f"\n{attribute}") == 1, f"{name} describes {attribute} not once"
+        for parameter in inspect.signature(thing).parameters:
+            assert text.count(f"\n{parameter} : ") == 1, f"{name} describes {parameter} not once"
+    # What a class says itself holds, where its base has the name.
+    assert "'auto' is 'cccp' here" in inspect.getdoc(minorant.RampSVC)
+    assert inspect.signature(minorant.S3VC).parameters["tol"].default == 1e-6
+
+
 def test_types_and_version():
     folder = pathlib.Path(minorant.__file__).parent
     assert (folder / "py.typed").exists()
