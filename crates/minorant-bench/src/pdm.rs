@@ -129,7 +129,7 @@ impl Case {
                 ..Options::default()
             };
             let clock = Instant::now();
-            let fit = fit(&problem, &options, &Cancel::new(), &mut ())?;
+            let fit = fit(&problem, &options, &Cancel::new(), &mut (), &mut ())?;
             all.push(Reached {
                 objective: fit.solution.objective(),
                 error: self.error(&points, &problem, &fit.solution),

@@ -107,6 +107,17 @@ impl FileCheckpoints {
         Self::open(write, resume, Header { data_sha256, settings: options.settings() })
     }
 
+    /// The same for a kernel model, whose options name their settings.
+    pub fn for_kernel(
+        write: Option<&Path>,
+        resume: Option<&Path>,
+        data: &Dataset<'_>,
+        settings: String,
+    ) -> Result<Self, FileError> {
+        let data_sha256 = crate::fingerprint::of(data, None);
+        Self::open(write, resume, Header { data_sha256, settings })
+    }
+
     fn open(
         write: Option<&Path>,
         resume: Option<&Path>,
@@ -142,7 +153,7 @@ fn load(path: &Path, header: &Header) -> Result<Archive, FileError> {
     }
     if found.settings != header.settings {
         return Err(differs(
-            "settings (model, lambda, bias, weights, solver, memory, parts, seed)",
+            "settings (model, lambda or kernel, bias, weights, balance, solver, memory, parts, seed)",
         ));
     }
     let mut archive = Archive::default();
