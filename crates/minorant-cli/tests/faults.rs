@@ -75,7 +75,7 @@ fn a_killed_one_vs_rest_run_resumes_too() {
 fn centres(bench: &Bench) {
     let mut rng = minorant::generate::Lcg::new(4);
     let (mut few, mut two) = (String::new(), String::new());
-    for i in 0..160 {
+    for i in 0..100 {
         let centre = [(-2.0, 0.0), (2.0, 0.0), (0.0, 2.0), (0.0, -2.0)][i % 4];
         let (x, y) = (centre.0 + 1.2 * rng.signed(), centre.1 + 1.2 * rng.signed());
         let label = if i < 8 { i % 4 + 1 } else { 0 };
@@ -102,7 +102,7 @@ fn a_killed_run_of_a_kernel_machine_resumes_to_the_same_file() {
     for run in runs {
         let run = format!("train {run} --quiet --json");
         let whole = bench.call(&format!("{run} --out whole")).json();
-        for pause in [0, 60, 200] {
+        for pause in [0, 80, 240] {
             let _ = std::fs::remove_file(bench.path("c"));
             let mut child = spawn(&bench, &format!("{run} --checkpoint c --out never"));
             wait_for_file(&bench, "c", &mut child);
