@@ -153,7 +153,7 @@ fn load(path: &Path, header: &Header) -> Result<Archive, FileError> {
     }
     if found.settings != header.settings {
         return Err(differs(
-            "settings (model, lambda or kernel, bias, weights, balance, solver, memory, parts, seed)",
+            "settings (model, lambda or kernel, bias, weights, balance, solver, memory, parts, seed; with kernels tol)",
         ));
     }
     let mut archive = Archive::default();

@@ -145,9 +145,14 @@ impl<'o, A: Answer> Account<'o, A> {
         self.is_cut_short |= !self.limit_is_own;
     }
 
+    /// Whether somebody wants states.
+    pub(super) fn keeps_states(&self) -> bool {
+        !self.is_cut_short && self.checkpoints.are_wanted()
+    }
+
     /// Keeps the state between two steps of a method: this account, and what `save` adds to it.
     pub(crate) fn keep(&mut self, save: impl FnOnce(&mut Archive)) {
-        if self.is_cut_short || !self.checkpoints.are_wanted() {
+        if !self.keeps_states() {
             return;
         }
         let mut archive = Archive::default();

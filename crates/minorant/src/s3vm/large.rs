@@ -289,6 +289,10 @@ impl Checkpoints for Within<'_, '_> {
         self.state.search.take()
     }
 
+    fn are_wanted(&self) -> bool {
+        self.account.keeps_states()
+    }
+
     fn is_due(&mut self) -> bool {
         // Whether to store it or to let it wait is decided outside.
         true
