@@ -17,7 +17,6 @@ mod tangent;
 pub use chain::audit_chain;
 pub use image::audit_images;
 
-use crate::certificate::Certificate;
 use crate::model::{FittedModel, Penalty, TaskName};
 use crate::proof::{Proof, ProofPoint, Tie};
 use minorant_data::{Dataset, LabelRows};
@@ -45,6 +44,8 @@ const AGREEMENT: f64 = 1e-9;
 /// or of the bound where that lies far below; a proof with larger ones could hide a false bound in
 /// them.
 const RESOLUTION: f64 = 1e-7;
+/// Roundings that may add up in an objective.
+const ROUNDINGS: f64 = 32.0;
 /// How far the weights of a part may add up to something else than 1.
 const SIMPLEX: f64 = 1e-12;
 
@@ -64,9 +65,12 @@ pub fn audit(model: &FittedModel, data: &Dataset<'_>, example_weights: Option<&[
     audit
 }
 
-/// Whether the objective at a model's weights is the one that it states.
-fn agrees(claimed: f64, found: f64) -> Result<(), String> {
-    if within((found - claimed).abs(), AGREEMENT * found.abs()) {
+/// Whether the objective at a model's weights is the one that it states; `size` is that of the
+/// margins and scores whose differences the losses are, so that rounding shows where they nearly
+/// cancel.
+fn agrees(claimed: f64, found: f64, size: f64) -> Result<(), String> {
+    let rounding = ROUNDINGS * f64::EPSILON * size;
+    if within((found - claimed).abs(), AGREEMENT * found.abs() + rounding) {
         return Ok(());
     }
     Err(format!("the objective at the model's weights is {found}, not {claimed} as the model says"))
@@ -77,13 +81,8 @@ fn proof_of<P>(proof: Option<&P>) -> Result<&P, String> {
 }
 
 /// Whether a bound that was found again, up to a rounding error, is the one that a model claims.
-fn judge(
-    certificate: Certificate,
-    objective: f64,
-    bound: f64,
-    rounding: f64,
-) -> Result<(), String> {
-    let claimed = certificate.lower_bound.ok_or("the model claims no lower bound")?;
+fn judge(claimed: Option<f64>, objective: f64, bound: f64, rounding: f64) -> Result<(), String> {
+    let claimed = claimed.ok_or("the model claims no lower bound")?;
     if !within(rounding, RESOLUTION * objective.abs().max(bound.abs())) {
         return Err("the proof's numbers are too large to be checked in double precision".into());
     }
@@ -127,16 +126,16 @@ fn check(
     let (mut objective, mut bound) = (Sum::new(), Sum::new());
     for (k, problem) in model.problems.iter().enumerate() {
         let examples = Examples { model, data, weights: &weights, class: k };
-        let found = examples.objective(&problem.weights);
+        let (found, size) = examples.objective(&problem.weights);
         objective.add(found);
         audit.objective = Some(objective.value());
         let certificate = problem.certificate;
-        agrees(certificate.objective, found)?;
+        agrees(certificate.objective, found, size)?;
         let proof = proof_of(problem.proof.as_ref())?;
         let (found_bound, rounding) = examples.bound(proof)?;
         bound.add(found_bound);
         audit.lower_bound = Some(bound.value());
-        judge(certificate, found, found_bound, rounding)?;
+        judge(certificate.lower_bound, found, found_bound, rounding)?;
     }
     let (objective, bound) = (objective.value(), bound.value());
     let near = |claimed: f64, found: f64| {
@@ -258,17 +257,21 @@ impl Examples<'_> {
         }
     }
 
-    fn objective(&self, w: &[f64]) -> f64 {
-        let rows: Vec<f64> = (0..self.data.features.rows())
+    /// The objective, and the size of the margins and scores whose differences its losses are.
+    fn objective(&self, w: &[f64]) -> (f64, f64) {
+        let margin = self.model.label_loss.iter().flatten().fold(1.0, |most: f64, d| most.max(*d));
+        let rows: Vec<(f64, f64)> = (0..self.data.features.rows())
             .into_par_iter()
             .map(|i| {
                 let f = self.outputs_at(&self.entries(i), w);
-                self.weights[i] * tangent(self.model, self.truth(i), &f).value
+                let score = f.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
+                let loss = tangent(self.model, self.truth(i), &f).value;
+                (self.weights[i] * loss, self.weights[i] * (margin + score))
             })
             .collect();
-        let mut sum: Sum = rows.into_iter().collect();
+        let mut sum: Sum = rows.iter().map(|row| row.0).collect();
         sum.add(self.penalty(w));
-        sum.value()
+        (sum.value(), rows.iter().map(|row| row.1).sum())
     }
 
     /// The bound that a proof gives, and how far rounding may have moved it.

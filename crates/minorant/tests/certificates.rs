@@ -297,8 +297,8 @@ fn hard_cases() {
     // One evaluation more than allowed, for a point combined at the very end.
     check(Kind::SquaredHinge, 264, walking_case_of).unwrap();
     // Offsets of tangents that rounding had moved further than was allowed for.
-    // The last one: a bound that is cautious, and no other proof's for that.
-    for number in [48_533, 66_713, 77_441, 144_293, 151_544] {
+    // Then a bound that is cautious, and no other proof's for that, and objectives near 0.
+    for number in [48_533, 66_713, 77_441, 144_293, 151_544, 271_617, 281_482] {
         audit_alone(number).unwrap();
     }
 }

@@ -46,10 +46,10 @@ fn check(model: &ChainModel, data: &Sequences, audit: &mut Audit) -> Result<f64,
     let sequences = Examples { model, data, weight: 1.0 / units as f64 };
     let found = sequences.objective();
     audit.objective = Some(found);
-    agrees(model.certificate.objective, found)?;
+    agrees(model.certificate.objective, found, 1.0)?;
     let (bound, rounding) = sequences.bound(proof_of(model.proof.as_ref())?)?;
     audit.lower_bound = Some(bound);
-    judge(model.certificate, found, bound, rounding)?;
+    judge(model.certificate.lower_bound, found, bound, rounding)?;
     Ok(bound)
 }
 

@@ -45,10 +45,10 @@ fn check(model: &ImageModel, data: &Images, audit: &mut Audit) -> Result<f64, St
     let examples = Examples { plain: &*plain, model, count: data.len() };
     let found = examples.objective();
     audit.objective = Some(found);
-    agrees(model.certificate.objective, found)?;
+    agrees(model.certificate.objective, found, 1.0)?;
     let (bound, rounding) = examples.bound(proof_of(model.proof.as_ref())?)?;
     audit.lower_bound = Some(bound);
-    judge(model.certificate, found, bound, rounding)?;
+    judge(model.certificate.lower_bound, found, bound, rounding)?;
     Ok(bound)
 }
 

@@ -9,14 +9,26 @@
 //! kink, and where that creeps by Newton steps on the free coordinates (`newton.rs`). Any
 //! feasible β gives the bound −J(β) on what weights can reach, whatever the tolerance.
 
+use super::pairs::{Partner, Steepest, Ways, add_difference};
 use crate::kernel::Gram;
 use minorant_linalg::dense::axpy;
 use minorant_linalg::sum::Sum;
 
 /// Curvatures below this count as this: duplicated points have none.
 pub(super) const FLAT: f64 = 1e-12;
-/// Pair steps, in numbers of examples, after which Newton steps are tried.
-const PATIENCE: usize = 4;
+/// Pair steps, in numbers of examples, before Newton steps are tried: at first, and at most after
+/// some.
+const PATIENCE: (usize, usize) = (1, 4);
+/// Pair steps between Newton steps, at least.
+const FEWEST_STEPS: usize = 16;
+/// Pair steps of a solve, in numbers of examples, at most.
+const MOST_STEPS: usize = 240;
+/// Pair steps, in numbers of examples, after which Kβ is computed afresh.
+const REFRESH_STEPS: usize = 32;
+/// How often Newton steps may fail to get anywhere before a solve is given up.
+const MOST_IDLE: usize = 20;
+/// What a pair step costs, in operations an example.
+const SCANS: usize = 8;
 /// Solves after which Kβ is computed afresh, so that rounding errors do not add up.
 const REFRESH: u32 = 200;
 
@@ -40,6 +52,7 @@ pub struct Inner<'g> {
     /// Examples that count at all.
     active: Vec<u32>,
     solves: u32,
+    ways: Ways,
 }
 
 /// Where a coordinate of the solution lies, and so which of the paper's constraints are active.
@@ -72,6 +85,7 @@ impl<'g> Inner<'g> {
             violation: f64::INFINITY,
             active: Vec::new(),
             solves: 0,
+            ways: Ways::default(),
         }
     }
 
@@ -107,21 +121,30 @@ impl<'g> Inner<'g> {
         }
     }
 
-    /// Brings Σβ back to 0: coordinates on the side that is too heavy are scaled towards 0, which
-    /// is feasible for all of them.
+    /// Brings Σβ back to 0 along the ways that promise most, from kink to kink: few coordinates
+    /// move, so that those at ends and kinks, which are most of them, stay there.
     fn restore_sum(&mut self) {
-        let heavy = |sign: f64, beta: &[f64]| -> f64 {
-            beta.iter().map(|b| (sign * b).max(0.0)).collect::<Sum>().value()
-        };
-        let (up, down) = (heavy(1.0, &self.beta), heavy(-1.0, &self.beta));
-        let (sign, from, to) = if up > down { (1.0, up, down) } else { (-1.0, down, up) };
-        if from > to {
-            let factor = to / from;
-            for at in 0..self.active.len() {
-                let i = self.active[at] as usize;
-                if sign * self.beta[i] > 0.0 {
-                    self.move_to(i, factor * self.beta[i]);
+        // A way goes over one kink at the most.
+        for _ in 0..2 {
+            let excess = self.beta.iter().copied().collect::<Sum>().value();
+            let sign = -excess.signum();
+            let slope = |i: usize| {
+                let (up, down) = self.ways(i);
+                if sign > 0.0 { self.outputs[i] + up } else { -self.outputs[i] - down }
+            };
+            let mut ways: Vec<(f64, u32)> =
+                self.active.iter().map(|&i| (slope(i as usize), i)).collect();
+            ways.retain(|way| way.0 < f64::INFINITY);
+            ways.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let mut left = excess.abs();
+            for (_, i) in ways {
+                if left <= 0.0 {
+                    return;
                 }
+                let i = i as usize;
+                let (to, room) = self.next_kink(i, sign);
+                self.move_to(i, if left >= room { to } else { self.beta[i] + sign * left });
+                left -= room;
             }
         }
     }
@@ -136,25 +159,34 @@ impl<'g> Inner<'g> {
         }
     }
 
-    /// The slope of J on the way up from β_i, and on the way down; infinite where there is none.
+    /// The slope of J on the way up from β_i, and on the way down, less the output; infinite where
+    /// there is no way.
     #[inline(always)]
-    fn slopes(&self, i: usize) -> (f64, f64) {
-        let (beta, mid, output) = (self.beta[i], self.mid[i], self.outputs[i]);
+    fn ways(&self, i: usize) -> (f64, f64) {
+        let (beta, mid) = (self.beta[i], self.mid[i]);
         let up = if beta >= self.plus[i] {
             f64::INFINITY
         } else if beta < mid {
-            output - 1.0
+            -1.0
         } else {
-            output + 1.0
+            1.0
         };
         let down = if beta <= -self.minus[i] {
             f64::NEG_INFINITY
         } else if beta <= mid {
-            output - 1.0
+            -1.0
         } else {
-            output + 1.0
+            1.0
         };
         (up, down)
+    }
+
+    /// The least slope on a way up, and the greatest on a way down.
+    fn extremes(&mut self) -> (f64, f64) {
+        let mut ways = std::mem::take(&mut self.ways);
+        ways.fill(self.beta.len(), |i| self.ways(i));
+        self.ways = ways;
+        self.ways.extremes(&self.outputs)
     }
 
     /// Solves until no pair of coordinates violates optimality by more than `tol`, or until
@@ -164,21 +196,31 @@ impl<'g> Inner<'g> {
         if self.solves.is_multiple_of(REFRESH) {
             self.refresh();
         }
-        let rounds = 60;
-        let steps = PATIENCE * self.active.len().max(50);
+        let n = self.active.len().max(50);
+        let (mut burst, mut idle, mut since_refresh) = (PATIENCE.0 * n, 0, 0);
+        let mut left = MOST_STEPS * n;
         let mut reached = false;
-        for round in 0..rounds {
-            reached = self.pair_steps(tol, steps);
+        while left > 0 && idle < MOST_IDLE {
+            let most = burst.min(left);
+            reached = self.pair_steps(tol, most);
             if reached {
                 break;
             }
+            left -= most;
+            since_refresh += most;
             // Steps that lead nowhere show errors of Kβ: with those gone it goes on, or is over.
-            if round % 8 == 7 {
+            if since_refresh >= REFRESH_STEPS * n {
                 self.refresh();
+                since_refresh = 0;
             }
-            if !super::newton::finish(self, tol) && round > 20 {
-                break;
-            }
+            burst = match super::newton::finish(self, tol) {
+                // As long with pairs as the Newton steps took.
+                Some(operations) => (operations / (SCANS * n)).clamp(FEWEST_STEPS, PATIENCE.1 * n),
+                None => {
+                    idle += 1;
+                    PATIENCE.1 * n
+                }
+            };
         }
         self.set_bias();
         reached
@@ -188,37 +230,19 @@ impl<'g> Inner<'g> {
     fn pair_steps(&mut self, tol: f64, most: usize) -> bool {
         let gram = self.gram;
         let diagonal = gram.diagonal();
+        let (mut least, mut greatest) = self.extremes();
         for _ in 0..most {
-            let (mut up, mut least) = (usize::MAX, f64::INFINITY);
-            let mut greatest = f64::NEG_INFINITY;
-            for &i in &self.active {
-                let (rise, fall) = self.slopes(i as usize);
-                if rise < least {
-                    (up, least) = (i as usize, rise);
-                }
-                greatest = greatest.max(fall);
-            }
             self.violation = greatest - least;
             if self.violation.is_nan() || self.violation <= tol {
                 self.violation = if self.violation.is_nan() { 0.0 } else { self.violation };
                 return true;
             }
-            // The second coordinate by the gain that a quadratic of the pair's curvature promises.
+            let Some(up) = self.ways.steepest(&self.outputs, least) else { return true };
             let row = gram.row(up);
-            let (mut down, mut best, mut curvature) = (usize::MAX, 0.0, FLAT);
-            let mut slope = 0.0;
-            for &j in &self.active {
-                let j = j as usize;
-                let difference = self.slopes(j).1 - least;
-                if difference > 0.0 {
-                    let bend = (diagonal[up] + diagonal[j] - 2.0 * row[j]).max(FLAT);
-                    let gain = difference * difference / bend;
-                    if gain > best {
-                        (down, best, curvature, slope) = (j, gain, bend, difference);
-                    }
-                }
-            }
-            if down == usize::MAX || down == up {
+            let with = Steepest { slope: least, diagonal: diagonal[up], row: &row };
+            let partner = self.ways.partner(&self.outputs, diagonal, &with);
+            let Some(Partner { index: down, slope, curvature }) = partner else { return true };
+            if down == up {
                 return true;
             }
             let (to_up, room_up) = self.next_kink(up, 1.0);
@@ -229,8 +253,11 @@ impl<'g> Inner<'g> {
             };
             self.beta[up] = end(self.beta[up], to_up, room_up, 1.0);
             self.beta[down] = end(self.beta[down], to_down, room_down, -1.0);
-            let other = gram.row(down);
-            add_difference(step, &row, &other, &mut self.outputs);
+            add_difference(step, &row, &gram.row(down), &mut self.outputs);
+            for i in [up, down] {
+                self.ways.set(i, self.ways(i));
+            }
+            (least, greatest) = self.ways.extremes(&self.outputs);
         }
         false
     }
@@ -251,12 +278,7 @@ impl<'g> Inner<'g> {
 
     /// b from the optimality conditions: the middle of what they leave.
     fn set_bias(&mut self) {
-        let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);
-        for &i in &self.active {
-            let (rise, fall) = self.slopes(i as usize);
-            least = least.min(rise);
-            greatest = greatest.max(fall);
-        }
+        let (least, greatest) = self.extremes();
         self.bias = match (least.is_finite(), greatest.is_finite()) {
             (true, true) => -0.5 * (least + greatest),
             (true, false) => -least,
@@ -331,12 +353,5 @@ impl<'g> Inner<'g> {
         } else {
             State::FreeHigh
         }
-    }
-}
-
-/// `out += step (x − y)`.
-fn add_difference(step: f64, x: &[f64], y: &[f64], out: &mut [f64]) {
-    for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
-        *out += step * (x - y);
     }
 }

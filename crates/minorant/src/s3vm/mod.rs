@@ -35,6 +35,7 @@ pub mod inner;
 pub mod large;
 mod lcs;
 mod newton;
+mod pairs;
 mod pdm;
 mod proxy;
 mod ramp;
