@@ -5,22 +5,25 @@ Nothing is imported but the standard library, so that the page can be made witho
 
 import ast
 import re
+import runpy
 import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python" / "minorant"
+#: How the package itself completes docstrings and constructors by those of the bases.
+SHARED = runpy.run_path(str(PACKAGE / "_docstrings.py"))
 HEAD = """# Python reference
 
 Made from the docstrings of the package. `help(minorant.LinearSVC)` shows the same in a session.
 """
 
 
-def exported(package):
-    """The exported names in order, with the file that each comes from."""
-    tree = ast.parse((package / "__init__.py").read_text(encoding="utf-8"))
+def imported(path):
+    """The names that a file has from other files of the package, with these files."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level == 1]
     files = {alias.asname or alias.name: node.module for node in imports for alias in node.names}
-    return {name: package / f"{files[name]}.py" for name in sorted(files) if name[0] != "_"}
+    return {name: path.parent / f"{module}.py" for name, module in files.items()}
 
 
 def definition(path, name):
@@ -29,6 +32,22 @@ def definition(path, name):
         return None
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return next((node for node in tree.body if getattr(node, "name", None) == name), None)
+
+
+def lineage(path, node):
+    """The class and its bases in this package, each before its own bases."""
+    found = [node]
+    for name in [base.id for base in node.bases if isinstance(base, ast.Name)]:
+        file = imported(path).get(name, path)
+        base = definition(file, name)
+        further = lineage(file, base) if base else []
+        found = [known for known in found if known.name not in {f.name for f in further}] + further
+    return found
+
+
+def functions(node):
+    """The methods of a class."""
+    return [f for f in getattr(node, "body", []) if isinstance(f, ast.FunctionDef)]
 
 
 def plain(text):
@@ -63,30 +82,36 @@ def markdown(docstring):
     return "\n".join(out)
 
 
-def signature(node):
-    """What a call looks like; a class is called like its `__init__`."""
-    function = node
-    if isinstance(node, ast.ClassDef):
-        inits = [f for f in node.body if getattr(f, "name", None) == "__init__"]
-        if not inits:
-            return node.name
-        function = inits[0]
-    arguments = ast.unparse(function.args)
-    return f"{node.name}({re.sub(r'^self(, )?', '', arguments)})"
+def signature(node, bases):
+    """What a call looks like; a class is called like the `__init__` of itself and its bases."""
+    inits = [f for base in bases for f in functions(base) if f.name == "__init__"]
+    called = [function.args for function in inits or [node] if hasattr(function, "args")]
+    if not called:
+        return node.name
+    named = SHARED["merged"](
+        {a.arg: (a, d) for a, d in zip(each.kwonlyargs, each.kw_defaults, strict=True)}
+        for each in called
+    )
+    called[0].kwonlyargs = [argument for argument, _ in named.values()]
+    called[0].kw_defaults = [default for _, default in named.values()]
+    return f"{node.name}({re.sub(r'^(self|cls)(, )?', '', ast.unparse(called[0]))})"
 
 
-def entry(node, owner=""):
+def entry(node, owner="", bases=()):
     """The lines of a class with its public methods, or of a function."""
     docstring = ast.get_docstring(node)
     if not docstring:
         return []
-    call = signature(node)
+    if bases:
+        docstring = SHARED["complete"]([ast.get_docstring(base) for base in bases])
+    call = signature(node, bases)
     if any(getattr(mark, "id", None) == "property" for mark in node.decorator_list):
         call = node.name
     lines = [f"{'###' if owner else '##'} {owner}{node.name}", ""]
     lines += ["```text", owner + call, "```", "", markdown(docstring), ""]
-    for method in node.body if isinstance(node, ast.ClassDef) else []:
-        if isinstance(method, ast.FunctionDef) and method.name[0] != "_":
+    methods = SHARED["merged"]({f.name: f for f in functions(base)} for base in bases)
+    for name, method in methods.items():
+        if name[0] != "_":
             lines += entry(method, f"{node.name}.")
     return lines
 
@@ -94,9 +119,10 @@ def entry(node, owner=""):
 def page():
     """The whole page."""
     lines = [HEAD]
-    for name, path in exported(PACKAGE).items():
+    for name, path in sorted(imported(PACKAGE / "__init__.py").items()):
         node = definition(path, name)
-        lines += entry(node) if node else []
+        if node and name[0] != "_":
+            lines += entry(node, bases=lineage(path, node) if isinstance(node, ast.ClassDef) else ())
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -1,50 +1,38 @@
-"""What the estimators of chains share: sequences in, sequences of labels out."""
+"""What the chains share: which pairs have weights, and how weights lie."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._estimator import ModelEstimator, warn_unless_certified
 from ._features import hand_over
-from ._labels import classes_of_texts
-from ._parameters import positive
-from ._sequences import labels_of, tokens_of
+from ._sequence_estimator import SequenceEstimator
 
 
-class ChainEstimator(ModelEstimator):
-    """Base of the chains; not for use by itself."""
+class ChainEstimator(SequenceEstimator):
+    """Base of the chains; not for use by itself.
+
+    Parameters
+    ----------
+    pairs : {'all', 'observed'}, default='all'
+        Which (attribute, label) and (label, label) pairs have a weight: all, or only those that
+        the training data has.
+    bias : float, default=None
+        The value of a constant attribute of every token; none if not given.
+
+    Attributes
+    ----------
+    coef_ : ndarray or sparse array of shape (n_classes, n_features)
+        Weights of the attributes; sparse where only observed pairs have some.
+    intercept_, start_, end_ : ndarray of shape (n_classes,)
+        Weights of the constant, and of labels at the beginning and at the end; zeros where there
+        are none.
+    """
 
     _compiled = _core.Chain
 
-    def fit(self, X, y):
-        """Trains.
-
-        Parameters
-        ----------
-        X : list of sequences
-            For each sequence an array or a sparse matrix with a row for each token, or a list with
-            the attributes of each token: dicts, or lists of strings.
-        y : list of sequences
-            The labels of the tokens of each sequence.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        settings = self._settings()
-        least = positive("min_count", self.min_count, Integral) or 0
-        tokens = tokens_of(X, min_count=least)
-        classes, numbers = labels_of(y, tokens)
-        self._trained(
-            classes, lambda watch: self._run(tokens, classes, numbers, settings, watch)
-        )
-        warn_unless_certified(self, stacklevel=3)
-        return self
+    def __init__(self, *, pairs="all", bias=None): ...
 
     def _run(self, tokens, classes, numbers, settings, watch):
         """Hands everything over to the library."""
@@ -58,18 +46,6 @@ class ChainEstimator(ModelEstimator):
             {**settings, "label_loss": self._costs(classes)},
             watch,
         )
-
-    def _common_settings(self):
-        """The settings that all models of sequences have, checked."""
-        if self.per not in ("sequence", "token"):
-            raise ValueError(f"per must be 'sequence' or 'token', got {self.per!r}")
-        return {
-            "boundary": bool(self.boundary),
-            "per": self.per,
-            "memory": None,
-            **self._strength(),
-            **self._run_options(),
-        }
 
     def _settings(self):
         settings = self._common_settings()
@@ -90,108 +66,14 @@ class ChainEstimator(ModelEstimator):
         """What wrong labels cost, row by row; None for 1 each."""
         return None
 
-    def _take(self, model):
-        """Takes weights and certificate over from a trained model."""
-        super()._take(model)
-        self.feature_names_ = model.attributes
-        self.n_features_in_ = model.features
-        self._take_weights(model)
-
     def _take_weights(self, model):
         self.coef_, self.transitions_, self.intercept_, ends = _unpack(model)
         self.start_, self.end_ = ends
 
-    # Prediction
-
-    def _tokens(self, X):
-        check_is_fitted(self)
-        names = self.feature_names_
-        return tokens_of(X, names=names, width=None if names is not None else self.n_features_in_)
-
-    def predict(self, X):
-        """Labels of sequences.
-
-        Parameters
-        ----------
-        X : list of sequences
-            As for :meth:`fit`. Attributes that the training data did not have are ignored.
-
-        Returns
-        -------
-        labels : list of ndarray
-            The labels of the tokens of each sequence.
-        """
-        check_is_fitted(self)
-        if not len(X):
-            return []
-        tokens = self._tokens(X)
-        threads = effective_n_jobs(self.n_jobs)
-        found = self._model.predict(hand_over(tokens.features), tokens.starts, threads)
-        return tokens.split(self.classes_[found])
-
-    def score(self, X, y):
-        """The share of tokens whose label is right.
-
-        Parameters
-        ----------
-        X : list of sequences
-            The sequences.
-        y : list of sequences
-            Their labels.
-
-        Returns
-        -------
-        score : float
-            The share.
-        """
-        predicted = self.predict(X)
-        right = [np.asarray(p) == np.asarray(t) for p, t in zip(predicted, y, strict=True)]
-        return float(np.concatenate(right).mean())
-
-    # Files
-
-    @classmethod
-    def _check_file(cls, path, model):
-        super()._check_file(path, model)
-        if model.is_hashed:
-            raise ValueError(f"the attributes of {path} are hashed: only the command can use it")
-
-    @classmethod
-    def _classes_of(cls, model):
-        return classes_of_texts(model.classes)
-
     @classmethod
     def _parameters_of(cls, model):
-        return {
-            **super()._parameters_of(model),
-            "pairs": "all" if model.pairs() is None else "observed",
-            "boundary": model.boundary,
-            "bias": model.bias,
-            "per": model.per,
-        }
-
-
-
-class MarginalsMixin:
-    """Probabilities of labels, for the chains that have them."""
-
-    def predict_marginals(self, X):
-        """The probability of each label at each token.
-
-        Parameters
-        ----------
-        X : list of sequences
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        marginals : list of ndarray of shape (n_tokens, n_classes)
-            For each sequence a row for each token, with a column for each class.
-        """
-        tokens = self._tokens(X)
-        threads = effective_n_jobs(self.n_jobs)
-        found = self._model.marginals(hand_over(tokens.features), tokens.starts, threads)
-        return tokens.split(found.reshape(-1, len(self.classes_)))
+        pairs = "all" if model.pairs() is None else "observed"
+        return {**super()._parameters_of(model), "pairs": pairs, "bias": model.bias}
 
 
 def _unpack(model):

@@ -13,36 +13,80 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ._docstrings import complete, merged
 from ._labels import classes_of
 from ._parameters import positive, seed
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
 
-def keeps_parameters(constructor):
-    """A constructor that keeps every argument as an attribute of its name, as scikit-learn wants
-    it; what it is decorated on has the signature and no body."""
-    signature = inspect.signature(constructor)
+def estimator(cls):
+    """An estimator with its parameters: the constructors of the class and of its bases are mere
+    signatures, and become one that keeps every argument as an attribute of its name, as
+    scikit-learn wants it. The docstring gets the entries that the bases have."""
+    bases = [base for base in cls.__mro__ if base.__module__.startswith(__package__)]
+    given = [vars(base)["__init__"] for base in bases if "__init__" in vars(base)]
+    parameters = merged(dict(list(_parameters(each).items())[1:]) for each in given)
+    signature = inspect.Signature([_parameters(given[0])["self"], *parameters.values()])
 
-    @functools.wraps(constructor)
+    @functools.wraps(given[0])
     def keep(self, *args, **kwargs):
-        given = signature.bind(self, *args, **kwargs)
-        given.apply_defaults()
-        for name, value in list(given.arguments.items())[1:]:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
             setattr(self, name, value)
 
-    return keep
+    keep.__signature__ = signature
+    cls.__init__ = keep
+    cls.__doc__ = complete([vars(base).get("__doc__") for base in bases])
+    return cls
+
+
+def _parameters(constructor):
+    return inspect.signature(constructor).parameters
 
 
 class CertifiedEstimator(BaseEstimator):
-    """Base of all estimators; not for use by itself."""
+    """Base of all estimators; not for use by itself.
 
-    def _strength(self):
-        """λ or C, whichever was given."""
-        lam, c = positive("lam", self.lam), positive("C", self.C)
-        if lam is not None and c is not None:
-            raise ValueError("lam and C say the same in two ways: give one of them")
-        return {"lam": lam, "c": c}
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        The relative gap that is certified.
+    method : str, default='auto'
+        The method, one of :func:`minorant.methods`.
+    max_evals : int, default=None
+        Most passes over the data.
+    max_seconds : float, default=None
+        Most seconds of optimisation.
+    random_state : int, RandomState instance or None, default=None
+        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
+        repeated to the last bit.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``.
+    trace_ : Trace
+        One row for each iteration.
+    n_iter_, n_evaluations_ : int
+        Iterations, and passes over the data.
+    method_, status_ : str
+        The method that ran, and how it ended.
+    """
+
+    def __init__(
+        self,
+        *,
+        tol=1e-3,
+        method="auto",
+        max_evals=None,
+        max_seconds=None,
+        random_state=None,
+        verbose=0,
+    ): ...
 
     def _run_options(self):
         """The options that every run has, checked."""
@@ -89,8 +133,50 @@ class CertifiedEstimator(BaseEstimator):
         return page + self._certificate_html() if hasattr(self, "certificate_") else page
 
 
+class StrengthMixin:
+    """The strength of the regularizer, said in one of two ways; not for use by itself.
+
+    Parameters
+    ----------
+    C : float, default=None
+        Strength of the data term, as in scikit-learn: λ = 1/(C Σ sample_weight). 1 if neither
+        ``C`` nor ``lam`` is given.
+    lam : float, default=None
+        λ itself, instead of ``C``.
+
+    Attributes
+    ----------
+    lam_ : float
+        λ.
+    """
+
+    def __init__(self, *, C=None, lam=None): ...
+
+    def _strength(self):
+        """λ or C, whichever was given."""
+        lam, c = positive("lam", self.lam), positive("C", self.C)
+        if lam is not None and c is not None:
+            raise ValueError("lam and C say the same in two ways: give one of them")
+        return {"lam": lam, "c": c}
+
+
 class ModelEstimator(CertifiedEstimator):
-    """Base of the estimators that a model file can hold; not for use by itself."""
+    """Base of the estimators that a model file can hold; not for use by itself.
+
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        Threads; None means 1, -1 all processors. The result has the same bits for any number.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes in order.
+    n_features_in_ : int
+        Number of features.
+    """
+
+    def __init__(self, *, n_jobs=None): ...
 
     #: The library's name of the model, and the compiled class that files are read with.
     _model_name: str

@@ -18,7 +18,45 @@ _KERNELS = ("linear", "rbf", "poly", "precomputed")
 
 
 class KernelEstimator(ClassifierMixin, ModelEstimator):
-    """Base of the estimators with kernels; not for use by itself."""
+    """Base of the estimators with kernels; not for use by itself.
+
+    Parameters
+    ----------
+    kernel : {'rbf', 'linear', 'poly', 'precomputed'} or callable, default='rbf'
+        exp(−‖x−y‖²/(2 sigma²)), x·y or (x·y + offset)^power. 'precomputed' means that the data are
+        rows of the kernel matrix; a function takes two sets of rows and returns their kernel.
+    sigma : float, default=None
+        The width of 'rbf'; about a third of the data's spread if not given.
+    power : int, default=3
+        The power of 'poly'.
+    offset : float, default=1.0
+        The offset of 'poly'.
+    tol : float, default=1e-6
+        The relative accuracy to which single problems are solved.
+    max_evals : int, default=None
+        Most inner optimisations.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        The training rows that count.
+    dual_coef_ : ndarray of shape (n_functions, n_support)
+        Their coefficients.
+    intercept_ : ndarray of shape (n_functions,)
+        Intercepts, which are not regularised.
+    sigma_ : float or None
+        The width of 'rbf'.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if the training data had some.
+    certificate_ : Certificate
+        ``objective`` and ``local_gap``; there is no bound.
+    trace_ : Trace
+        One row for each inner optimisation that was told.
+    n_iter_, n_evaluations_ : int
+        Iterations, and inner optimisations.
+    """
+
+    def __init__(self, *, kernel="rbf", sigma=None, power=3, offset=1.0, tol=1e-6): ...
 
     _compiled = _core.KernelMachine
 

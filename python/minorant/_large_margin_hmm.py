@@ -9,12 +9,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._estimator import ModelEstimator, keeps_parameters, warn_unless_certified
+from ._estimator import ModelEstimator, StrengthMixin, estimator, warn_unless_certified
 from ._labels import class_numbers, labels
 from ._parameters import positive
 
 
-class LargeMarginHMM(ModelEstimator):
+@estimator
+class LargeMarginHMM(StrengthMixin, ModelEstimator):
     """Hidden Markov models of real-valued frames, trained for large margins.
 
     Each class (or label) has a few hidden states with mixtures of diagonal Gaussians. Training
@@ -33,51 +34,33 @@ class LargeMarginHMM(ModelEstimator):
     topology : {'left-right', 'ergodic'}, default='left-right'
         Which states may follow each other: a state itself and the next, or any. Sequences to
         classify by a left-right model pass from its first to its last state.
-    C : float, default=None
-        Strength of the data term: λ = 1/(C n) for n sequences. 1 if neither ``C`` nor ``lam`` is
-        given.
-    lam : float, default=None
-        λ itself, instead of ``C``.
     group_weights : dict, default=None
         Weights θ of 'transitions', 'means', 'variances' and 'mixtures' in the regularizer; 1 for
         those that are not named.
     validation_fraction : float, default=0.0
         Share of the sequences that is held out; the weights that do best on them are kept.
+    C : float, default=None
+        Strength of the data term: λ = 1/(C n) for n sequences. 1 if neither ``C`` nor ``lam`` is
+        given.
     tol : float, default=1e-3
         The relative local gap at which a run ends.
     method : str, default='auto'
         The method, one of :func:`minorant.methods` that need no convex risk.
     max_evals : int, default=None
         Most passes over the data, after those for maximum likelihood.
-    max_seconds : float, default=None
-        Most seconds of optimisation.
-    random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers; None is one fixed seed.
-    n_jobs : int, default=None
-        Threads; None means 1, -1 all processors. The result has the same bits for any number.
-    verbose : int, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes or labels in order.
     certificate_ : Certificate
         ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
         the local gap is none. Where held-out sequences chose earlier weights than the run's best,
         there is no local gap either.
     validation_error_ : float or None
         The error on what was held out.
-    trace_ : Trace
-        One row for each iteration.
+    classes_ : ndarray of shape (n_classes,)
+        The classes or labels in order.
     n_features_in_ : int
         Numbers in a frame.
-    n_iter_, n_evaluations_ : int
-        Iterations, and passes over the data.
-    lam_ : float
-        λ.
-    method_, status_ : str
-        The method that ran, and how it ended.
 
     Examples
     --------
@@ -96,7 +79,6 @@ class LargeMarginHMM(ModelEstimator):
     _model_name = "hmm"
     _compiled = _core.Hmm
 
-    @keeps_parameters
     def __init__(
         self,
         *,
@@ -104,17 +86,8 @@ class LargeMarginHMM(ModelEstimator):
         n_states=3,
         n_mixtures=1,
         topology="left-right",
-        C=None,
-        lam=None,
         group_weights=None,
         validation_fraction=0.0,
-        tol=1e-3,
-        method="auto",
-        max_evals=None,
-        max_seconds=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
     ): ...
 
     def fit(self, X, y):
@@ -239,20 +212,7 @@ class LargeMarginHMM(ModelEstimator):
         return self._accuracy(self._model, X, y)
 
     def score_at_start(self, X, y):
-        """The same of the maximum-likelihood model that training started from.
-
-        Parameters
-        ----------
-        X : list of array-like of shape (n_frames, n_features)
-            The sequences.
-        y : array-like of shape (n_sequences,), or list of array-like of shape (n_frames,)
-            What is true.
-
-        Returns
-        -------
-        accuracy : float
-            The share.
-        """
+        """:meth:`score` of the maximum-likelihood model that training started from."""
         check_is_fitted(self)
         return self._accuracy(self._model.start(), X, y)
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from . import _core
 from ._callbacks import Callbacks, CallbackSupportMixin, with_callbacks
-from ._estimator import ModelEstimator, warn_unless_certified
+from ._estimator import ModelEstimator, StrengthMixin, warn_unless_certified
 from ._features import LAYOUT, entries, hand_over
 from ._labels import class_numbers, class_weights, labels
 from ._parameters import positive
@@ -25,8 +25,33 @@ SMALL = 10**6
 ENOUGH = 10_000
 
 
-class LinearEstimator(CallbackSupportMixin, ClassifierMixin, ModelEstimator):
-    """Base of the linear estimators; not for use by itself."""
+class LinearEstimator(CallbackSupportMixin, ClassifierMixin, StrengthMixin, ModelEstimator):
+    """Base of the linear estimators; not for use by itself.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to add a constant feature. Its weight is regularised like the others.
+    intercept_scaling : float, default=1.0
+        The constant feature's value; the larger, the less it is regularised.
+    warm_start : bool, default=False
+        Whether to start at the weights of the last fit. An interrupted fit then leaves the best
+        weights so far in the estimator.
+    tol : float, default=1e-3
+        The relative gap that is certified. Problems below a million entries are solved to
+        rounding whatever ``tol`` says.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features; one row where there are two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if the training data had some.
+    """
+
+    def __init__(self, *, fit_intercept=True, intercept_scaling=1.0, warm_start=False): ...
 
     _model_name = "svm"
     _compiled = _core.Model
@@ -37,40 +62,6 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, ModelEstimator):
         return tags
 
     # Training
-
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Trains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; an integer weight equals that many copies of the example.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X, y, classes, rows, options = self._checked(X, y, sample_weight)
-        return self._train(X, y, sample_weight, classes, rows, **options)
-
-    def _checked(self, X, y, sample_weight):
-        """Data and labels as the compiled half takes them, and the options of this estimator."""
-        options = self._own_options()
-        X, y = validate_data(self, X, y, **LAYOUT)
-        check_classification_targets(y)
-        classes, rows = class_numbers(y)
-        weights = class_weights(self.class_weight, classes, y, sample_weight)
-        return X, y, classes, rows, {**options, "class_weight": weights}
-
-    def _own_options(self):
-        """The options that this estimator alone has, checked."""
-        return {}
 
     def _train(self, X, y, sample_weight, classes, rows, **options):
         """Trains on validated features; ``classes`` and ``rows`` are labels as the library has
@@ -148,12 +139,6 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, ModelEstimator):
             "parts": None,
             "small": entries(X) < SMALL,
         }
-
-    def _effort(self, X):
-        """A non-convex run to rounding may creep for ever; this much is enough."""
-        if self.max_evals is not None or entries(X) >= SMALL:
-            return {}
-        return {"max_evals": ENOUGH}
 
     def _watcher(self, callbacks, bar, classes, n_features):
         if not callbacks.are_set and bar is None:
@@ -240,11 +225,6 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, ModelEstimator):
     # Files
 
     @classmethod
-    def _can_take(cls, model):
-        """Whether a model of a file is one of this estimator's."""
-        return model.name == cls._model_name and model.task != "multilabel"
-
-    @classmethod
     def _parameters_of(cls, model):
         """The parameters that a model of a file was trained with."""
         return {
@@ -252,6 +232,80 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, ModelEstimator):
             "fit_intercept": model.bias is not None,
             "intercept_scaling": 1.0 if model.bias is None else model.bias,
         }
+
+
+class LinearClassifier(LinearEstimator):
+    """Base of those that give each row one of the classes; not for use by itself.
+
+    Parameters
+    ----------
+    class_weight : dict or 'balanced', default=None
+        Weights of the classes; 1 for those that are not named.
+    """
+
+    def __init__(self, *, class_weight=None): ...
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Trains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; an integer weight equals that many copies of the example.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y, classes, rows, options = self._checked(X, y, sample_weight)
+        return self._train(X, y, sample_weight, classes, rows, **options)
+
+    def _checked(self, X, y, sample_weight):
+        """Data and labels as the compiled half takes them, and the options of this estimator."""
+        options = self._own_options()
+        X, y = validate_data(self, X, y, **LAYOUT)
+        check_classification_targets(y)
+        classes, rows = class_numbers(y)
+        weights = class_weights(self.class_weight, classes, y, sample_weight)
+        return X, y, classes, rows, {**options, "class_weight": weights}
+
+    def _own_options(self):
+        """The options that this estimator alone has, checked."""
+        return {}
+
+    @classmethod
+    def _can_take(cls, model):
+        """Whether a model of a file is one of this estimator's."""
+        return model.name == cls._model_name and model.task != "multilabel"
+
+
+class NonConvexClassifier(LinearClassifier):
+    """Base of those whose answer is a local one; not for use by itself.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        The local gap, relative to the objective, at which a run stops. Problems below a million
+        entries are solved on to rounding whatever ``tol`` says.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
+        ``certified`` is False.
+    """
+
+    def _effort(self, X):
+        """A non-convex run to rounding may creep for ever; this much is enough."""
+        if self.max_evals is not None or entries(X) >= SMALL:
+            return {}
+        return {"max_evals": ENOUGH}
 
 
 def _unpack(problems, n_features, bias):

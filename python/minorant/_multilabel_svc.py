@@ -6,12 +6,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._callbacks import with_callbacks
-from ._estimator import keeps_parameters
+from ._estimator import estimator
 from ._features import LAYOUT
 from ._labels import class_numbers
 from ._linear import LinearEstimator
 
 
+@estimator
 class MultilabelSVC(LinearEstimator):
     """Linear support vector classification with sets of labels and a certified optimality gap.
 
@@ -19,37 +20,6 @@ class MultilabelSVC(LinearEstimator):
     and one that it has not. A label is predicted where its decision value is above one threshold
     for all, chosen on the training data. A one-dimensional ``y`` gives each row one label; then the
     label with the highest value is predicted.
-
-    Parameters
-    ----------
-    C : float, default=None
-        Strength of the data term: λ = 1/(C Σ sample_weight). 1 if neither ``C`` nor ``lam`` is
-        given.
-    lam : float, default=None
-        λ itself, instead of ``C``.
-    tol : float, default=1e-3
-        The relative gap that is certified. Problems below a million entries are solved to
-        rounding whatever ``tol`` says.
-    method : str, default='auto'
-        The method, one of :func:`minorant.methods`.
-    max_evals : int, default=None
-        Most passes over the data.
-    max_seconds : float, default=None
-        Most seconds of optimisation.
-    fit_intercept : bool, default=True
-        Whether to add a constant feature. Its weight is regularised like the others.
-    intercept_scaling : float, default=1.0
-        The constant feature's value; the larger, the less it is regularised.
-    warm_start : bool, default=False
-        Whether to start at the weights of the last fit. An interrupted fit then leaves the best
-        weights so far in the estimator.
-    random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
-        repeated to the last bit.
-    n_jobs : int, default=None
-        Threads; None means 1, -1 all processors. The result has the same bits for any number.
-    verbose : int, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -61,20 +31,6 @@ class MultilabelSVC(LinearEstimator):
         The classes in order; column numbers where ``y`` has columns.
     threshold_ : float
         Labels with decision values above it are predicted.
-    certificate_ : Certificate
-        ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``.
-    trace_ : Trace
-        One row for each iteration.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training data had some.
-    n_iter_, n_evaluations_ : int
-        Iterations, and passes over the data.
-    lam_ : float
-        λ.
-    method_, status_ : str
-        The method that ran, and how it ended.
 
     Examples
     --------
@@ -85,24 +41,6 @@ class MultilabelSVC(LinearEstimator):
     >>> model.predict(X[:2]).shape
     (2, 4)
     """
-
-    @keeps_parameters
-    def __init__(
-        self,
-        *,
-        C=None,
-        lam=None,
-        tol=1e-3,
-        method="auto",
-        max_evals=None,
-        max_seconds=None,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ): ...
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -5,12 +5,13 @@ from numbers import Integral
 import numpy as np
 
 from . import _core
-from ._chain import ChainEstimator, MarginalsMixin
-from ._estimator import keeps_parameters
+from ._estimator import estimator
 from ._features import hand_over
+from ._sequence_estimator import MarginalsMixin, SequenceEstimator
 
 
-class NeuroCRF(MarginalsMixin, ChainEstimator):
+@estimator
+class NeuroCRF(MarginalsMixin, SequenceEstimator):
     """Labels for sequences, by a network under a conditional random field.
 
     A feed-forward network turns the attributes of each token into features, and a chain labels the
@@ -26,58 +27,21 @@ class NeuroCRF(MarginalsMixin, ChainEstimator):
         What hidden units do.
     pretrain : {'rbm', 'none'}, default='rbm'
         Where w₀ comes from: restricted Boltzmann machines, which need no labels, or random numbers.
-    C : float, default=None
-        Strength of the data term: λ = 1/(C n), with n sequences (or tokens, see ``per``). 1 if
-        neither ``C`` nor ``lam`` is given.
-    lam : float, default=None
-        λ itself, instead of ``C``.
     tol : float, default=1e-3
         The relative gap of the local model that ends the run.
-    method : str, default='auto'
-        The method, one of :func:`minorant.methods`.
-    max_evals : int, default=None
-        Most passes over all sequences.
-    max_seconds : float, default=None
-        Most seconds of optimisation.
-    boundary : bool, default=False
-        Whether labels at the beginning and at the end of a sequence have weights of their own.
-    per : {'sequence', 'token'}, default='sequence'
-        What the mean loss is taken over.
-    min_count : int, default=None
-        Named attributes that occur less often are left out.
     random_state : int, RandomState instance or None, default=None
         Seed of w₀, and of methods that draw random numbers.
-    n_jobs : int, default=None
-        Threads; None means 1, -1 all processors. The result has the same bits for any number.
-    verbose : int, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     coefs_ : list of ndarray
         The weights of each layer, the last being the chain's, with a row for each input.
     intercepts_ : list of ndarray
         The biases of each layer.
-    transitions_ : ndarray of shape (n_classes, n_classes)
-        Weights of label pairs, from row to column.
     start_, end_ : ndarray of shape (n_classes,)
         Weights of labels at the beginning and at the end; zeros where there are none.
-    feature_names_ : list of str or None
-        The names of the attributes, where they have some.
     certificate_ : Certificate
         ``objective`` and ``local_gap``; ``lower_bound`` is None.
-    trace_ : Trace
-        One row for each iteration.
-    n_features_in_ : int
-        Number of attributes.
-    n_iter_, n_evaluations_ : int
-        Iterations, and passes over the data.
-    lam_ : float
-        λ.
-    method_, status_ : str
-        The method that ran, and how it ended.
 
     Notes
     -----
@@ -100,26 +64,7 @@ class NeuroCRF(MarginalsMixin, ChainEstimator):
     _model_name = "neuro-crf"
     _compiled = _core.Neuro
 
-    @keeps_parameters
-    def __init__(
-        self,
-        hidden=(300, 300),
-        *,
-        activation="sigmoid",
-        pretrain="rbm",
-        C=None,
-        lam=None,
-        tol=1e-3,
-        method="auto",
-        max_evals=None,
-        max_seconds=None,
-        boundary=False,
-        per="sequence",
-        min_count=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ): ...
+    def __init__(self, hidden=(300, 300), *, activation="sigmoid", pretrain="rbm"): ...
 
     def _settings(self):
         widths = [self.hidden] if isinstance(self.hidden, Integral) else list(self.hidden)
@@ -166,11 +111,8 @@ class NeuroCRF(MarginalsMixin, ChainEstimator):
     @classmethod
     def _parameters_of(cls, model):
         return {
+            **super()._parameters_of(model),
             "hidden": tuple(model.hidden),
             "activation": model.activation,
             "pretrain": model.pretrain,
-            "lam": model.facts.lam,
-            "tol": model.facts.tol,
-            "boundary": model.boundary,
-            "per": model.per,
         }

@@ -2,12 +2,13 @@
 
 from numbers import Real
 
-from ._estimator import keeps_parameters
+from ._estimator import estimator
 from ._kernel import TwoClassEstimator
 from ._labels import labels
 from ._parameters import positive
 
 
+@estimator
 class RobustSVC(TwoClassEstimator):
     """Two classes by the ramp loss, with kernels: a row costs only so much, however wrong it is.
 
@@ -17,59 +18,12 @@ class RobustSVC(TwoClassEstimator):
 
     Parameters
     ----------
-    kernel : {'rbf', 'linear', 'poly', 'precomputed'} or callable, default='rbf'
-        exp(−‖x−y‖²/(2 sigma²)), x·y or (x·y + offset)^power. 'precomputed' means that the data are
-        rows of the kernel matrix; a function takes two sets of rows and returns their kernel.
-    sigma : float, default=None
-        The width of 'rbf'; about a third of the data's spread if not given.
-    power : int, default=3
-        The power of 'poly'.
-    offset : float, default=1.0
-        The offset of 'poly'.
     C : float, default=1.0
         What the loss of a row counts.
     ramp : float, default=-1.0
         Where the loss bends, below 1: no row costs more than 1 − ramp.
-    tol : float, default=1e-6
-        The relative accuracy to which single problems are solved.
     method : str, default='auto'
         'pdm' (which 'auto' is), 'ao' or 'da'.
-    max_evals : int, default=None
-        Most inner optimisations.
-    max_seconds : float, default=None
-        Most seconds of optimisation.
-    random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
-        repeated to the last bit.
-    n_jobs : int, default=None
-        Threads; None means 1, -1 all processors. The result has the same bits for any number.
-    verbose : int, default=0
-        Whether to show a progress bar.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes in order.
-    support_ : ndarray of shape (n_support,)
-        The training rows that count.
-    dual_coef_ : ndarray of shape (n_functions, n_support)
-        Their coefficients.
-    intercept_ : ndarray of shape (n_functions,)
-        Intercepts, which are not regularised.
-    sigma_ : float or None
-        The width of 'rbf'.
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``; there is no bound.
-    trace_ : Trace
-        One row for each inner optimisation that was told.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training data had some.
-    n_iter_, n_evaluations_ : int
-        Iterations, and inner optimisations.
-    method_, status_ : str
-        The method that ran, and how it ended.
 
     Examples
     --------
@@ -84,24 +38,7 @@ class RobustSVC(TwoClassEstimator):
 
     _model_name = "robust-svm"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        *,
-        kernel="rbf",
-        sigma=None,
-        power=3,
-        offset=1.0,
-        C=1.0,
-        ramp=-1.0,
-        tol=1e-6,
-        method="auto",
-        max_evals=None,
-        max_seconds=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ): ...
+    def __init__(self, *, C=1.0, ramp=-1.0): ...
 
     def fit(self, X, y):
         """Trains.

@@ -5,13 +5,14 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ._estimator import keeps_parameters
+from ._estimator import estimator
 from ._features import LAYOUT
 from ._kernel import KernelEstimator
 from ._parameters import positive
 from ._transductive_svc import has_label, labelled_classes, names_beside_unlabelled
 
 
+@estimator
 class S3VC(KernelEstimator):
     """Semi-supervised support vector classification with kernels, beyond local minima.
 
@@ -21,15 +22,6 @@ class S3VC(KernelEstimator):
 
     Parameters
     ----------
-    kernel : {'rbf', 'linear', 'poly', 'precomputed'} or callable, default='rbf'
-        exp(−‖x−y‖²/(2 sigma²)), x·y or (x·y + offset)^power. 'precomputed' means that the data are
-        rows of the kernel matrix; a function takes two sets of rows and returns their kernel.
-    sigma : float, default=None
-        The width of 'rbf'; about a third of the data's spread if not given.
-    power : int, default=3
-        The power of 'poly'.
-    offset : float, default=1.0
-        The offset of 'poly'.
     C1 : float, default=100.0
         What the loss of a labelled row counts.
     C2 : float, default=None
@@ -42,49 +34,16 @@ class S3VC(KernelEstimator):
         'pdm': whether every candidate is polished, or Algorithm 1 is run as printed.
     degree : float, default=0.1
         'pdm': candidates of a round, as a fraction of the unlabelled rows.
-    tol : float, default=1e-6
-        The relative accuracy to which single problems are solved.
     method : str, default='auto'
         'pdm' (which 'auto' is), 'gd', 'cccp', 'ao', 'lcs', 'ia', 'da', or 'bb', which proves its
         answer the best.
-    max_evals : int, default=None
-        Most inner optimisations.
-    max_seconds : float, default=None
-        Most seconds of optimisation.
-    random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
-        repeated to the last bit.
-    n_jobs : int, default=None
-        Threads; None means 1, -1 all processors. The result has the same bits for any number.
-    verbose : int, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes in order.
-    support_ : ndarray of shape (n_support,)
-        The training rows that count.
-    dual_coef_ : ndarray of shape (n_functions, n_support)
-        Their coefficients.
-    intercept_ : ndarray of shape (n_functions,)
-        Intercepts, which are not regularised.
     transduction_ : ndarray of shape (n_samples,)
         The labels of the training rows; where there was none, the one that is predicted.
-    sigma_ : float or None
-        The width of 'rbf'.
     certificate_ : Certificate
         ``objective`` and ``local_gap``; a ``lower_bound`` where the method is 'bb'.
-    trace_ : Trace
-        One row for each inner optimisation that was told.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training data had some.
-    n_iter_, n_evaluations_ : int
-        Iterations, and inner optimisations.
-    method_, status_ : str
-        The method that ran, and how it ended.
 
     Notes
     -----
@@ -108,27 +67,7 @@ class S3VC(KernelEstimator):
 
     _model_name = "s3vm"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        *,
-        kernel="rbf",
-        sigma=None,
-        power=3,
-        offset=1.0,
-        C1=100.0,
-        C2=None,
-        balance="auto",
-        mode="search",
-        degree=0.1,
-        tol=1e-6,
-        method="auto",
-        max_evals=None,
-        max_seconds=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ): ...
+    def __init__(self, *, C1=100.0, C2=None, balance="auto", mode="search", degree=0.1): ...
 
     def fit(self, X, y):
         """Trains.

@@ -10,11 +10,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._estimator import CertifiedEstimator, keeps_parameters, warn_unless_certified
+from ._estimator import CertifiedEstimator, StrengthMixin, estimator, warn_unless_certified
 from ._results import Certificate, Trace
 
 
-class StructuredSVM(CertifiedEstimator):
+@estimator
+class StructuredSVM(StrengthMixin, CertifiedEstimator):
     """A structured support vector machine for whatever outputs have an argmax.
 
     Minimises λ/2 ‖w‖² plus the mean over examples of the largest of: the loss of an output, plus
@@ -37,21 +38,8 @@ class StructuredSVM(CertifiedEstimator):
         output for each example, that is called with as many examples at once as possible.
     C : float, default=None
         Strength of the data term: λ = 1/(C n). 1 if neither ``C`` nor ``lam`` is given.
-    lam : float, default=None
-        λ itself, instead of ``C``.
-    tol : float, default=1e-3
-        The relative gap that is certified.
-    method : str, default='auto'
-        The method, one of :func:`minorant.methods`.
     max_evals : int, default=None
         Most passes of the oracle over all examples.
-    max_seconds : float, default=None
-        Most seconds.
-    random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
-        repeated to the last bit.
-    verbose : int, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -60,16 +48,10 @@ class StructuredSVM(CertifiedEstimator):
     certificate_ : Certificate
         ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``. Without a
         bound where ``loss_augmented_inference`` was seen not to be exact.
-    trace_ : Trace
-        One row for each iteration.
     n_iter_, n_evaluations_ : int
         Iterations, and passes of the oracle.
     n_outputs_ : int
         How many different outputs the oracle has named, all examples together.
-    lam_ : float
-        λ.
-    method_, status_ : str
-        The method that ran, and how it ended.
 
     Notes
     -----
@@ -102,20 +84,7 @@ class StructuredSVM(CertifiedEstimator):
     [0, 0]
     """
 
-    @keeps_parameters
-    def __init__(
-        self,
-        model,
-        *,
-        C=None,
-        lam=None,
-        tol=1e-3,
-        method="auto",
-        max_evals=None,
-        max_seconds=None,
-        random_state=None,
-        verbose=0,
-    ): ...
+    def __init__(self, model): ...
 
     def fit(self, X, y):
         """Trains.

@@ -7,14 +7,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._callbacks import with_callbacks
-from ._estimator import keeps_parameters
+from ._estimator import estimator
 from ._features import LAYOUT
 from ._labels import class_numbers, class_weights, classes_of_texts, labels
-from ._linear import LinearEstimator
+from ._linear import NonConvexClassifier
 from ._parameters import positive
 
 
-class TransductiveSVC(LinearEstimator):
+@estimator
+class TransductiveSVC(NonConvexClassifier):
     """Linear support vector classification of rows of which most have no label.
 
     Rows without a label (-1, as in scikit-learn's semi-supervised module) keep the decision
@@ -33,59 +34,11 @@ class TransductiveSVC(LinearEstimator):
     C : float, default=None
         Strength of the data term: λ = 1/(C Σ sample_weight), summed over the rows with a label.
         1 if neither ``C`` nor ``lam`` is given.
-    lam : float, default=None
-        λ itself, instead of ``C``.
-    tol : float, default=1e-3
-        The local gap, relative to the objective, at which a run stops. Problems below a million
-        entries are solved on to rounding whatever ``tol`` says.
-    method : str, default='auto'
-        The method, one of :func:`minorant.methods`.
-    max_evals : int, default=None
-        Most passes over the data.
-    max_seconds : float, default=None
-        Most seconds of optimisation.
-    fit_intercept : bool, default=True
-        Whether to add a constant feature. Its weight is regularised like the others.
-    intercept_scaling : float, default=1.0
-        The constant feature's value; the larger, the less it is regularised.
-    class_weight : dict or 'balanced', default=None
-        Weights of the classes; 1 for those that are not named.
-    warm_start : bool, default=False
-        Whether to start at the weights of the last fit. An interrupted fit then leaves the best
-        weights so far in the estimator.
-    random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
-        repeated to the last bit.
-    n_jobs : int, default=None
-        Threads; None means 1, -1 all processors. The result has the same bits for any number.
-    verbose : int, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of the features; one row where there are two classes.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-    classes_ : ndarray of shape (n_classes,)
-        The classes in order.
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
-        ``certified`` is False.
-    trace_ : Trace
-        One row for each iteration.
     transduction_ : ndarray of shape (n_samples,)
         The labels of the training rows; where there was none, the one that is predicted.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training data had some.
-    n_iter_, n_evaluations_ : int
-        Iterations, and passes over the data.
-    lam_ : float
-        λ.
-    method_, status_ : str
-        The method that ran, and how it ended.
 
     Notes
     -----
@@ -109,27 +62,7 @@ class TransductiveSVC(LinearEstimator):
 
     _model_name = "tsvm"
 
-    @keeps_parameters
-    def __init__(
-        self,
-        *,
-        gamma=1.0,
-        n_starts=1,
-        balance_mean=None,
-        C=None,
-        lam=None,
-        tol=1e-3,
-        method="auto",
-        max_evals=None,
-        max_seconds=None,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        class_weight=None,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ): ...
+    def __init__(self, *, gamma=1.0, n_starts=1, balance_mean=None): ...
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):

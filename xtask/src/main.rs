@@ -3,6 +3,7 @@
 
 mod budgets;
 mod docs;
+mod newcomer;
 mod packaging;
 mod python;
 
@@ -17,8 +18,8 @@ Everything that is tested, in one command.
   cargo xtask test                 formatting, lints, tests, documentation, the demo, Python
   cargo xtask python [TEST]...     the Python package alone, or some of its tests
   cargo xtask docs                 the documentation: links, and the book in target/book
-  cargo xtask campaign [NAME]      long runs: fuzz, certificates, faults, speed, packaging, or all
-                                   (the default)
+  cargo xtask campaign [NAME]      long runs: fuzz, certificates, faults, speed, packaging, newcomer
+                                   (a clean clone, used as the pages say), or all (the default)
   cargo xtask help                 this text
 
 MINORANT_FUZZ and MINORANT_CAMPAIGN are the numbers of damaged inputs of each reader and of problems
@@ -147,9 +148,11 @@ fn campaign_steps(name: &str) -> Option<Vec<Step>> {
         "faults" => vec![faults()],
         "speed" => vec![budgets::step()],
         "packaging" => packaging::steps(),
+        "newcomer" => newcomer::steps(),
         "all" => {
             let mut steps = vec![fuzz(), certificates(), faults(), budgets::step()];
             steps.extend(packaging::steps());
+            steps.extend(newcomer::steps());
             steps
         }
         _ => return None,

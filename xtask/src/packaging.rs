@@ -62,11 +62,26 @@ fn installs(interpreter: &str, package: &Path) -> Result<()> {
     run(Command::new(&fresh).args(["-c", TRY]).current_dir(folder()))
 }
 
-/// Every CPython from 3.11 on that can be called by name.
+/// Every CPython from 3.11 on that can be called by name, or that pyenv has installed.
 fn interpreters() -> Vec<String> {
-    let named = (11..20).map(|minor| format!("python3.{minor}"));
-    let found: Vec<String> = named.filter(|name| answers(name)).collect();
+    let named = |minor| {
+        let name = format!("python3.{minor}");
+        if answers(&name) { Some(name) } else { from_pyenv(minor) }
+    };
+    let found: Vec<String> = (11..20).filter_map(named).collect();
     if found.is_empty() { vec![interpreter()] } else { found }
+}
+
+/// The interpreter of this version that pyenv has, though it does not answer to its name.
+fn from_pyenv(minor: u32) -> Option<String> {
+    let told = Command::new("pyenv").arg("root").output().ok()?;
+    let versions = Path::new(String::from_utf8(told.stdout).ok()?.trim()).join("versions");
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(versions).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    folders.sort();
+    let places = folders.iter().rev().map(|folder| folder.join(format!("bin/python3.{minor}")));
+    let names = places.map(|place| place.to_string_lossy().into_owned());
+    names.into_iter().find(|name| answers(name))
 }
 
 fn environment(interpreter: &str, name: &str) -> Result<PathBuf> {

@@ -4,6 +4,7 @@
 use crate::facts::{Facts, Recipe, Trained, recipe, trained};
 use crate::features::Features;
 use crate::model::file_error;
+use crate::tagger::Tagger;
 use crate::train::{choose, refuse};
 use crate::watch;
 use minorant::data::{Attributes, Sequences};
@@ -13,7 +14,7 @@ use minorant::solver::Method;
 use minorant::structured::chain::Pairs;
 use minorant::trace::Observer;
 use minorant::train::{ChainName, ChainOptions, Lambda, Penalty, Per, train_chain as train};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -91,18 +92,6 @@ pub(crate) fn sequences(
     })
 }
 
-/// Does some work on sequences without labels, on so many threads.
-pub(crate) fn on_sequences<T: Send>(
-    py: Python<'_>,
-    (features, starts): (&Features<'_>, &PyReadonlyArray1<'_, u64>),
-    attributes: &Attributes,
-    threads: usize,
-    work: impl FnOnce(&Sequences) -> T + Send,
-) -> PyResult<T> {
-    let data = sequences(features, starts, attributes.clone())?;
-    py.detach(|| Ok(watch::pool(threads)?.install(|| work(&data))))
-}
-
 /// Sequences with the label of each token.
 pub(crate) fn labelled(
     features: &Features<'_>,
@@ -149,7 +138,7 @@ pub(crate) fn train_chain<'py>(
     let cancel = Cancel::new();
     let work = |observer: &mut dyn Observer| train(&data, &options, &cancel, observer, &mut ());
     let watched = watch::run(py, threads, &cancel, callback.as_ref(), work)?;
-    trained(py, watched, Chain)
+    trained(py, watched, Chain::new)
 }
 
 /// The name of the model that a file holds.
@@ -159,13 +148,18 @@ pub(crate) fn model_name(py: Python<'_>, path: PathBuf) -> PyResult<String> {
 }
 
 /// A trained chain with its certificate and, where it was kept, its proof.
-#[pyclass(module = "minorant._core", frozen)]
-pub(crate) struct Chain(ChainModel);
+#[pyclass(module = "minorant._core", frozen, extends = Tagger)]
+pub(crate) struct Chain(Arc<ChainModel>);
 
 impl Chain {
-    fn of(model: AnyModel, name: &Path) -> PyResult<Chain> {
+    fn new(model: ChainModel) -> PyClassInitializer<Chain> {
+        let (per, model) = (model.per, Arc::new(model));
+        PyClassInitializer::from(Tagger { model: model.clone(), per }).add_subclass(Chain(model))
+    }
+
+    fn of(model: AnyModel, name: &Path) -> PyResult<PyClassInitializer<Chain>> {
         match model {
-            AnyModel::Chain(model) => Ok(Chain(model)),
+            AnyModel::Chain(model) => Ok(Chain::new(model)),
             _ => refuse(format!("{} holds another model than a chain", name.display())),
         }
     }
@@ -173,34 +167,6 @@ impl Chain {
 
 #[pymethods]
 impl Chain {
-    /// The label of each token, as a position among the classes.
-    fn predict<'py>(
-        &self,
-        py: Python<'py>,
-        features: Features<'py>,
-        starts: PyReadonlyArray1<'py, u64>,
-        threads: usize,
-    ) -> PyResult<Bound<'py, PyArray1<u16>>> {
-        let labels = on_sequences(py, (&features, &starts), &self.0.attributes, threads, |data| {
-            self.0.predict(data)
-        })?;
-        Ok(labels.into_pyarray(py))
-    }
-
-    /// The probability of each label at each token, token by token.
-    fn marginals<'py>(
-        &self,
-        py: Python<'py>,
-        features: Features<'py>,
-        starts: PyReadonlyArray1<'py, u64>,
-        threads: usize,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let found = on_sequences(py, (&features, &starts), &self.0.attributes, threads, |data| {
-            self.0.marginals(data)
-        })?;
-        Ok(found.into_pyarray(py))
-    }
-
     /// All weights, as the file has them.
     fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.0.weights)
@@ -224,16 +190,16 @@ impl Chain {
 
     /// Loads a chain from a file that this package or the command wrote.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Chain> {
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Chain>> {
         let model = py.detach(|| AnyModel::load(&path)).map_err(|error| file_error(&error))?;
-        Chain::of(model, &path)
+        Py::new(py, Chain::of(model, &path)?)
     }
 
     /// The chain from the bytes of a file.
     #[staticmethod]
-    fn from_bytes(bytes: Vec<u8>) -> PyResult<Chain> {
+    fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Py<Chain>> {
         let name = Path::new("a pickled model");
-        Chain::of(AnyModel::from_bytes(name, bytes).or_else(refuse)?, name)
+        Py::new(py, Chain::of(AnyModel::from_bytes(name, bytes).or_else(refuse)?, name)?)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Recipe<'py>> {
@@ -248,15 +214,8 @@ impl Chain {
     /// What is known of the run that made it.
     #[getter]
     fn facts(&self) -> Facts {
-        Facts {
-            lam: Some(self.0.lambda),
-            method: self.0.solver.clone(),
-            status: self.0.status.clone(),
-            tol: self.0.tol,
-            objective: self.0.certificate.objective,
-            lower_bound: self.0.certificate.lower_bound,
-            local_gap: None,
-        }
+        Facts::certified(&self.0.solver, &self.0.status, self.0.tol, self.0.certificate)
+            .at(self.0.lambda)
     }
 
     #[getter]
@@ -265,40 +224,6 @@ impl Chain {
             Penalty::L2 => "l2",
             Penalty::L1 => "l1",
         }
-    }
-
-    #[getter]
-    fn per(&self) -> &'static str {
-        match self.0.per {
-            Per::Sequence => "sequence",
-            Per::Token => "token",
-        }
-    }
-
-    #[getter]
-    fn classes(&self) -> Vec<String> {
-        self.0.classes.clone()
-    }
-
-    /// The names of the attributes, where they have some.
-    #[getter]
-    fn attributes(&self) -> Option<Vec<String>> {
-        match &self.0.attributes {
-            Attributes::Named(names) => Some(names.to_vec()),
-            _ => None,
-        }
-    }
-
-    /// Number of attributes.
-    #[getter]
-    fn features(&self) -> usize {
-        self.0.attributes.len()
-    }
-
-    /// Whether attributes are numbered by a hash of their names.
-    #[getter]
-    fn is_hashed(&self) -> bool {
-        matches!(self.0.attributes, Attributes::Hashed(_))
     }
 
     #[getter]

@@ -7,6 +7,7 @@ use crate::labels::Class;
 use crate::model::file_error;
 use crate::train::{choose, refuse};
 use crate::watch;
+use minorant::certificate::Certificate;
 use minorant::data::{Label, LabelRows, Labels, Recordings};
 use minorant::hmm::{Group, Task, Topology};
 use minorant::model::{AnyModel, HMM, HmmModel};
@@ -196,15 +197,10 @@ impl Hmm {
     /// What is known of the run that made it.
     #[getter]
     fn facts(&self) -> Facts {
-        Facts {
-            lam: Some(self.0.lambda),
-            method: self.0.solver.clone(),
-            status: self.0.status.clone(),
-            tol: self.0.tol,
-            objective: self.0.objective,
-            lower_bound: None,
-            local_gap: self.0.local_gap,
-        }
+        let certificate = Certificate { objective: self.0.objective, lower_bound: None };
+        Facts::certified(&self.0.solver, &self.0.status, self.0.tol, certificate)
+            .at(self.0.lambda)
+            .near(self.0.local_gap)
     }
 
     #[getter]

@@ -245,15 +245,8 @@ impl KernelMachine {
     /// What is known of the run that made it.
     #[getter]
     fn facts(&self) -> Facts {
-        Facts {
-            lam: None,
-            method: self.0.solver.clone(),
-            status: self.0.status.clone(),
-            tol: self.0.tol,
-            objective: self.0.certificate.objective,
-            lower_bound: self.0.certificate.lower_bound,
-            local_gap: self.0.local_gap,
-        }
+        Facts::certified(&self.0.solver, &self.0.status, self.0.tol, self.0.certificate)
+            .near(self.0.local_gap)
     }
 
     #[getter]

@@ -15,6 +15,7 @@ mod neuro;
 mod path;
 mod predict;
 mod structured;
+mod tagger;
 mod trace;
 mod train;
 mod watch;
@@ -46,6 +47,8 @@ mod _core {
     use super::predict::scores;
     #[pymodule_export]
     use super::structured::train_structured;
+    #[pymodule_export]
+    use super::tagger::Tagger;
     #[pymodule_export]
     use super::train::train;
     #[pymodule_export]

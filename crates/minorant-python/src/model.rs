@@ -61,15 +61,8 @@ impl Model {
     /// What is known of the run that made it.
     #[getter]
     fn facts(&self) -> Facts {
-        Facts {
-            lam: Some(self.0.lambda),
-            method: self.0.solver.clone(),
-            status: self.0.status.clone(),
-            tol: self.0.tol,
-            objective: self.0.certificate.objective,
-            lower_bound: self.0.certificate.lower_bound,
-            local_gap: None,
-        }
+        Facts::certified(&self.0.solver, &self.0.status, self.0.tol, self.0.certificate)
+            .at(self.0.lambda)
     }
 
     #[getter]

@@ -1,22 +1,24 @@
 //! Networks under a chain for Python: training, prediction, marginals and files. Sequences come as
 //! those of chains do.
 
-use crate::chain::{labelled, on_sequences};
+use crate::chain::labelled;
 use crate::facts::{Facts, Recipe, Trained, recipe, trained};
 use crate::features::Features;
 use crate::model::file_error;
+use crate::tagger::Tagger;
 use crate::train::{choose, refuse};
 use crate::watch;
-use minorant::data::Attributes;
-use minorant::model::{AnyModel, NeuroModel, SequenceModel};
+use minorant::certificate::Certificate;
+use minorant::model::{AnyModel, NeuroModel};
 use minorant::neural::Activation;
 use minorant::risk::Cancel;
 use minorant::solver::Method;
 use minorant::trace::Observer;
 use minorant::train::{Lambda, NeuroOptions, Per, Pretrain, train_neuro as train};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the estimator asks for, as a dictionary.
 #[derive(FromPyObject)]
@@ -81,43 +83,22 @@ pub(crate) fn train_neuro<'py>(
     let cancel = Cancel::new();
     let work = |observer: &mut dyn Observer| train(&data, &options, &cancel, observer, &mut ());
     let watched = watch::run(py, threads, &cancel, callback.as_ref(), work)?;
-    trained(py, watched, Neuro)
+    trained(py, watched, Neuro::new)
 }
 
 /// A trained network under a chain.
-#[pyclass(module = "minorant._core", frozen)]
-pub(crate) struct Neuro(NeuroModel);
+#[pyclass(module = "minorant._core", frozen, extends = Tagger)]
+pub(crate) struct Neuro(Arc<NeuroModel>);
+
+impl Neuro {
+    fn new(model: NeuroModel) -> PyClassInitializer<Neuro> {
+        let (per, model) = (model.per, Arc::new(model));
+        PyClassInitializer::from(Tagger { model: model.clone(), per }).add_subclass(Neuro(model))
+    }
+}
 
 #[pymethods]
 impl Neuro {
-    /// The label of each token, as a position among the classes.
-    fn predict<'py>(
-        &self,
-        py: Python<'py>,
-        features: Features<'py>,
-        starts: PyReadonlyArray1<'py, u64>,
-        threads: usize,
-    ) -> PyResult<Bound<'py, PyArray1<u16>>> {
-        let labels = on_sequences(py, (&features, &starts), &self.0.attributes, threads, |data| {
-            self.0.predict(data)
-        })?;
-        Ok(labels.into_pyarray(py))
-    }
-
-    /// The probability of each label at each token, token by token.
-    fn marginals<'py>(
-        &self,
-        py: Python<'py>,
-        features: Features<'py>,
-        starts: PyReadonlyArray1<'py, u64>,
-        threads: usize,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let found = on_sequences(py, (&features, &starts), &self.0.attributes, threads, |data| {
-            self.0.marginals(data)
-        })?;
-        Ok(found.into_pyarray(py))
-    }
-
     /// All weights, as the file has them.
     fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.0.weights)
@@ -135,18 +116,18 @@ impl Neuro {
 
     /// Loads a model from a file that this package or the command wrote.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Neuro> {
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Neuro>> {
         match py.detach(|| AnyModel::load(&path)).map_err(|error| file_error(&error))? {
-            AnyModel::Neuro(model) => Ok(Neuro(model)),
+            AnyModel::Neuro(model) => Py::new(py, Neuro::new(model)),
             _ => refuse(format!("{} holds another model than a network", path.display())),
         }
     }
 
     /// The model from the bytes of a file.
     #[staticmethod]
-    fn from_bytes(bytes: Vec<u8>) -> PyResult<Neuro> {
+    fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Py<Neuro>> {
         let name = Path::new("a pickled model");
-        NeuroModel::from_bytes(name, bytes).map(Neuro).or_else(refuse)
+        Py::new(py, Neuro::new(NeuroModel::from_bytes(name, bytes).or_else(refuse)?))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Recipe<'py>> {
@@ -161,15 +142,10 @@ impl Neuro {
     /// What is known of the run that made it.
     #[getter]
     fn facts(&self) -> Facts {
-        Facts {
-            lam: Some(self.0.lambda),
-            method: self.0.solver.clone(),
-            status: self.0.status.clone(),
-            tol: self.0.tol,
-            objective: self.0.objective,
-            lower_bound: None,
-            local_gap: self.0.local_gap,
-        }
+        let certificate = Certificate { objective: self.0.objective, lower_bound: None };
+        Facts::certified(&self.0.solver, &self.0.status, self.0.tol, certificate)
+            .at(self.0.lambda)
+            .near(self.0.local_gap)
     }
 
     #[getter]
@@ -190,39 +166,5 @@ impl Neuro {
     #[getter]
     fn boundary(&self) -> bool {
         self.0.network.top.boundary
-    }
-
-    #[getter]
-    fn per(&self) -> &'static str {
-        match self.0.per {
-            Per::Sequence => "sequence",
-            Per::Token => "token",
-        }
-    }
-
-    #[getter]
-    fn classes(&self) -> Vec<String> {
-        self.0.classes.clone()
-    }
-
-    /// The names of the attributes, where they have some.
-    #[getter]
-    fn attributes(&self) -> Option<Vec<String>> {
-        match &self.0.attributes {
-            Attributes::Named(names) => Some(names.to_vec()),
-            _ => None,
-        }
-    }
-
-    /// Number of attributes.
-    #[getter]
-    fn features(&self) -> usize {
-        self.0.attributes.len()
-    }
-
-    /// Whether attributes are numbered by a hash of their names.
-    #[getter]
-    fn is_hashed(&self) -> bool {
-        matches!(self.0.attributes, Attributes::Hashed(_))
     }
 }

@@ -4,13 +4,14 @@
 
 use crate::archive::Archive;
 use crate::container::{Array, Container, FileError};
-use crate::images::Images;
 use crate::solver::Checkpoints;
-use crate::train::{ChainOptions, HmmOptions, ImageOptions, NeuroOptions, TrainOptions};
-use minorant_data::{Dataset, Recordings, Sequences};
+use crate::train::TrainOptions;
+use minorant_data::Dataset;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+pub use crate::fingerprint::Fingerprint;
 
 const KIND: &str = "checkpoint";
 /// Writing may take one part in this many of the time.
@@ -63,48 +64,14 @@ impl FileCheckpoints {
         Self::open(write, resume, Header::new(data, options))
     }
 
-    /// The same for a chain.
-    pub fn for_chain(
+    /// The same for a run on other data; `settings` are all that its iterates depend on.
+    pub fn of_run(
         write: Option<&Path>,
         resume: Option<&Path>,
-        data: &Sequences,
-        options: &ChainOptions,
+        data: &impl Fingerprint,
+        settings: String,
     ) -> Result<Self, FileError> {
-        let data_sha256 = crate::fingerprint::of_sequences(data);
-        Self::open(write, resume, Header { data_sha256, settings: options.settings() })
-    }
-
-    /// The same for a hidden Markov model.
-    pub fn for_hmm(
-        write: Option<&Path>,
-        resume: Option<&Path>,
-        data: &Recordings,
-        options: &HmmOptions,
-    ) -> Result<Self, FileError> {
-        let data_sha256 = crate::fingerprint::of_recordings(data);
-        Self::open(write, resume, Header { data_sha256, settings: options.settings() })
-    }
-
-    /// The same for models of images.
-    pub fn for_images(
-        write: Option<&Path>,
-        resume: Option<&Path>,
-        data: &Images,
-        options: &ImageOptions,
-    ) -> Result<Self, FileError> {
-        let data_sha256 = crate::fingerprint::of_images(data);
-        Self::open(write, resume, Header { data_sha256, settings: options.settings() })
-    }
-
-    /// The same for a network under a chain.
-    pub fn for_neuro(
-        write: Option<&Path>,
-        resume: Option<&Path>,
-        data: &Sequences,
-        options: &NeuroOptions,
-    ) -> Result<Self, FileError> {
-        let data_sha256 = crate::fingerprint::of_sequences(data);
-        Self::open(write, resume, Header { data_sha256, settings: options.settings() })
+        Self::open(write, resume, Header { data_sha256: data.sha256(), settings })
     }
 
     /// The same for a kernel model, whose options name their settings.

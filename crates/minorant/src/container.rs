@@ -38,6 +38,13 @@ pub enum FileError {
     },
 }
 
+impl FileError {
+    /// The file is not what it should be.
+    pub(crate) fn content(path: &Path, expected: &str, found: &str) -> Self {
+        FileError::Content { path: path.into(), expected: expected.into(), found: found.into() }
+    }
+}
+
 /// A container in memory: its header and its arrays.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Container {
@@ -129,11 +136,7 @@ impl Container {
         kind: &str,
         mut file: Vec<u8>,
     ) -> Result<Self, FileError> {
-        let error = |expected: &str, found: &str| FileError::Content {
-            path: path.into(),
-            expected: expected.into(),
-            found: found.into(),
-        };
+        let error = |expected: &str, found: &str| FileError::content(path, expected, found);
         let what = format!("a Minorant {kind} file");
         let no_container = |_| error(&what, "something else (no safetensors header)");
         let (_, metadata) = SafeTensors::read_metadata(&file).map_err(no_container)?;

@@ -7,6 +7,12 @@ use minorant_data::{Dataset, LabelRows, Recordings, Sequences};
 use minorant_linalg::Matrix;
 use sha2::{Digest, Sha256};
 
+/// Data that a run can be about.
+pub trait Fingerprint {
+    /// SHA-256 of all that is in it.
+    fn sha256(&self) -> String;
+}
+
 /// The fingerprint of a data set with its example weights.
 pub(crate) fn of(data: &Dataset<'_>, example_weights: Option<&[f64]>) -> String {
     let mut hash = Sha256::new();
@@ -30,44 +36,48 @@ pub(crate) fn of(data: &Dataset<'_>, example_weights: Option<&[f64]>) -> String 
     hex(&hash.finalize())
 }
 
-/// The fingerprint of labelled sequences.
-pub(crate) fn of_sequences(data: &Sequences) -> String {
-    let mut hash = Sha256::new();
-    add_rows(&mut hash, &data.tokens);
-    data.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
-    for class in &data.classes {
-        hash.update(class);
-        hash.update([0]);
+impl Fingerprint for Sequences {
+    fn sha256(&self) -> String {
+        let mut hash = Sha256::new();
+        add_rows(&mut hash, &self.tokens);
+        self.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
+        for class in &self.classes {
+            hash.update(class);
+            hash.update([0]);
+        }
+        self.labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
+        hex(&hash.finalize())
     }
-    data.labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
-    hex(&hash.finalize())
 }
 
-/// The fingerprint of recordings with their labels.
-pub(crate) fn of_recordings(data: &Recordings) -> String {
-    let mut hash = Sha256::new();
-    add_rows(&mut hash, &data.frames);
-    data.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
-    for class in &data.labels.classes {
-        hash.update(class.to_string());
-        hash.update([0]);
+impl Fingerprint for Recordings {
+    fn sha256(&self) -> String {
+        let mut hash = Sha256::new();
+        add_rows(&mut hash, &self.frames);
+        self.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
+        for class in &self.labels.classes {
+            hash.update(class.to_string());
+            hash.update([0]);
+        }
+        if let LabelRows::Single(labels) = &self.labels.rows {
+            labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
+        }
+        hex(&hash.finalize())
     }
-    if let LabelRows::Single(labels) = &data.labels.rows {
-        labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
-    }
-    hex(&hash.finalize())
 }
 
-/// The fingerprint of labelled images: that of the arrays which they are written as.
-pub(crate) fn of_images(data: &Images) -> String {
-    let mut hash = Sha256::new();
-    for named in data.arrays() {
-        hash.update(named.name);
-        hash.update([0]);
-        named.array.shape.iter().for_each(|&axis| hash.update((axis as u64).to_le_bytes()));
-        named.array.values.iter().for_each(|value| hash.update(value.to_le_bytes()));
+/// That of the arrays which they are written as.
+impl Fingerprint for Images {
+    fn sha256(&self) -> String {
+        let mut hash = Sha256::new();
+        for named in self.arrays() {
+            hash.update(named.name);
+            hash.update([0]);
+            named.array.shape.iter().for_each(|&axis| hash.update((axis as u64).to_le_bytes()));
+            named.array.values.iter().for_each(|value| hash.update(value.to_le_bytes()));
+        }
+        hex(&hash.finalize())
     }
-    hex(&hash.finalize())
 }
 
 fn add_rows(hash: &mut Sha256, matrix: &Matrix<'_>) {

@@ -36,7 +36,7 @@ pub(crate) enum GenerateKind {
 /// Number plates.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  minorant generate plates --seed 4 --images 8 --height 3 --widths 2,3,4,3 --max-length 4 --out plates.npz")]
+  minorant generate plates --seed 4 --images 8 --widths 2,3,4 --out plates.npz")]
 pub(crate) struct PlatesArgs {
     /// Seed of templates and noise
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -115,7 +115,7 @@ pub(crate) struct PhonesArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   minorant generate moons --examples 120 --labeled 2 --out moons.svm
-  minorant generate moons --examples 80 --skip 120 --out test.svm    (others of the same kind)")]
+  minorant generate moons --examples 80 --skip 120 --out test.svm     (others)")]
 pub(crate) struct CloudsArgs {
     /// Seed of the points
     #[arg(long, value_name = "N", default_value_t = 0)]

@@ -11,27 +11,31 @@ use minorant::train::HmmOptions;
 
 /// Hidden Markov models.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Hidden Markov models")]
 pub(crate) struct HmmArgs {
     /// What to tell: classify (the class of a sequence, by `labels`) or label (the label of each
     /// frame, by `frame_labels`) (default: classify)
-    #[arg(long, value_name = "TASK", value_parser = parse_task)]
+    #[arg(long, value_name = "TASK", value_parser = parse_task, help_heading = "Hidden Markov models")]
     task: Option<Task>,
     /// States of each class or label (default: 3)
-    #[arg(long, value_name = "Q")]
+    #[arg(long, value_name = "Q", help_heading = "Hidden Markov models")]
     states: Option<usize>,
     /// Gaussians of each state (default: 1)
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", help_heading = "Hidden Markov models")]
     mixtures: Option<usize>,
     /// left-right (stay or go on) or ergodic (any state after any) (default: left-right)
-    #[arg(long, value_name = "TOPOLOGY", value_parser = parse_topology)]
+    #[arg(long, value_name = "TOPOLOGY", value_parser = parse_topology, help_heading = "Hidden Markov models")]
     topology: Option<Topology>,
     /// Regularize transitions, means, variances or mixtures with this weight θ instead of 1; may
     /// be given several times
-    #[arg(long, value_name = "GROUP=T", value_parser = parse_group_weight)]
+    #[arg(long, value_name = "GROUP=T", value_parser = parse_group_weight, help_heading = "Hidden Markov models")]
     group_weight: Vec<(Group, f64)>,
     /// hmm and neuro-crf: hold out this share of the sequences, and keep the weights that do best on them
-    #[arg(long, value_name = "F", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "F",
+        allow_negative_numbers = true,
+        help_heading = "Hidden Markov models"
+    )]
     pub(super) validation_fraction: Option<f64>,
 }
 

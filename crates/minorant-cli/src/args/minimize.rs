@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   minorant minimize abs-toy --solver subbfgs
   minorant minimize abs-toy --solver lbfgs            (comes to a halt on a kink)
-  minorant minimize wolfe --solver gd --max-evals 100 (jams at 0, though there is no minimum)
+  minorant minimize wolfe --solver gd --max-evals 100 (jams where no minimum is)
   minorant minimize chained-mifflin2 --dim 1000 --lambda 0.5 --convex --solver bmrm")]
 pub(crate) struct MinimizeArgs {
     /// The problem: chained-mifflin2, chained-crescent2, abs-toy, wolfe, hul or lewis-overton

@@ -78,18 +78,18 @@ pub(crate) enum Verb {
   minorant train svm a9a.gz --lambda 1e-4 --out a9a.safetensors
   minorant train svm letter.scale --c 1 --bias 1 --tol 1e-4
   minorant train logistic train.csv --label-column species --json
-  minorant train svm scene-train.arff.gz scene.xml --lambda 1e-3 --trace trace.jsonl
-  minorant train svm a9a.gz --lambda 1e-5 --solver prox-bmrm --start a9a.safetensors
+  minorant train svm scene.arff.gz --label-xml scene.xml --trace trace.jsonl
+  minorant train svm a9a.gz --solver prox-bmrm --start a9a.safetensors
   minorant train ramp-svm train.svm --ramp -1 --lambda 1e-3
   minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
-  minorant train chain-crf train.txt --format conll --pairs observed --out chunks.safetensors
+  minorant train chain-crf train.txt --format conll --pairs observed
   minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
-  minorant train s3vm moons.svm --sigma 0.35 --balance auto --out moons.safetensors
-  minorant train latent-svm train.svm --components 3 --kernel linear --c-pos 1 --c-neg 1
+  minorant train s3vm moons.svm --sigma 0.35 --balance auto
+  minorant train latent-svm train.svm --components 3 --kernel linear
   minorant train robust-svm train.svm --kernel rbf --sigma 0.5 --c 10 --ramp -1
-  minorant train hmm digits.npz --states 4 --mixtures 2 --lambda 0.01 --validation-fraction 0.2
+  minorant train hmm digits.npz --states 4 --mixtures 2 --lambda 0.01
   minorant train segment-svm plates.npz --loss ak --lambda 0.1
-  minorant train neuro-crf letter.data.gz --folds 0-7 --hidden 300,300 --lambda 2e-4 --max-evals 150
+  minorant train neuro-crf letter.data.gz --hidden 300,300 --max-evals 150
   minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
   minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {
@@ -181,7 +181,7 @@ pub(crate) struct InspectArgs {
 /// Compare solvers.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  minorant compare svm a9a.gz --lambda 1e-4 --solvers bmrm,ls-bmrm,ls-p-bmrm --report a9a.html")]
+  minorant compare svm a9a.gz --solvers bmrm,ls-bmrm,dual-cd --report a9a.html")]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
@@ -230,7 +230,7 @@ pub(crate) struct DemoArgs {
 /// Print completions.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  minorant completions bash > ~/.local/share/bash-completion/completions/minorant"
+    after_help = "Example:\n  minorant completions bash > minorant.bash && . ./minorant.bash"
 )]
 pub(crate) struct CompletionsArgs {
     /// The shell

@@ -9,16 +9,15 @@ use minorant::train::{NeuroOptions, Pretrain};
 
 /// Networks under a chain.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Networks")]
 pub(crate) struct NeuroArgs {
     /// neuro-crf: units of each hidden layer, from the inputs on (default: 300,300)
-    #[arg(long, value_name = "N,N,...", value_parser = parse_hidden)]
+    #[arg(long, value_name = "N,N,...", value_parser = parse_hidden, help_heading = "Networks")]
     hidden: Option<Hidden>,
     /// neuro-crf: what hidden units do: sigmoid, tanh or relu (default: sigmoid)
-    #[arg(long, value_name = "UNIT", value_parser = parse_activation)]
+    #[arg(long, value_name = "UNIT", value_parser = parse_activation, help_heading = "Networks")]
     activation: Option<Activation>,
     /// neuro-crf: weights to begin with and to be regularised to (default: rbm)
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", help_heading = "Networks")]
     pretrain: Option<PretrainArg>,
 }
 

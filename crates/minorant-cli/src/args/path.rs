@@ -34,13 +34,12 @@ fn parse_grid(text: &str) -> Result<Grid, String> {
 /// Solve for a range of λ.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  minorant path svm a9a.gz --lambdas 1e-2:1e-5:7 --validation a9a.t.gz --report path.html
+  minorant path svm a9a.gz --lambdas 1e-2:1e-5:7 --validation a9a.t.gz
+  minorant path svm a9a.gz --lambdas 1e-2:1e-5:7 --report path.html
   minorant path svm letter.scale --lambdas 1:1e-4:5 --out-dir models --json
   minorant path logistic train.csv --lambdas 0.1:0.001:3 --grid-only
 
-Every λ starts where the last one ended, with its planes. Further λ are put in between until at
-every λ of the range the better neighbour's relative gap is proven to be at most 3 times --tol.
---max-evals and --max-seconds hold for the whole path.")]
+It takes svm and logistic. Every λ starts where the last one ended, with its planes. Further λ are put in between until at every λ of the range the better neighbour's relative gap is proven to be at most 3 times --tol. --max-evals and --max-seconds hold for the whole path.")]
 pub(crate) struct PathArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
@@ -73,8 +72,7 @@ pub(crate) struct PathArgs {
   minorant tune svm a9a.gz --lambdas 1e-2:1e-6:9 --out a9a.safetensors
   minorant tune logistic train.csv --lambdas 1:1e-4:9 --cv 10 --seed 1 --json
 
-The rows are dealt to the folds at random (--seed), each class evenly. --max-evals and
---max-seconds hold for each fold's path and for the final model.")]
+It takes svm and logistic. The rows are dealt to the folds at random (--seed), each class evenly. --max-evals and --max-seconds hold for each fold's path and for the final model.")]
 pub(crate) struct TuneArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,

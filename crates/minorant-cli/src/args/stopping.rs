@@ -17,7 +17,7 @@ pub(crate) struct StoppingArgs {
     #[arg(
         long,
         value_name = "TOL",
-        default_value_t = 1e-12,
+        default_value = "1e-12",
         allow_negative_numbers = true,
         help_heading = "Stopping"
     )]

@@ -37,7 +37,8 @@ pub(crate) struct ProblemArgs {
         help_heading = "Problem"
     )]
     lambda: Option<f64>,
-    /// The same as LIBLINEAR's C = 1/(λ · sum of the example weights)
+    /// The same as LIBLINEAR's C = 1/(λ · sum of the example weights); robust-svm: what the loss of
+    /// a row counts (default: 1)
     #[arg(long, value_name = "C", allow_negative_numbers = true, help_heading = "Problem")]
     c: Option<f64>,
     /// svm: hinge (the default) or squared-hinge; segment-svm: ak (a column is right where its
@@ -53,8 +54,8 @@ pub(crate) struct ProblemArgs {
     /// Δ: a line for each true class, a number for each other one, in class order
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     label_loss: Option<PathBuf>,
-    /// ramp-svm: S < 1 of the loss min(1 − S, hinge) (default: -1); s3vm by cccp: decisions nearer
-    /// to 0 than |S| leave a row without label (default: -0.2)
+    /// ramp-svm, robust-svm: S < 1 of the loss min(1 − S, hinge) (default: -1); s3vm by cccp:
+    /// decisions nearer to 0 than |S| leave a row without label (default: -0.2)
     #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Problem")]
     ramp: Option<f64>,
     /// tsvm: weight γ ≥ 0 of the mean loss of the unlabelled rows (default: 1)

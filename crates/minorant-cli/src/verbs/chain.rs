@@ -1,5 +1,6 @@
 //! The verbs on models of sequences.
 
+use super::inspect::{certified, proof_and_data};
 use super::train::{facts, report_in_words};
 use super::{cancel_on_interrupt, check_writable, leave};
 use crate::args::{AuditArgs, EvaluateArgs, PredictArgs, TrainArgs};
@@ -26,7 +27,7 @@ pub(super) fn train(name: ChainName, args: &TrainArgs) -> anyhow::Result<ExitCod
         let (data, load_seconds) = problem.read_sequences()?;
         let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
         let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
-        let mut checkpoints = FileCheckpoints::for_chain(write, resume, &data, &options)?;
+        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, options.settings())?;
         let trained = train_chain(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
@@ -226,8 +227,6 @@ pub(super) fn inspect(model: &ChainModel, as_json: bool) -> String {
         })
         .to_string();
     }
-    let gap = certificate.relative_gap().map_or("unknown".into(), percent);
-    let bound = certificate.lower_bound.map_or("none".into(), crate::number::bound);
     let names: Vec<&str> = model.classes.iter().take(12).map(String::as_str).collect();
     let more = if model.classes.len() > 12 { ", …" } else { "" };
     [
@@ -243,14 +242,8 @@ pub(super) fn inspect(model: &ChainModel, as_json: bool) -> String {
             model.solver,
             model.status
         ),
-        format!("objective     {}", crate::number::objective(certificate.objective)),
-        format!("lower bound   {bound}"),
-        format!("gap           {gap}"),
-        format!(
-            "proof         {}",
-            if model.is_auditable() { "in the file" } else { "not in the file" }
-        ),
-        format!("data          sha256 {}", model.data_sha256),
+        certified(&certificate, None),
+        proof_and_data(model.is_auditable(), &model.data_sha256),
     ]
     .join("\n")
 }

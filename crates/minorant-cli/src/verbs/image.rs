@@ -1,5 +1,6 @@
 //! The verbs on models of images.
 
+use super::inspect::{certified, proof_and_data};
 use super::train::{facts, report_in_words};
 use super::{cancel_on_interrupt, check_writable, leave};
 use crate::args::{AuditArgs, EvaluateArgs, PredictArgs, ProblemArgs, TrainArgs};
@@ -45,7 +46,7 @@ pub(super) fn train(name: ImageModelName, args: &TrainArgs) -> anyhow::Result<Ex
         let tol = problem.stopping.tol();
         let mut watchers = Watchers::new("training", tol, args.output.quiet);
         let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
-        let mut checkpoints = FileCheckpoints::for_images(write, resume, &data, &options)?;
+        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, options.settings())?;
         let trained = train_images(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
@@ -192,8 +193,6 @@ pub(super) fn inspect(model: &ImageModel, as_json: bool) -> String {
             shape.channels
         ),
     };
-    let gap = certificate.relative_gap().map_or("unknown".into(), percent);
-    let bound = certificate.lower_bound.map_or("none".into(), crate::number::bound);
     [
         format!("model         {name}"),
         format!("images        {shape}"),
@@ -205,14 +204,8 @@ pub(super) fn inspect(model: &ImageModel, as_json: bool) -> String {
             model.solver,
             model.status
         ),
-        format!("objective     {}", crate::number::objective(certificate.objective)),
-        format!("lower bound   {bound}"),
-        format!("gap           {gap}"),
-        format!(
-            "proof         {}",
-            if model.is_auditable() { "in the file" } else { "not in the file" }
-        ),
-        format!("data          sha256 {}", model.data_sha256),
+        certified(&certificate, None),
+        proof_and_data(model.is_auditable(), &model.data_sha256),
     ]
     .join("\n")
 }

@@ -2,6 +2,7 @@
 
 use crate::args::InspectArgs;
 use crate::output::{self, maybe, number};
+use minorant::certificate::Certificate;
 use minorant::data::{Dataset, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings};
 use minorant::linalg::Values;
 use minorant::model::{AnyModel, FittedModel};
@@ -71,17 +72,10 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
         })
         .to_string();
     }
-    let local = model.local_gap.map(|gap| {
-        let share = output::percent(gap / certificate.objective.abs());
-        format!("local model gap {share}")
-    });
-    let gap = certificate.relative_gap().map(output::percent);
-    let gap = gap.or(local).unwrap_or_else(|| "unknown".into());
     let settings: String = [("ramp", model.ramp), ("gamma", model.gamma)]
         .into_iter()
         .filter_map(|(name, value)| Some(format!(", {name} {}", value?)))
         .collect();
-    let bound = certificate.lower_bound.map_or("none".into(), crate::number::bound);
     let names: Vec<String> = model.classes.iter().take(12).map(ToString::to_string).collect();
     let more = if model.classes.len() > 12 { ", …" } else { "" };
     [
@@ -102,16 +96,29 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
             model.solver,
             model.status
         ),
-        format!("objective     {}", crate::number::objective(certificate.objective)),
-        format!("lower bound   {bound}"),
-        format!("gap           {gap}"),
-        format!(
-            "proof         {}",
-            if model.is_auditable() { "in the file" } else { "not in the file" }
-        ),
-        format!("data          sha256 {}", model.data_sha256),
+        certified(&certificate, model.local_gap),
+        proof_and_data(model.is_auditable(), &model.data_sha256),
     ]
     .join("\n")
+}
+
+/// The lines about a model's certificate.
+pub(super) fn certified(certificate: &Certificate, local_gap: Option<f64>) -> String {
+    let local = local_gap.map(|gap| {
+        let share = output::percent(gap / certificate.objective.abs());
+        format!("local model gap {share}")
+    });
+    let gap = certificate.relative_gap().map(output::percent);
+    let gap = gap.or(local).unwrap_or_else(|| "unknown".into());
+    let bound = certificate.lower_bound.map_or("none".into(), crate::number::bound);
+    let objective = crate::number::objective(certificate.objective);
+    format!("objective     {objective}\nlower bound   {bound}\ngap           {gap}")
+}
+
+/// The lines about the proof, and about the data that it is of.
+pub(super) fn proof_and_data(is_auditable: bool, sha256: &str) -> String {
+    let place = if is_auditable { "in the file" } else { "not in the file" };
+    format!("proof         {place}\ndata          sha256 {sha256}")
 }
 
 fn inspect_data(data: &Dataset<'_>, as_json: bool) -> String {

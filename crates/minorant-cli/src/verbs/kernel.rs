@@ -2,7 +2,7 @@
 
 use super::{cancel_on_interrupt, check_writable, leave};
 use crate::args::{EvaluateArgs, KernelOptions, PredictArgs, TrainArgs};
-use crate::output::{self, maybe, number, percent};
+use crate::output::{self, maybe, number};
 use crate::progress::Watchers;
 use crate::report::Section;
 use crate::report::plane::{self, Plane, PlanePoint};
@@ -275,8 +275,6 @@ pub(super) fn inspect(model: &KernelModel, as_json: bool) -> String {
     }
     let names: Vec<String> = model.classes.iter().take(12).map(ToString::to_string).collect();
     let more = if model.classes.len() > 12 { ", …" } else { "" };
-    let bound = certificate.lower_bound.map_or("none".into(), crate::number::bound);
-    let gap = certificate.relative_gap().map_or("unknown".into(), percent);
     [
         format!("model         {}", model.model.as_str()),
         format!("classes       {}: {}{more}", model.classes.len(), names.join(", ")),
@@ -294,9 +292,7 @@ pub(super) fn inspect(model: &KernelModel, as_json: bool) -> String {
             model.solver,
             model.status
         ),
-        format!("objective     {}", crate::number::objective(certificate.objective)),
-        format!("lower bound   {bound}"),
-        format!("gap           {gap}"),
+        super::inspect::certified(&certificate, None),
         format!("data          sha256 {}", model.data_sha256),
     ]
     .join("\n")

@@ -3,6 +3,7 @@
 //! definition says: where outputs tie, that order decides which of them a plane is made of.
 
 use super::{Audit, SIMPLEX, agrees, judge, proof_of};
+use crate::fingerprint::Fingerprint;
 use crate::model::{ChainModel, Penalty};
 use crate::proof::{OutputProof, Proof, ProofPoint};
 use crate::structured::chain::Pairs;
@@ -36,7 +37,7 @@ fn check(model: &ChainModel, data: &Sequences, audit: &mut Audit) -> Result<f64,
         && data.classes == model.classes
         && data.labels.len() == model.tokens
         && data.tokens.cols() == model.shape.attributes
-        && crate::fingerprint::of_sequences(data) == model.data_sha256;
+        && data.sha256() == model.data_sha256;
     if !same {
         return Err("this is not the data that the model was trained on (files, labels and the \
                     options for reading them must be the same)"

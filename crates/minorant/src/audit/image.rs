@@ -3,6 +3,7 @@
 //! to last, as the models' definitions say: where outputs tie, that order decides.
 
 use super::{Audit, SIMPLEX, agrees, judge, proof_of};
+use crate::fingerprint::Fingerprint;
 use crate::images::Images;
 use crate::model::{ImageModel, ImageShape};
 use crate::proof::{Proof, ProofPoint};
@@ -29,9 +30,8 @@ pub fn audit_images(model: &ImageModel, data: &Images) -> Audit {
 
 fn check(model: &ImageModel, data: &Images, audit: &mut Audit) -> Result<f64, String> {
     let strange = "this is not the data that the model was trained on";
-    let same = data.are_labelled()
-        && data.len() == model.examples
-        && crate::fingerprint::of_images(data) == model.data_sha256;
+    let same =
+        data.are_labelled() && data.len() == model.examples && data.sha256() == model.data_sha256;
     let plain: Box<dyn Plain + '_> = match (&model.shape, data) {
         _ if !same => return Err(strange.into()),
         (ImageShape::Plates { loss, .. }, Images::Plates { height, widths, plates, .. }) => {

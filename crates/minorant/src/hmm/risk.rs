@@ -6,7 +6,8 @@
 use super::statistics::count_arcs;
 use super::tables::chunks;
 use super::{Densities, Frames, HmmShape, Tables, Task, Visit, best_path};
-use crate::risk::{Cancel, ExampleWeights, Examples, Plane, Point, Risk, RiskError};
+use crate::risk::local::LocalRisk;
+use crate::risk::{Cancel, ExampleWeights, Examples, RiskError};
 use minorant_linalg::parallel::{Spare, add_in_order, map_chunks};
 use minorant_linalg::sum::Sum;
 
@@ -164,68 +165,44 @@ impl Gradient {
     }
 }
 
-impl Risk for HmmRisk<'_> {
-    fn dim(&self) -> usize {
+impl LocalRisk for HmmRisk<'_> {
+    fn weight_count(&self) -> usize {
         self.shape.dim()
     }
 
-    fn is_convex(&self) -> bool {
+    fn is_differentiable(&self) -> bool {
         false
     }
 
-    fn is_nonnegative(&self) -> bool {
-        true
-    }
-
-    fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
-        let tables = Tables::new(&self.shape, &w);
+    fn value(&self, w: &[f64], cancel: &Cancel) -> Result<f64, RiskError> {
+        let tables = Tables::new(&self.shape, w);
         let of_chunk = |_: usize, chunk: std::ops::Range<usize>| {
             cancel.check()?;
             Ok(self.value_of(chunk.map(|i| (i, self.loss(&tables, i, false).value))))
         };
-        let values = map_chunks(&chunks(&self.frames, self.dim()), of_chunk);
+        let values = map_chunks(&chunks(&self.frames, self.shape.dim()), of_chunk);
         let values = values.into_iter().collect::<Result<Vec<f64>, RiskError>>()?;
-        Point::new(w, values.into_iter().collect::<Sum>().value())
+        Ok(values.into_iter().collect::<Sum>().value())
     }
 
-    fn planes(
-        &self,
-        point: &Point,
-        parts: usize,
-        cancel: &Cancel,
-    ) -> Result<Vec<Plane>, RiskError> {
-        Ok(self.at_with_planes(point.w.clone(), parts, cancel)?.1)
-    }
-
-    fn at_with_planes(
-        &self,
-        w: Vec<f64>,
-        _parts: usize,
-        cancel: &Cancel,
-    ) -> Result<(Point, Vec<Plane>), RiskError> {
-        let tables = Tables::new(&self.shape, &w);
+    fn gradient(&self, w: &[f64], cancel: &Cancel) -> Result<(f64, Vec<f64>), RiskError> {
+        let tables = Tables::new(&self.shape, w);
         let of_chunk = |_: usize, chunk: std::ops::Range<usize>| {
             cancel.check()?;
             let mut gradient = Gradient::new(&self.shape);
             let value = self.value_of(chunk.map(|sequence| {
                 let loss = self.loss(&tables, sequence, true);
-                let at = At { tables: &tables, w: &w, sequence };
+                let at = At { tables: &tables, w, sequence };
                 self.add_gradient(&at, &loss, self.weights.of(sequence), &mut gradient);
                 (sequence, loss.value)
             }));
             Ok((value, gradient.finish(&tables)))
         };
-        let results = map_chunks(&chunks(&self.frames, self.dim()), of_chunk);
+        let results = map_chunks(&chunks(&self.frames, self.shape.dim()), of_chunk);
         let (values, normals): (Vec<f64>, Vec<Vec<f64>>) =
             results.into_iter().collect::<Result<Vec<_>, RiskError>>()?.into_iter().unzip();
-        let point = Point::new(w, values.into_iter().collect::<Sum>().value())?;
-        // The plane touches here and holds nowhere else for sure.
-        let plane = Plane::touching(&point, add_in_order(normals, &Spare::default()));
-        Ok((point, vec![plane]))
-    }
-
-    fn examples(&self) -> Option<&dyn Examples> {
-        Some(self)
+        let value = values.into_iter().collect::<Sum>().value();
+        Ok((value, add_in_order(normals, &Spare::default())))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A fitted chain: labels for sequences, how good they are, and the file it is stored in.
 
+use super::attributes::{AttributeHeader, describe};
 use super::{Penalty, proof_arrays};
 use crate::certificate::Certificate;
 use crate::container::{Container, FileError};
@@ -10,7 +11,6 @@ use minorant_data::{Attributes, Sequences, Template};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use std::sync::Arc;
 
 /// A trained chain.
 #[derive(Debug, Clone)]
@@ -57,10 +57,8 @@ pub struct ChainModel {
 struct Header {
     model: String,
     labels: Vec<String>,
-    attributes: String,
-    columns: usize,
-    attribute_bytes: usize,
-    template: Option<String>,
+    #[serde(flatten)]
+    attributes: AttributeHeader,
     observed_pairs: bool,
     boundary: bool,
     bias: Option<f64>,
@@ -125,19 +123,12 @@ impl ChainModel {
     }
 
     fn container(&self, with_proof: bool) -> Container {
-        let (attributes, names) = match &self.attributes {
-            Attributes::Named(names) => ("named", names.join("\n")),
-            Attributes::Hashed(_) => ("hashed", String::new()),
-            Attributes::Columns(_) => ("columns", String::new()),
-        };
+        let (attributes, names) = describe(&self.attributes, self.template.as_ref());
         let observed = matches!(self.shape.pairs, Pairs::Observed { .. });
         let mut container = Container::new(&Header {
             model: self.model.as_str().into(),
             labels: self.classes.clone(),
-            attributes: attributes.into(),
-            columns: self.attributes.len(),
-            attribute_bytes: names.len(),
-            template: self.template.as_ref().map(|template| template.text().into()),
+            attributes,
             observed_pairs: observed,
             boundary: self.shape.boundary,
             bias: self.shape.bias,
@@ -154,7 +145,7 @@ impl ChainModel {
             data_sha256: self.data_sha256.clone(),
         });
         container.put_reals("weights", &[self.weights.len()], self.weights.clone());
-        container.put_integers("attributes", pack(names.as_bytes()));
+        container.put_integers("attributes", names);
         if let Pairs::Observed { starts, labels, transitions } = &self.shape.pairs {
             container.put_integers("pairs.starts", starts.iter().map(|&s| s as u64).collect());
             let labels = labels.iter().map(|&z| u64::from(z)).collect();
@@ -177,30 +168,19 @@ impl ChainModel {
         path: &Path,
     ) -> Result<ChainModel, FileError> {
         let header: Header = container.header(path)?;
-        let refuse = |expected: &str| FileError::Content {
-            path: path.into(),
-            expected: expected.into(),
-            found: "another".into(),
-        };
+        let refuse = |expected: &str| FileError::content(path, expected, "another");
         let model = ChainName::from_name(&header.model)
             .ok_or_else(|| refuse("a model that this version knows"))?;
-        let template = header
-            .template
-            .map(|text| Template::parse("the model's template", &text))
-            .transpose()
-            .map_err(|_| refuse("a template that can be read"))?;
-        let attributes = take_attributes(
+        let (attributes, template) = header.attributes.take(&mut container, path)?;
+        let pairs = take_pairs(
             &mut container,
-            &header.attributes,
-            header.columns,
-            header.attribute_bytes,
+            header.observed_pairs,
+            attributes.len(),
+            header.labels.len(),
         )
-        .ok_or_else(|| refuse("attributes that fit together"))?;
-        let pairs =
-            take_pairs(&mut container, header.observed_pairs, header.columns, header.labels.len())
-                .ok_or_else(|| refuse("pairs of attributes and labels that fit together"))?;
+        .ok_or_else(|| refuse("pairs of attributes and labels that fit together"))?;
         let shape = ChainShape {
-            attributes: header.columns,
+            attributes: attributes.len(),
             labels: header.labels.len(),
             pairs,
             bias: header.bias,
@@ -241,46 +221,6 @@ impl ChainModel {
             weights,
             proof,
         })
-    }
-}
-
-/// Bytes as whole numbers, eight at a time.
-pub(super) fn pack(bytes: &[u8]) -> Vec<u64> {
-    let word = |chunk: &[u8]| {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        u64::from_le_bytes(word)
-    };
-    bytes.chunks(8).map(word).collect()
-}
-
-pub(super) fn take_attributes(
-    container: &mut Container,
-    kind: &str,
-    columns: usize,
-    bytes: usize,
-) -> Option<Attributes> {
-    let packed = container.take_integers("attributes")?;
-    match kind {
-        "columns" => Some(Attributes::Columns(columns)),
-        "hashed" => {
-            let bits = columns.checked_ilog2()?;
-            (1usize << bits == columns).then_some(Attributes::Hashed(bits))
-        }
-        "named" => {
-            let mut text: Vec<u8> = packed.into_iter().flat_map(u64::to_le_bytes).collect();
-            if bytes > text.len() || text.len() - bytes > 7 {
-                return None;
-            }
-            text.truncate(bytes);
-            let text = String::from_utf8(text).ok()?;
-            let names: Vec<String> = match columns {
-                0 => Vec::new(),
-                _ => text.split('\n').map(String::from).collect(),
-            };
-            (names.len() == columns).then(|| Attributes::Named(Arc::new(names)))
-        }
-        _ => None,
     }
 }
 

@@ -240,11 +240,7 @@ impl FittedModel {
 
     fn from_container(path: &Path, mut container: Container) -> Result<Self, FileError> {
         let header: Header = container.header(path)?;
-        let error = |expected: &str, found: &str| FileError::Content {
-            path: path.into(),
-            expected: expected.into(),
-            found: found.into(),
-        };
+        let error = |expected: &str, found: &str| FileError::content(path, expected, found);
         let model = ModelName::from_name(&header.model)
             .ok_or_else(|| error("a model that this version knows", &header.model))?;
         let mut fitted = FittedModel {

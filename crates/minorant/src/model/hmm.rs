@@ -205,11 +205,7 @@ impl HmmModel {
     /// The model that a container holds; `path` stands for it in refusals.
     pub(super) fn from_container(mut container: Container, path: &Path) -> Result<Self, FileError> {
         let header: Header = container.header(path)?;
-        let refuse = |expected: &str| FileError::Content {
-            path: path.into(),
-            expected: expected.into(),
-            found: "another".into(),
-        };
+        let refuse = |expected: &str| FileError::content(path, expected, "another");
         let task = Task::ALL.into_iter().find(|task| task.as_str() == header.task);
         let topology = Topology::ALL.into_iter().find(|t| t.as_str() == header.topology);
         let group = |(name, theta): (String, f64)| {

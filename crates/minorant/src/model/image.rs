@@ -256,11 +256,7 @@ impl ImageModel {
     /// The model that a container holds; `path` stands for it in refusals.
     pub(super) fn from_container(mut container: Container, path: &Path) -> Result<Self, FileError> {
         let header: Header = container.header(path)?;
-        let refuse = |expected: &str| FileError::Content {
-            path: path.into(),
-            expected: expected.into(),
-            found: "another".into(),
-        };
+        let refuse = |expected: &str| FileError::content(path, expected, "another");
         let shape = match (header.plates, header.parts) {
             (Some(PlatesHeader { height, widths, loss }), None) => {
                 let loss = SegmentLoss::from_name(&loss);

@@ -235,11 +235,7 @@ impl KernelModel {
 
     pub(super) fn from_container(path: &Path, mut container: Container) -> Result<Self, FileError> {
         let header: Header = container.header(path)?;
-        let error = |expected: &str| FileError::Content {
-            path: path.into(),
-            expected: expected.into(),
-            found: "another".into(),
-        };
+        let error = |expected: &str| FileError::content(path, expected, "another");
         let model = KernelName::from_name(&header.model)
             .ok_or_else(|| error("a model that this version knows"))?;
         let kernel = match (header.kernel.as_str(), header.sigma, header.power, header.offset) {

@@ -1,6 +1,7 @@
 //! The fitted model: what predicts, what is saved, and what its certificate rests on. Training
 //! makes it, [`mod@file`] stores it, [`crate::audit`] checks it; it knows no solver.
 
+mod attributes;
 mod chain;
 pub mod file;
 mod hmm;

@@ -1,7 +1,7 @@
 //! A fitted network under a chain, and the file it is stored in: its weights, and those it began
 //! with, which the regularizer pulls towards. There is no proof in it: its risk is not convex.
 
-use super::chain::{pack, take_attributes};
+use super::attributes::{AttributeHeader, describe};
 use crate::container::{Container, FileError};
 use crate::neural::{Activation, Inputs, Network};
 use crate::train::{Per, Pretrain};
@@ -63,10 +63,8 @@ pub struct NeuroModel {
 struct Header {
     model: String,
     labels: Vec<String>,
-    attributes: String,
-    columns: usize,
-    attribute_bytes: usize,
-    template: Option<String>,
+    #[serde(flatten)]
+    attributes: AttributeHeader,
     hidden: Vec<usize>,
     activation: String,
     boundary: bool,
@@ -105,18 +103,11 @@ impl NeuroModel {
     }
 
     fn container(&self) -> Container {
-        let (attributes, names) = match &self.attributes {
-            Attributes::Named(names) => ("named", names.join("\n")),
-            Attributes::Hashed(_) => ("hashed", String::new()),
-            Attributes::Columns(_) => ("columns", String::new()),
-        };
+        let (attributes, names) = describe(&self.attributes, self.template.as_ref());
         let mut container = Container::new(&Header {
             model: NEURO_CRF.into(),
             labels: self.classes.clone(),
-            attributes: attributes.into(),
-            columns: self.attributes.len(),
-            attribute_bytes: names.len(),
-            template: self.template.as_ref().map(|template| template.text().into()),
+            attributes,
             hidden: self.network.hidden.clone(),
             activation: self.network.activation.as_str().into(),
             boundary: self.network.top.boundary,
@@ -138,7 +129,7 @@ impl NeuroModel {
         });
         container.put_reals("weights", &[self.weights.len()], self.weights.clone());
         container.put_reals("start", &[self.start.len()], self.start.clone());
-        container.put_integers("attributes", pack(names.as_bytes()));
+        container.put_integers("attributes", names);
         container
     }
 
@@ -153,26 +144,11 @@ impl NeuroModel {
         path: &Path,
     ) -> Result<NeuroModel, FileError> {
         let header: Header = container.header(path)?;
-        let refuse = |expected: &str| FileError::Content {
-            path: path.into(),
-            expected: expected.into(),
-            found: "another".into(),
-        };
+        let refuse = |expected: &str| FileError::content(path, expected, "another");
         let activation = Activation::from_name(&header.activation)
             .ok_or_else(|| refuse("an activation that this version knows"))?;
-        let template = header
-            .template
-            .map(|text| Template::parse("the model's template", &text))
-            .transpose()
-            .map_err(|_| refuse("a template that can be read"))?;
-        let attributes = take_attributes(
-            &mut container,
-            &header.attributes,
-            header.columns,
-            header.attribute_bytes,
-        )
-        .ok_or_else(|| refuse("attributes that fit together"))?;
-        let (inputs, labels) = (header.columns, header.labels.len());
+        let (attributes, template) = header.attributes.take(&mut container, path)?;
+        let (inputs, labels) = (attributes.len(), header.labels.len());
         let network = Network::new(inputs, header.hidden, activation, labels, header.boundary);
         let is_whole = !network.hidden.is_empty()
             && !network.hidden.contains(&0)

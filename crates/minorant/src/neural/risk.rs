@@ -8,7 +8,8 @@
 
 use super::inputs::Inputs;
 use super::network::{Activation, Block, Network};
-use crate::risk::{Cancel, ExampleWeights, Examples, Plane, Point, Risk, RiskError};
+use crate::risk::local::LocalRisk;
+use crate::risk::{Cancel, ExampleWeights, Examples, RiskError};
 use minorant_linalg::parallel::{map_chunks, split_evenly};
 use minorant_linalg::product::Real;
 use minorant_linalg::sum::Sum;
@@ -137,7 +138,7 @@ impl<'a, T: Real> NeuroRisk<'a, T> {
     }
 
     /// The gradient from what the chunks found, in chunk order.
-    fn gradient(&self, shares: &[Share<T>]) -> Vec<f64> {
+    fn sum(&self, shares: &[Share<T>]) -> Vec<f64> {
         const STRETCH: usize = 4096;
         let mut gradient = vec![0.0; self.network.dim()];
         let nodes = shares.first().map_or(0, |share| share.of_nodes.len());
@@ -169,51 +170,22 @@ pub(super) fn blocks_of(starts: &[usize], most: usize) -> Vec<Range<usize>> {
     blocks
 }
 
-impl<T: Real> Risk for NeuroRisk<'_, T> {
-    fn dim(&self) -> usize {
+impl<T: Real> LocalRisk for NeuroRisk<'_, T> {
+    fn weight_count(&self) -> usize {
         self.network.dim()
     }
 
-    fn is_convex(&self) -> bool {
-        false
-    }
-
-    fn is_nonnegative(&self) -> bool {
-        true
-    }
-
-    fn is_smooth(&self) -> bool {
+    fn is_differentiable(&self) -> bool {
         self.network.activation != Activation::Relu
     }
 
-    fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
-        let (value, _) = self.shares(&w, false, cancel)?;
-        Point::new(w, value)
+    fn value(&self, w: &[f64], cancel: &Cancel) -> Result<f64, RiskError> {
+        Ok(self.shares(w, false, cancel)?.0)
     }
 
-    fn planes(
-        &self,
-        point: &Point,
-        parts: usize,
-        cancel: &Cancel,
-    ) -> Result<Vec<Plane>, RiskError> {
-        Ok(self.at_with_planes(point.w.clone(), parts, cancel)?.1)
-    }
-
-    fn at_with_planes(
-        &self,
-        w: Vec<f64>,
-        _parts: usize,
-        cancel: &Cancel,
-    ) -> Result<(Point, Vec<Plane>), RiskError> {
-        let (value, shares) = self.shares(&w, true, cancel)?;
-        let point = Point::new(w, value)?;
-        let plane = Plane::touching(&point, self.gradient(&shares));
-        Ok((point, vec![plane]))
-    }
-
-    fn examples(&self) -> Option<&dyn Examples> {
-        Some(self)
+    fn gradient(&self, w: &[f64], cancel: &Cancel) -> Result<(f64, Vec<f64>), RiskError> {
+        let (value, shares) = self.shares(w, true, cancel)?;
+        Ok((value, self.sum(&shares)))
     }
 }
 

@@ -2,7 +2,7 @@
 //! them over many examples, compiled for the loss and for the way in which the rows are stored.
 //! Which examples are visited when, and what it is all worth, the solver decides.
 
-use super::loss::Rival;
+use super::loss::{Foothold, Rival};
 use super::{
     DualCoordinates, DualState, ExampleWeights, LinearRisk, Loss, Plane, RowMetric, Sweep,
 };
@@ -38,8 +38,14 @@ impl<L: Loss> RowStep for Climber<'_, L> {
         let k = outputs.len();
         let slopes = &mut self.slopes[row * k..(row + 1) * k];
         coefficients.fill(0.0);
-        let curvature = self.curvatures[row];
-        let climb = self.loss.climb(row, outputs, curvature, slopes, coefficients, &mut self.room);
+        let from = Foothold {
+            f: outputs,
+            curvature: self.curvatures[row],
+            c: slopes,
+            change: coefficients,
+            room: &mut self.room,
+        };
+        let climb = self.loss.climb(row, from);
         if climb.pull < -self.held {
             return false;
         }

@@ -1,7 +1,7 @@
 //! A loss that is a convex function plus a concave one, with the concave part replaced by its
 //! linearisation at given outputs: convex, above the loss, and touching it there.
 
-use super::loss::{Climb, Loss, Rival, Tangent};
+use super::loss::{Climb, Foothold, Loss, Tangent};
 use crate::line::Pieces;
 
 pub(super) struct Convexified<'a> {
@@ -69,16 +69,11 @@ impl Loss for Convexified<'_> {
         self.convex.climbs()
     }
 
-    fn climb(
-        &self,
-        example: usize,
-        f: &[f64],
-        curvature: f64,
-        c: &mut [f64],
-        change: &mut [f64],
-        room: &mut Vec<Rival>,
-    ) -> Climb {
-        self.shifted(example, c, |c| self.convex.climb(example, f, curvature, c, change, room))
+    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
+        let Foothold { f, curvature, c, change, room } = from;
+        self.shifted(example, c, |c| {
+            self.convex.climb(example, Foothold { f, curvature, c, change, room })
+        })
     }
 
     fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {

@@ -1,7 +1,7 @@
 //! The binary hinge loss max(0, 1 − z f) (Eq. 31 of Yu et al.), z = ±1.
 
 use super::Piece;
-use super::loss::{Climb, KINK, Loss, Rival, TIE, Tangent, allowed_size};
+use super::loss::{Climb, Foothold, KINK, Loss, TIE, Tangent, allowed_size};
 use crate::line::Pieces;
 
 /// The hinge loss of a binary label.
@@ -31,16 +31,8 @@ impl Loss for Hinge {
     }
 
     #[inline(always)]
-    fn climb(
-        &self,
-        example: usize,
-        f: &[f64],
-        curvature: f64,
-        c: &mut [f64],
-        change: &mut [f64],
-        _room: &mut Vec<Rival>,
-    ) -> Climb {
-        climb(self.signs[example], f[0], curvature, &mut c[0], &mut change[0])
+    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
+        climb(self.signs[example], from)
     }
 
     fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
@@ -117,12 +109,14 @@ pub(super) fn highest_offset(sign: f64, c: &mut f64) -> Option<f64> {
 
 /// [`Loss::climb`] of the hinge of a sign.
 #[inline(always)]
-pub(super) fn climb(sign: f64, f: f64, curvature: f64, c: &mut f64, change: &mut f64) -> Climb {
+pub(super) fn climb(sign: f64, from: Foothold<'_>) -> Climb {
+    let Foothold { f, curvature, c, change, .. } = from;
+    let (f, c) = (f[0], &mut c[0]);
     let (size, slope) = (-sign * *c, 1.0 - sign * f);
     let next = (size + slope * reach(curvature)).clamp(0.0, 1.0);
     let step = next - size;
     let pull = pull(sign, f, *c);
-    (*c, *change) = (-sign * next, -sign * step);
+    (*c, change[0]) = (-sign * next, -sign * step);
     Climb { rise: step * (slope - 0.5 * curvature * step), pull, way: step.abs() }
 }
 

@@ -48,6 +48,21 @@ pub struct Tangent {
     pub offset: f64,
 }
 
+/// Where a move of a minorant's slopes begins.
+#[derive(Debug)]
+pub struct Foothold<'a> {
+    /// The outputs.
+    pub f: &'a [f64],
+    /// What the way costs.
+    pub curvature: f64,
+    /// The slopes, which are moved.
+    pub c: &'a mut [f64],
+    /// For the way; it comes as zeros.
+    pub change: &'a mut [f64],
+    /// There to be written over.
+    pub room: &'a mut Vec<Rival>,
+}
+
 /// What a move of a minorant's slopes brought.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Climb {
@@ -124,17 +139,8 @@ pub trait Loss: Sync {
     }
 
     /// Moves the slopes `c` of a minorant to where its height at `f`, less what the way costs, is
-    /// largest: `highest_offset(c) + c · f − curvature/2 ‖c − c₀‖²` with `c₀` the slopes given. The
-    /// way goes into `change`, which comes as zeros; `room` is there to be written over.
-    fn climb(
-        &self,
-        _example: usize,
-        _f: &[f64],
-        _curvature: f64,
-        _c: &mut [f64],
-        _change: &mut [f64],
-        _room: &mut Vec<Rival>,
-    ) -> Climb {
+    /// largest: `highest_offset(c) + c · f − curvature/2 ‖c − c₀‖²` with `c₀` the slopes given.
+    fn climb(&self, _example: usize, _from: Foothold<'_>) -> Climb {
         Climb { rise: 0.0, pull: 0.0, way: 0.0 }
     }
 

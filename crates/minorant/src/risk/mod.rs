@@ -10,6 +10,7 @@ mod descent;
 mod function;
 pub mod hinge;
 mod linear;
+pub(crate) mod local;
 pub mod logistic;
 pub mod loss;
 pub mod multiclass_hinge;

@@ -2,7 +2,7 @@
 //! with Δ = 1 off the diagonal it is Crammer and Singer's.
 
 use super::Piece;
-use super::loss::{Climb, Loss, Rival, TIE, Tangent, allowed_slopes, steepest_maximum};
+use super::loss::{Climb, Foothold, Loss, TIE, Tangent, allowed_slopes, steepest_maximum};
 use super::simplex;
 use crate::line::Pieces;
 
@@ -91,17 +91,9 @@ impl Loss for MulticlassHinge {
     }
 
     #[inline(always)]
-    fn climb(
-        &self,
-        example: usize,
-        f: &[f64],
-        curvature: f64,
-        c: &mut [f64],
-        change: &mut [f64],
-        room: &mut Vec<Rival>,
-    ) -> Climb {
+    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
         let label = self.labels[example] as usize;
-        simplex::climb(label, self.margins(label), f, curvature, c, change, room)
+        simplex::climb(label, self.margins(label), from)
     }
 
     fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {

@@ -2,7 +2,7 @@
 //! once: the slopes, raised by 1 at the label, are shares u on a simplex, and the step is the
 //! projection of u + (Δ + f) / curvature onto it.
 
-use super::loss::{Climb, Rival};
+use super::loss::{Climb, Foothold, Rival};
 
 /// What the shares of an example look like to its scores.
 struct View {
@@ -120,15 +120,8 @@ fn above(level: f64, rivals: &mut [Rival], count: usize) -> (f64, usize) {
 /// Moves the slopes `c` of an example with this label to the best place for outputs `f`, and adds
 /// the way to `change`.
 #[inline(always)]
-pub(super) fn climb(
-    label: usize,
-    margins: &[f64],
-    f: &[f64],
-    curvature: f64,
-    c: &mut [f64],
-    change: &mut [f64],
-    rivals: &mut Vec<Rival>,
-) -> Climb {
+pub(super) fn climb(label: usize, margins: &[f64], from: Foothold<'_>) -> Climb {
+    let Foothold { f, curvature, c, change, room: rivals } = from;
     let view = look(label, margins, f, c);
     let pull = view.pull(margins, f);
     if pull <= 0.0 {

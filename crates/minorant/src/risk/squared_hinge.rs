@@ -1,6 +1,6 @@
 //! The squared hinge loss max(0, 1 − z f)², z = ±1: smooth, with a jump in its curvature.
 
-use super::loss::{Climb, Loss, Rival, Tangent, allowed_size};
+use super::loss::{Climb, Foothold, Loss, Tangent, allowed_size};
 use crate::line::Pieces;
 
 /// The squared hinge loss of a binary label.
@@ -36,15 +36,8 @@ impl Loss for SquaredHinge {
     }
 
     #[inline(always)]
-    fn climb(
-        &self,
-        example: usize,
-        f: &[f64],
-        curvature: f64,
-        c: &mut [f64],
-        change: &mut [f64],
-        _room: &mut Vec<Rival>,
-    ) -> Climb {
+    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
+        let Foothold { f, curvature, c, change, .. } = from;
         let (sign, pull) = (self.signs[example], self.pull(example, f, c));
         let size = -sign * c[0];
         // The height is size − size²/4 + c · f, so that the way is curved by itself.

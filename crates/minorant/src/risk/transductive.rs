@@ -4,7 +4,7 @@
 //! a row without a label max(1, |f|) less |f|.
 
 use super::hinge::reach;
-use super::loss::{Climb, Loss, Rival, Tangent, allowed_size};
+use super::loss::{Climb, Foothold, Loss, Tangent, allowed_size};
 use crate::line::Pieces;
 
 /// The loss of rows of which some have a binary label.
@@ -144,35 +144,25 @@ impl Loss for ConvexPart<'_> {
         true
     }
 
-    fn climb(
-        &self,
-        example: usize,
-        f: &[f64],
-        curvature: f64,
-        c: &mut [f64],
-        change: &mut [f64],
-        _room: &mut Vec<Rival>,
-    ) -> Climb {
-        let (f, before) = (f[0], c[0]);
+    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
+        let (f, before, curvature) = (from.f[0], from.c[0], from.curvature);
         let rise_of_offset = match self.0.row(example) {
-            Row::Labelled(sign) => {
-                return super::hinge::climb(sign, f, curvature, &mut c[0], &mut change[0]);
-            }
+            Row::Labelled(sign) => return super::hinge::climb(sign, from),
             Row::Unlabelled => {
                 // The offset 1 − |c| bends at c = 0.
                 let reach = reach(curvature);
                 let (up, down) = (before + (f - 1.0) * reach, before + (f + 1.0) * reach);
-                c[0] = if up > 0.0 { up.min(1.0) } else { down.clamp(-1.0, 0.0) };
-                before.abs() - c[0].abs()
+                from.c[0] = if up > 0.0 { up.min(1.0) } else { down.clamp(-1.0, 0.0) };
+                before.abs() - from.c[0].abs()
             }
             Row::Mean(mean) => {
-                c[0] = (f - mean + curvature * before) / (1.0 + curvature);
-                (before - c[0]) * (0.5 * (before + c[0]) + mean)
+                from.c[0] = (f - mean + curvature * before) / (1.0 + curvature);
+                (before - from.c[0]) * (0.5 * (before + from.c[0]) + mean)
             }
         };
         let pull = self.pull(example, &[f], &[before]);
-        let step = c[0] - before;
-        change[0] = step;
+        let step = from.c[0] - before;
+        from.change[0] = step;
         let rise = rise_of_offset + step * (f - 0.5 * curvature * step);
         Climb { rise, pull, way: step.abs() }
     }

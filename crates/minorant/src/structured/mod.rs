@@ -9,13 +9,15 @@ mod layout;
 mod likelihood;
 mod margin;
 mod max_flow;
+mod risk;
 pub mod segment;
 mod slack;
 pub mod tree;
 mod working_sets;
 
-pub use likelihood::LikelihoodRisk;
-pub use margin::MarginRisk;
+pub use likelihood::{LikelihoodRisk, LogLikelihood};
+pub use margin::{Margin, MarginRisk};
+pub use risk::StructuredRisk;
 pub use slack::{MOST_OUTPUTS, SlackRescaled};
 
 use std::fmt::Debug;

@@ -2,6 +2,7 @@
 //! here.
 
 use super::{Lambda, Penalty, TrainError, TrainReport};
+use crate::fingerprint::Fingerprint;
 use crate::model::ChainModel;
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Risk};
@@ -214,7 +215,7 @@ pub fn train_chain(
         certificate: report.certificate,
         examples: data.len(),
         tokens: data.tokens.rows(),
-        data_sha256: crate::fingerprint::of_sequences(data),
+        data_sha256: data.sha256(),
         weights: outcome.point.w,
         proof: outcome.proof,
     };

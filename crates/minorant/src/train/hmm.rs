@@ -4,6 +4,7 @@
 use super::validation::{Chosen, Validation, WithChoice, held_out};
 use super::{Lambda, TrainError, TrainReport};
 use crate::certificate::Certificate;
+use crate::fingerprint::Fingerprint;
 use crate::hmm::{Frames, Group, HmmRisk, HmmShape, Scaling, Task, Topology, Truth};
 use crate::hmm::{Tables, maximum_likelihood};
 use crate::model::HmmModel;
@@ -273,7 +274,7 @@ pub fn train_hmm(
         local_gap: report.local_gap,
         examples: data.len(),
         frames: data.frames.rows(),
-        data_sha256: crate::fingerprint::of_recordings(data),
+        data_sha256: data.sha256(),
         weights: answer.w,
         start,
     };

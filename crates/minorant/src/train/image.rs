@@ -1,6 +1,7 @@
 //! From labelled images to a fitted `segment-svm` or `tree-svm`. No mathematics is done here.
 
 use super::{Lambda, TrainError, TrainReport};
+use crate::fingerprint::Fingerprint;
 use crate::images::Images;
 use crate::model::{ImageModel, ImageShape};
 use crate::regularizer::L2;
@@ -116,7 +117,7 @@ pub fn train_images(
         tol: options.rules.tol,
         certificate: report.certificate,
         examples: data.len(),
-        data_sha256: crate::fingerprint::of_images(data),
+        data_sha256: data.sha256(),
         weights: outcome.point.w,
         proof: outcome.proof,
     };

@@ -5,6 +5,7 @@ use super::validation::{Chosen, Validation, WithChoice, held_out};
 use super::{Lambda, Per, TrainError, TrainReport};
 use crate::archive::Archive;
 use crate::certificate::Certificate;
+use crate::fingerprint::Fingerprint;
 use crate::model::NeuroModel;
 use crate::neural::{Activation, Inputs, Network, NeuroRisk, Rbm, Start, start};
 use crate::regularizer::L2;
@@ -251,7 +252,7 @@ pub fn train_neuro(
         local_gap: report.local_gap,
         examples: data.len(),
         tokens: data.tokens.rows(),
-        data_sha256: crate::fingerprint::of_sequences(data),
+        data_sha256: data.sha256(),
         weights: outcome.point.w,
         start: checkpoints.start,
     };

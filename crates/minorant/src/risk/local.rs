@@ -1,0 +1,67 @@
+//! Risks that are not convex and are known by their value and one gradient: each is a [`Risk`] with
+//! a plane that touches where it was taken and holds nowhere else for sure.
+
+use super::{Cancel, Examples, Plane, Point, Risk, RiskError};
+
+/// A risk that is not convex, never negative, and a sum over examples.
+pub(crate) trait LocalRisk: Examples + Sync {
+    /// Number of weights.
+    fn weight_count(&self) -> usize;
+
+    /// Whether it is differentiable everywhere.
+    fn is_differentiable(&self) -> bool;
+
+    /// The value at `w`.
+    fn value(&self, w: &[f64], cancel: &Cancel) -> Result<f64, RiskError>;
+
+    /// The value at `w` and a gradient there.
+    fn gradient(&self, w: &[f64], cancel: &Cancel) -> Result<(f64, Vec<f64>), RiskError>;
+}
+
+impl<R: LocalRisk> Risk for R {
+    fn dim(&self) -> usize {
+        self.weight_count()
+    }
+
+    fn is_convex(&self) -> bool {
+        false
+    }
+
+    fn is_smooth(&self) -> bool {
+        self.is_differentiable()
+    }
+
+    fn is_nonnegative(&self) -> bool {
+        true
+    }
+
+    fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
+        let value = self.value(&w, cancel)?;
+        Point::new(w, value)
+    }
+
+    fn planes(
+        &self,
+        point: &Point,
+        parts: usize,
+        cancel: &Cancel,
+    ) -> Result<Vec<Plane>, RiskError> {
+        Ok(self.at_with_planes(point.w.clone(), parts, cancel)?.1)
+    }
+
+    fn at_with_planes(
+        &self,
+        w: Vec<f64>,
+        _parts: usize,
+        cancel: &Cancel,
+    ) -> Result<(Point, Vec<Plane>), RiskError> {
+        let (value, gradient) = self.gradient(&w, cancel)?;
+        let point = Point::new(w, value)?;
+        let plane = Plane::touching(&point, gradient);
+        Ok((point, vec![plane]))
+    }
+
+    fn examples(&self) -> Option<&dyn Examples> {
+        Some(self)
+    }
+}

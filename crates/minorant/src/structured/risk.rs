@@ -1,0 +1,128 @@
+//! The risk of any structured model: the weighted sum over examples of what each of them costs.
+//! Passes, points and planes are written once, here; a [`Cost`] is what a margin or a likelihood
+//! has of its own.
+
+use super::layout::{At, Layout};
+use super::{Scores, StructuredModel};
+use crate::risk::chunk::ChunkPlane;
+use crate::risk::{Cancel, ExampleWeights, Examples, Plane, Point, Risk, RiskError, WorkingSets};
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// The risk of a structured model whose examples cost `C`.
+#[derive(Debug)]
+pub struct StructuredRisk<M, C> {
+    pub(super) model: M,
+    pub(super) weights: ExampleWeights,
+    pub(super) layout: Layout,
+    cost: PhantomData<C>,
+}
+
+/// What an example costs, which is never negative.
+pub(super) trait Cost<M: StructuredModel>: Sync + Sized {
+    /// Whether it is differentiable everywhere.
+    const IS_SMOOTH: bool;
+
+    /// Whether it is convex.
+    fn is_convex(model: &M) -> bool;
+
+    /// What an example costs at its scores.
+    fn value(model: &M, example: usize, scores: Scores<'_>) -> f64;
+
+    /// The planes of a chunk of examples, added up.
+    fn plane(risk: &StructuredRisk<M, Self>, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane;
+
+    /// Adds an example's subgradient times `step` to `gradient`; what the example costs.
+    fn add_subgradient(
+        model: &M,
+        example: usize,
+        at: &At<'_, M>,
+        step: f64,
+        gradient: &mut [f64],
+    ) -> f64;
+
+    /// Outputs already seen, where the cost is a maximum over outputs.
+    fn working_sets(_risk: &StructuredRisk<M, Self>) -> Option<Box<dyn WorkingSets + '_>> {
+        None
+    }
+}
+
+impl<M: StructuredModel, C> StructuredRisk<M, C> {
+    /// The risk of a model.
+    pub fn new(model: M, weights: ExampleWeights) -> Self {
+        let layout = Layout::new(&model);
+        StructuredRisk { model, weights, layout, cost: PhantomData }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+}
+
+impl<M: StructuredModel, C: Cost<M>> Risk for StructuredRisk<M, C> {
+    fn dim(&self) -> usize {
+        self.model.dim()
+    }
+
+    fn is_convex(&self) -> bool {
+        C::is_convex(&self.model)
+    }
+
+    fn is_smooth(&self) -> bool {
+        C::IS_SMOOTH
+    }
+
+    fn is_nonnegative(&self) -> bool {
+        true
+    }
+
+    fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
+        let value = |i, scores: Scores<'_>| self.weights.of(i) * C::value(&self.model, i, scores);
+        self.layout.point(&self.model, w, cancel, value)
+    }
+
+    fn planes(
+        &self,
+        point: &Point,
+        parts: usize,
+        cancel: &Cancel,
+    ) -> Result<Vec<Plane>, RiskError> {
+        // From the weights, not from outputs that may have been combined: an audit, which knows
+        // only the weights, must find the same outputs again.
+        Ok(self.at_with_planes(point.w.clone(), parts, cancel)?.1)
+    }
+
+    fn at_with_planes(
+        &self,
+        w: Vec<f64>,
+        parts: usize,
+        cancel: &Cancel,
+    ) -> Result<(Point, Vec<Plane>), RiskError> {
+        let plane = |chunk: Range<usize>, at: &At<'_, M>| C::plane(self, chunk, at);
+        self.layout.point_with_planes(&self.model, w, parts, cancel, plane)
+    }
+
+    fn max_parts(&self) -> usize {
+        self.model.len()
+    }
+
+    fn working_sets(&self) -> Option<Box<dyn WorkingSets + '_>> {
+        C::working_sets(self)
+    }
+
+    fn examples(&self) -> Option<&dyn Examples> {
+        Some(self)
+    }
+}
+
+impl<M: StructuredModel, C: Cost<M>> Examples for StructuredRisk<M, C> {
+    fn len(&self) -> usize {
+        self.model.len()
+    }
+
+    fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64 {
+        let (at, weight) = (At::new(&self.model, w), self.weights.of(example));
+        weight * C::add_subgradient(&self.model, example, &at, step * weight, gradient)
+    }
+}
