@@ -116,7 +116,6 @@ fn a_killed_run_of_a_kernel_machine_resumes_to_the_same_file() {
             }
         }
     }
-    assert_no_leftovers(&bench);
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl FileCheckpoints {
         Self::open(write, resume, Header::new(data, options))
     }
 
-    /// The same for a run on other data; `settings` are all that its iterates depend on.
+    /// The same for a run of another kind; `settings` are all that its iterates depend on.
     pub fn of_run(
         write: Option<&Path>,
         resume: Option<&Path>,
@@ -72,17 +72,6 @@ impl FileCheckpoints {
         settings: String,
     ) -> Result<Self, FileError> {
         Self::open(write, resume, Header { data_sha256: data.sha256(), settings })
-    }
-
-    /// The same for a kernel model, whose options name their settings.
-    pub fn for_kernel(
-        write: Option<&Path>,
-        resume: Option<&Path>,
-        data: &Dataset<'_>,
-        settings: String,
-    ) -> Result<Self, FileError> {
-        let data_sha256 = crate::fingerprint::of(data, None);
-        Self::open(write, resume, Header { data_sha256, settings })
     }
 
     fn open(
