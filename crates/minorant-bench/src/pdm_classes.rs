@@ -106,7 +106,8 @@ impl Split {
             method: Options { solver, degree, ..Options::default() },
             ..S3vmOptions::default()
         };
-        let (model, report, _) = train_s3vm(&self.train, &options, &Cancel::new(), &mut ())?;
+        let (model, report, _) =
+            train_s3vm(&self.train, &options, &Cancel::new(), &mut (), &mut ())?;
         Ok((model, report))
     }
 

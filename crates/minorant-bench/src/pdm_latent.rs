@@ -133,7 +133,7 @@ fn split(rows: &Rows, most: usize, seed: u64) -> Result<Vec<[f64; 4]>> {
         let problem = Problem::new(&gram, train.positive.clone(), components, c, c);
         let rules = StopRules { max_evaluations: Some(20_000), ..Options::default().rules };
         let options = Options { solver, degree, seed, rules, ..Options::default() };
-        Ok(fit(&problem, &options, &Cancel::new(), &mut ())?)
+        Ok(fit(&problem, &options, &Cancel::new(), &mut (), &mut ())?)
     };
     let mut best = (f64::INFINITY, Kernel::Linear, 1.0);
     for width in WIDTHS {

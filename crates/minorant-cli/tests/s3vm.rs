@@ -256,7 +256,7 @@ fn what_cannot_be_trained_is_refused_in_one_sentence() {
         ("moons.svm --bias 1", "--bias"),
         ("moons.svm --solver bmrm", "its solvers are: auto, pdm"),
         ("moons.svm --kernel linear --sigma 1", "--sigma goes with"),
-        ("moons.svm --checkpoint c", "--checkpoint"),
+        ("moons.svm --proof p", "--proof"),
         ("wide.csv --label-column 1 --kernel precomputed", "as many columns as rows"),
         ("skew.csv --label-column 1 --kernel precomputed", "not symmetric"),
         ("negative.csv --label-column 1 --kernel precomputed", "not positive semidefinite"),

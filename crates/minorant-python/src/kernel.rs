@@ -107,7 +107,7 @@ pub(crate) fn train_kernel<'py>(
             let settings =
                 S3vmOptions { kernel, c1, c2, balance, method, ..S3vmOptions::default() };
             watch::run(py, threads, &cancel, callback.as_ref(), |observer: &mut dyn Observer| {
-                let found = train_s3vm(&data, &settings, &cancel, observer);
+                let found = train_s3vm(&data, &settings, &cancel, observer, &mut ());
                 found.map(|(model, report, _)| (model, report))
             })?
         }
@@ -121,7 +121,7 @@ pub(crate) fn train_kernel<'py>(
                 ..LatentOptions::default()
             };
             watch::run(py, threads, &cancel, callback.as_ref(), |observer: &mut dyn Observer| {
-                train_latent(&data, &settings, &cancel, observer)
+                train_latent(&data, &settings, &cancel, observer, &mut ())
             })?
         }
         "robust-svm" => {
@@ -135,7 +135,7 @@ pub(crate) fn train_kernel<'py>(
             let (c, ramp) = (options.c, options.ramp);
             let settings = RobustOptions { kernel, c, ramp, method, ..RobustOptions::default() };
             watch::run(py, threads, &cancel, callback.as_ref(), |observer: &mut dyn Observer| {
-                train_robust(&data, &settings, &cancel, observer)
+                train_robust(&data, &settings, &cancel, observer, &mut ())
             })?
         }
         _ => return refuse(format!("there is no kernel model '{model}'")),

@@ -18,6 +18,11 @@ pub struct Archive {
 pub struct ArchiveError(pub String);
 
 impl Archive {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.reals.is_empty() && self.integers.is_empty()
+    }
+
     /// Stores an array of real numbers.
     pub fn put_reals(&mut self, name: &str, values: Vec<f64>) {
         self.reals.insert(name.into(), values);
@@ -58,6 +63,25 @@ impl Archive {
             own.into_iter().filter_map(|(full, values)| Some((inner(&full)?, values))).collect()
         }
         Archive { reals: own(&mut self.reals, name), integers: own(&mut self.integers, name) }
+    }
+
+    /// Takes out as many real numbers as there must be, all of them finite.
+    pub fn take_finite(&mut self, name: &str, length: usize) -> Result<Vec<f64>, ArchiveError> {
+        let values = self.take_reals(name)?;
+        let is_usable = values.len() == length && values.iter().all(|value| value.is_finite());
+        if is_usable { Ok(values) } else { Err(ArchiveError(name.into())) }
+    }
+
+    /// Takes out as many whole numbers as there must be, none of them above `most`.
+    pub fn take_up_to(
+        &mut self,
+        name: &str,
+        length: usize,
+        most: u64,
+    ) -> Result<Vec<u64>, ArchiveError> {
+        let values = self.take_integers(name)?;
+        let is_usable = values.len() == length && values.iter().all(|value| *value <= most);
+        if is_usable { Ok(values) } else { Err(ArchiveError(name.into())) }
     }
 
     /// Takes a single real number out.

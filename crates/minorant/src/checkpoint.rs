@@ -64,7 +64,7 @@ impl FileCheckpoints {
         Self::open(write, resume, Header::new(data, options))
     }
 
-    /// The same for a run on other data; `settings` are all that its iterates depend on.
+    /// The same for a run of another kind; `settings` are all that its iterates depend on.
     pub fn of_run(
         write: Option<&Path>,
         resume: Option<&Path>,
@@ -109,7 +109,7 @@ fn load(path: &Path, header: &Header) -> Result<Archive, FileError> {
     }
     if found.settings != header.settings {
         return Err(differs(
-            "settings (model, lambda, bias, weights, solver, memory, parts, seed)",
+            "settings (model, lambda or kernel, bias, weights, balance, solver, memory, parts, seed; with kernels tol)",
         ));
     }
     let mut archive = Archive::default();

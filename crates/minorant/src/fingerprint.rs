@@ -36,6 +36,12 @@ pub(crate) fn of(data: &Dataset<'_>, example_weights: Option<&[f64]>) -> String 
     hex(&hash.finalize())
 }
 
+impl Fingerprint for Dataset<'_> {
+    fn sha256(&self) -> String {
+        of(self, None)
+    }
+}
+
 impl Fingerprint for Sequences {
     fn sha256(&self) -> String {
         let mut hash = Sha256::new();

@@ -10,7 +10,7 @@ use minorant::s3vm::{Inner, Options, Solver};
 use minorant::solver::StopRules;
 
 fn run(problem: &Problem<'_>, options: &Options) -> Fit {
-    fit(problem, options, &Cancel::new(), &mut ()).unwrap()
+    fit(problem, options, &Cancel::new(), &mut (), &mut ()).unwrap()
 }
 
 fn points(seed: u64, n: usize) -> Matrix<'static> {

@@ -11,7 +11,7 @@ use minorant::s3vm::{
 use minorant::solver::{Status, StopRules};
 
 fn run(problem: &Problem<'_>, options: &Options) -> Fit {
-    fit(problem, options, &Cancel::new(), &mut ()).unwrap()
+    fit(problem, options, &Cancel::new(), &mut (), &mut ()).unwrap()
 }
 
 fn by(solver: Solver) -> Options {
@@ -129,7 +129,7 @@ fn the_ramp_loss_agrees_with_enumeration() {
             best = best.min(inner.primal() + problem.c * 1.5 * cut);
         }
         let run = |solver: Solver| {
-            let fit = fit_ramp(&problem, &by(solver), &Cancel::new(), &mut ()).unwrap();
+            let fit = fit_ramp(&problem, &by(solver), &Cancel::new(), &mut (), &mut ()).unwrap();
             let solution = fit.solution;
             let output = |i: usize| -> f64 {
                 gram.row(i).iter().zip(&solution.beta).map(|(k, b)| k * b).sum()
@@ -237,7 +237,7 @@ fn limits_hold() {
         // Somebody who stops it at once still gets an answer.
         let cancel = Cancel::new();
         cancel.cancel();
-        let fit = fit(&problem, &by(solver), &cancel, &mut ()).unwrap();
+        let fit = fit(&problem, &by(solver), &cancel, &mut (), &mut ()).unwrap();
         assert_eq!(fit.status, Status::Interrupted);
         assert!(fit.solution.objective().is_finite());
     }

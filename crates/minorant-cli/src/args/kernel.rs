@@ -184,6 +184,15 @@ impl KernelOptions {
         }
     }
 
+    /// All settings but for how far to go, as checkpoints name them.
+    pub(crate) fn settings(&self) -> String {
+        match self {
+            KernelOptions::S3vm(options) => options.settings(),
+            KernelOptions::Latent(options) => options.settings(),
+            KernelOptions::Robust(options) => options.settings(),
+        }
+    }
+
     /// The relative gap that was asked for.
     pub(crate) fn tol(&self) -> f64 {
         match self {

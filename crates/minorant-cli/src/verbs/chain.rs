@@ -31,7 +31,7 @@ pub(super) fn train(name: ChainName, args: &TrainArgs) -> anyhow::Result<ExitCod
         let trained = train_chain(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
-        leave::trace(args, &watchers, Some(&mut checkpoints))?;
+        leave::trace(args, &watchers, &mut checkpoints)?;
         output::hint_if_stalled(&report, problem.stopping.tol());
         let save = |path: &Path, bytes| model.save(path, bytes);
         let saved = leave::model_and_proof(args, save, |path| model.save_proof(path))?;

@@ -88,7 +88,8 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 let tol = all.first().map_or(0.0, KernelOptions::tol);
                 let one = |options: &KernelOptions| {
                     watched(options.solver(), tol, quiet, |watchers| {
-                        let trained = super::kernel::trained(&data, options, &cancel, watchers)?;
+                        let trained =
+                            super::kernel::trained(&data, options, &cancel, watchers, &mut ())?;
                         Ok((trained.0, trained.1))
                     })
                 };

@@ -31,7 +31,7 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         let trained = train_hmm(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
-        leave::trace(args, &watchers, Some(&mut checkpoints))?;
+        leave::trace(args, &watchers, &mut checkpoints)?;
         let saved = leave::model(args, |path| model.save(path))?;
         let data_name = problem.data_name();
         let facts = facts(&report, &data_name);

@@ -50,7 +50,7 @@ pub(super) fn train(name: ImageModelName, args: &TrainArgs) -> anyhow::Result<Ex
         let trained = train_images(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
-        leave::trace(args, &watchers, Some(&mut checkpoints))?;
+        leave::trace(args, &watchers, &mut checkpoints)?;
         output::hint_if_stalled(&report, tol);
         let save = |path: &Path, bytes| model.save(path, bytes);
         let saved = leave::model_and_proof(args, save, |path| model.save_proof(path))?;

@@ -7,12 +7,14 @@ use crate::progress::Watchers;
 use crate::report::Section;
 use crate::report::plane::{self, Plane, PlanePoint};
 use anyhow::ensure;
+use minorant::checkpoint::FileCheckpoints;
 use minorant::data::{Dataset, Label, LabelRows};
 use minorant::kernel::Kernel;
 use minorant::linalg::Matrix;
 use minorant::model::KernelModel;
 use minorant::risk::Cancel;
 use minorant::s3vm::{self, Balance};
+use minorant::solver::Checkpoints;
 use minorant::train::{
     KernelName, S3vmOptions, TrainError, TrainReport, train_latent, train_robust, train_s3vm,
 };
@@ -21,23 +23,25 @@ use std::process::ExitCode;
 
 pub(super) fn train(name: KernelName, args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let state = [&args.proof, &args.start, &args.checkpoint, &args.resume];
     ensure!(
-        state.iter().all(|file| file.is_none()),
-        "--proof, --start, --checkpoint and --resume do not go with {}",
+        args.proof.is_none() && args.start.is_none(),
+        "--proof and --start do not go with {}",
         name.as_str()
     );
     let options = problem.kernel_options(name, &args.solver)?;
     let tol = options.tol();
-    check_writable(&[&args.out, &args.trace, &args.report])?;
+    check_writable(&[&args.out, &args.trace, &args.report, &args.checkpoint])?;
     let cancel = cancel_on_interrupt();
     problem.threads.install(|| -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read()?;
         let mut watchers = Watchers::new("training", tol, args.output.quiet);
-        let trained = trained(&data, &options, &cancel, &mut watchers);
+        let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
+        let settings = options.settings();
+        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, settings)?;
+        let trained = trained(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report, delta) = trained?;
-        leave::trace(args, &watchers, None)?;
+        leave::trace(args, &watchers, &mut checkpoints)?;
         let saved = leave::model(args, |path| model.save(path))?;
         let facts = facts(&model, &report, &problem.data_name());
         // The pictures take time: a support vector machine of the labelled rows.
@@ -64,15 +68,16 @@ pub(super) fn trained(
     options: &KernelOptions,
     cancel: &Cancel,
     watchers: &mut Watchers,
+    checkpoints: &mut dyn Checkpoints,
 ) -> Result<(KernelModel, TrainReport, Option<f64>), TrainError> {
     match options {
-        KernelOptions::S3vm(options) => train_s3vm(data, options, cancel, watchers),
+        KernelOptions::S3vm(options) => train_s3vm(data, options, cancel, watchers, checkpoints),
         KernelOptions::Latent(options) => {
-            let (model, report) = train_latent(data, options, cancel, watchers)?;
+            let (model, report) = train_latent(data, options, cancel, watchers, checkpoints)?;
             Ok((model, report, None))
         }
         KernelOptions::Robust(options) => {
-            let (model, report) = train_robust(data, options, cancel, watchers)?;
+            let (model, report) = train_robust(data, options, cancel, watchers, checkpoints)?;
             Ok((model, report, None))
         }
     }
@@ -101,7 +106,7 @@ fn pictures(
         ..options.clone()
     };
     let rows = data.select_rows(&known);
-    let (before, ..) = train_s3vm(&rows, &alone, &Cancel::new(), &mut ())?;
+    let (before, ..) = train_s3vm(&rows, &alone, &Cancel::new(), &mut (), &mut ())?;
     let places: Vec<[f64; 2]> = (0..labels.len())
         .map(|i| {
             let mut place = [0.0; 2];

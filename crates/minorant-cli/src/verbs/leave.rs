@@ -16,12 +16,12 @@ use std::path::Path;
 pub(super) fn trace(
     args: &TrainArgs,
     watchers: &Watchers,
-    checkpoints: Option<&mut FileCheckpoints>,
+    checkpoints: &mut FileCheckpoints,
 ) -> anyhow::Result<()> {
     if let Some(path) = &args.trace {
         watchers.write_trace(path)?;
     }
-    if let Some(error) = checkpoints.and_then(FileCheckpoints::failure) {
+    if let Some(error) = checkpoints.failure() {
         output::tell(&format!("warning: no checkpoint could be written: {error}"));
     }
     Ok(())

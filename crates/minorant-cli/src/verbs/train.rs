@@ -45,7 +45,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         let trained = train(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
-        leave::trace(args, &watchers, Some(&mut checkpoints))?;
+        leave::trace(args, &watchers, &mut checkpoints)?;
         output::hint_if_stalled(&report, problem.stopping.tol());
         let saved = save(args, &model)?;
         let facts = facts(&report, &problem.data_name());

@@ -13,10 +13,9 @@ mod work;
 pub use work::{Component, Problem, Solution};
 
 use crate::risk::Cancel;
-use crate::s3vm::{Inner, Options, S3vmError, Solver, Stop, generator, trace_record};
-use crate::solver::Status;
+use crate::s3vm::{Account, Inner, Options, Rounds, S3vmError, Solver, Stop, generator};
+use crate::solver::{Checkpoints, Status};
 use crate::trace::Observer;
-use std::time::Instant;
 use work::Worker;
 
 /// The methods that latent machines have.
@@ -61,12 +60,14 @@ pub struct Fit {
     pub seconds: f64,
 }
 
-/// Minimises the objective of a latent problem.
+/// Minimises the objective of a latent problem. The search is resumed where it was, down to the last
+/// bit; the short methods begin again.
 pub fn fit(
     problem: &Problem<'_>,
     options: &Options,
     cancel: &Cancel,
     observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
 ) -> Result<Fit, LatentError> {
     for (name, value) in [("C+", problem.c_pos), ("C-", problem.c_neg)] {
         if !(value > 0.0 && value.is_finite()) {
@@ -93,21 +94,28 @@ pub fn fit(
     if limit < k {
         return Err(LatentError::Evaluations(problem.components));
     }
-    let clock = Instant::now();
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
     // One inner problem a component is kept for the last solve, to a finer tolerance.
-    let mut account =
-        Account { observer, clock, limit: limit - k, evaluations: 0, iterations: 0, best: None };
+    let mut account = Account::new(observer, checkpoints, limit - k);
+    let saved = account
+        .resume(limit, |archive| Solution::load(archive, problem))
+        .map_err(S3vmError::from)?;
+    let rounds = saved.map_or(Ok(Rounds::default()), |mut archive| Rounds::load(&mut archive));
+    let rounds = rounds.map_err(S3vmError::from)?;
+    let clock = account.clock;
+    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
     let ended = if account.limit < k {
         Err(Status::MaxEvals)
     } else if options.solver == Solver::Pdm && problem.components > 1 {
-        pdm::run(problem, options, &stop, &mut account)
+        pdm::run(problem, options, &stop, &mut account, rounds)
     } else {
+        // These take seconds: they are not gone on with, but made again.
+        account.keep(|_| ());
         let mut worker = Worker::new(problem, &stop, account.limit, options.search_tol());
         let ended = run_local(options.solver, &mut worker, options);
-        account.absorb(&mut worker, 0.0);
+        account.count(worker.spent, worker.best.take(), 0.0);
         ended
     };
+    account.close(ended);
     let solution = finish(problem, options, &stop, &mut account);
     let lower_bound = (problem.components == 1).then(|| solution.objective() - solution.local_gap);
     Ok(Fit {
@@ -116,7 +124,7 @@ pub fn fit(
         status: ended.err().unwrap_or(Status::Converged),
         evaluations: account.evaluations,
         iterations: account.iterations,
-        seconds: clock.elapsed().as_secs_f64(),
+        seconds: clock.seconds(),
     })
 }
 
@@ -136,7 +144,7 @@ fn finish(
     problem: &Problem<'_>,
     options: &Options,
     stop: &Stop,
-    account: &mut Account<'_>,
+    account: &mut Account<'_, Solution>,
 ) -> Solution {
     let best = account.best.take();
     let parts = best.as_ref().map_or_else(
@@ -157,46 +165,4 @@ fn finish(
         .filter(|found| best.as_ref().is_none_or(|best| found.objective() <= best.objective()));
     let solution = found.or(best).unwrap_or_else(|| unreachable!("the last solve is an answer"));
     Solution { local_gap: (solution.objective() + dual).max(0.0), ..solution }
-}
-
-/// What was done so far, and the best of it.
-struct Account<'o> {
-    observer: &'o mut dyn Observer,
-    clock: Instant,
-    limit: u64,
-    evaluations: u64,
-    iterations: u64,
-    best: Option<Solution>,
-}
-
-impl Account<'_> {
-    fn left(&self) -> u64 {
-        self.limit.saturating_sub(self.evaluations)
-    }
-
-    fn best_objective(&self) -> f64 {
-        self.best.as_ref().map_or(f64::INFINITY, Solution::objective)
-    }
-
-    /// Counts a worker's solves and takes its best machine, if it is better by a share of the
-    /// objective.
-    fn absorb(&mut self, worker: &mut Worker<'_>, share: f64) {
-        self.evaluations += std::mem::take(&mut worker.spent);
-        let Some(solution) = worker.best.take() else { return };
-        let (objective, before) = (solution.objective(), self.best_objective());
-        let least = if before.is_finite() { before - share * before.abs() } else { before };
-        let is_better = objective < least;
-        if is_better {
-            self.best = Some(solution);
-        }
-        self.tell(objective, is_better);
-    }
-
-    fn tell(&mut self, objective: f64, is_better: bool) {
-        let best = self.best_objective().min(objective);
-        let counts = (self.iterations, self.evaluations);
-        let seconds = self.clock.elapsed().as_secs_f64();
-        self.iterations += 1;
-        self.observer.iteration(&trace_record(counts, seconds, (objective, best), None, is_better));
-    }
 }

@@ -5,21 +5,17 @@
 //! polished by alternation.
 
 use super::work::{Problem, Solution, Worker};
-use super::{Account, cccp, run_local};
-use crate::s3vm::{Options, Solver, Stop, generator, nearest};
+use super::{cccp, run_local};
+use crate::s3vm::{Account, BETTER, Options, Rounds, Solver, Stop, generator, nearest};
 use crate::solver::Status;
 use minorant_linalg::parallel::{map_chunks, split_evenly};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-/// Candidates that are polished side by side, whatever the number of threads.
-const BATCH: u64 = 4;
 /// Candidates of a round, at least and at most.
 const ROUND: (u64, u64) = (24, 60);
 /// Rounds without improvement that end the search.
-const PATIENCE: u32 = 2;
-/// A candidate must be better by this, relative to the objective.
-const BETTER: f64 = 1e-7;
+const PATIENCE: u64 = 2;
 /// The local methods that it starts from.
 const STARTS: [Solver; 4] = [Solver::Cccp, Solver::Ao, Solver::Lcs, Solver::Gd];
 
@@ -27,48 +23,49 @@ pub(super) fn run(
     problem: &Problem<'_>,
     options: &Options,
     stop: &Stop,
-    account: &mut Account<'_>,
+    account: &mut Account<'_, Solution>,
+    mut rounds: Rounds,
 ) -> Result<(), Status> {
-    for solver in STARTS {
+    for &solver in STARTS.iter().skip(rounds.starts) {
+        account.keep(|archive| rounds.save(archive));
         let mut worker = Worker::new(problem, stop, account.left(), options.search_tol());
         let ended = run_local(solver, &mut worker, options);
-        account.absorb(&mut worker, 0.0);
+        account.count(worker.spent, worker.best.take(), 0.0);
         ended?;
+        rounds.starts += 1;
     }
     let round = (options.degree * problem.rows.len() as f64).round() as u64;
     let round = round.clamp(ROUND.0, ROUND.1);
-    let (mut number, mut idle) = (0, 0);
-    while idle < PATIENCE {
-        let before = account.best_objective();
-        let end = number + round;
-        while number < end {
-            let batch = BATCH.min(end - number);
+    while rounds.idle < PATIENCE {
+        rounds.begin(round, account.best_objective());
+        while let Some(batch) = rounds.batch() {
+            account.keep(|archive| rounds.save(archive));
             let share = account.left() / batch;
             if share < problem.components as u64 {
                 return Err(Status::MaxEvals);
             }
             let Some(incumbent) = account.best.clone() else { return Err(Status::Stalled) };
+            let number = rounds.number;
             let polished = map_chunks(&split_evenly(batch as usize, batch as usize), |k, _| {
                 let mut rng = generator(options.seed, 1 + number + k as u64);
                 let parts = candidate(problem, &incumbent, number + k as u64, &mut rng);
                 let mut worker = Worker::new(problem, stop, share, options.search_tol());
                 let ended = cccp::alternate(&mut worker, parts).map(|_| ());
-                (worker, ended)
+                (worker.spent, worker.best, ended)
             });
-            number += batch;
-            let mut ended = Ok(());
-            for (mut worker, result) in polished {
-                account.absorb(&mut worker, BETTER);
-                if let Err(status) = result
-                    && status != Status::MaxEvals
-                {
-                    ended = Err(status);
+            rounds.number += batch;
+            let mut stopped = Ok(());
+            for (spent, best, ended) in polished {
+                account.count(spent, best, BETTER);
+                match ended {
+                    Ok(()) => {}
+                    Err(Status::MaxEvals) => account.cut_short(),
+                    ended => stopped = ended,
                 }
             }
-            ended?;
+            stopped?;
         }
-        let improved = account.best_objective() < before - BETTER * before.abs();
-        idle = if improved { 0 } else { idle + 1 };
+        rounds.finish(account.best_objective());
     }
     Ok(())
 }

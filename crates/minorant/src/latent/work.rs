@@ -1,8 +1,9 @@
 //! What the methods share: the problem, one inner problem a component, the count of their solves,
 //! and the best machine seen.
 
+use crate::archive::{Archive, ArchiveError};
 use crate::kernel::Gram;
-use crate::s3vm::{Inner, Stop};
+use crate::s3vm::{Answer, Inner, Stop};
 use crate::solver::Status;
 
 /// The latent problem: ½ Σ_k ‖w_k‖² + C⁻ Σ_neg Σ_k hinge(−h_k) + C⁺ Σ_pos min_k hinge(h_k).
@@ -83,6 +84,37 @@ impl Solution {
     /// ½ Σ ‖w_k‖² plus losses.
     pub fn objective(&self) -> f64 {
         self.regularizer + self.risk
+    }
+
+    /// Takes a saved one up, for this problem.
+    pub(super) fn load(archive: &mut Archive, problem: &Problem<'_>) -> Result<Self, ArchiveError> {
+        let (rows, components) = (problem.positive.len(), problem.components);
+        let betas = archive.take_finite("betas", rows.saturating_mul(components))?;
+        let biases = archive.take_finite("biases", components)?;
+        let parts = archive.take_up_to("parts", problem.rows.len(), components as u64 - 1)?;
+        let numbers = archive.take_finite("numbers", 2)?;
+        let component = |(beta, bias): (&[f64], f64)| Component { beta: beta.to_vec(), bias };
+        Ok(Solution {
+            components: betas.chunks(rows).zip(biases).map(component).collect(),
+            regularizer: numbers[0],
+            risk: numbers[1],
+            parts: parts.into_iter().map(|part| part as u32).collect(),
+            local_gap: f64::INFINITY,
+        })
+    }
+}
+
+impl Answer for Solution {
+    fn objective(&self) -> f64 {
+        self.objective()
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        let betas = self.components.iter().flat_map(|part| part.beta.iter().copied());
+        archive.put_reals("betas", betas.collect());
+        archive.put_reals("biases", self.components.iter().map(|part| part.bias).collect());
+        archive.put_integers("parts", self.parts.iter().map(|part| u64::from(*part)));
+        archive.put_reals("numbers", vec![self.regularizer, self.risk]);
     }
 }
 

@@ -4,8 +4,9 @@
 //! fixed next, because the other label is then soon ruled out. Depth first, starting from what
 //! `pdm` found; the least bound of all that was left aside is the bound on everything.
 
-use super::work::{Problem, Stop, Worker};
-use super::{Account, Options, pdm};
+use super::work::{Problem, Solution, Worker};
+use super::{Account, Inner, Options, Stop, pdm};
+use crate::archive::{Archive, ArchiveError};
 use crate::solver::Status;
 
 /// Nodes between two looks at the observer.
@@ -22,32 +23,55 @@ struct Node {
     bound: f64,
 }
 
+/// Where it stands: still searching for a start, or at a tree of nodes.
+pub(super) enum State {
+    Search(pdm::State),
+    Tree(Tree),
+}
+
+impl State {
+    /// The state that was saved, or the one to begin with.
+    pub(super) fn resume(
+        saved: Option<Archive>,
+        problem: &Problem<'_>,
+    ) -> Result<Self, ArchiveError> {
+        match saved {
+            Some(mut archive) if archive.reals.contains_key("bounds") => {
+                Tree::load(&mut archive, problem).map(State::Tree)
+            }
+            saved => pdm::State::resume(saved).map(State::Search),
+        }
+    }
+}
+
 pub(super) fn run(
     problem: &Problem<'_>,
     options: &Options,
     stop: &Stop,
-    account: &mut Account<'_>,
+    account: &mut Account<'_, Solution>,
+    state: State,
 ) -> Result<(), Status> {
-    let started = pdm::run(problem, options, stop, account);
+    let (mut tree, mut ended) = match state {
+        State::Search(search) => {
+            let started = pdm::run(problem, options, stop, account, search);
+            (Tree::new(problem), started)
+        }
+        State::Tree(tree) => (tree, Ok(())),
+    };
     // The labelled rows alone bound everything, so even a run cut short proves something.
     let mut worker = Worker::new(problem, stop, account.left(), options.search_tol());
-    worker.best = account.best.take();
-    let mut tree = Tree {
-        stack: vec![Node {
-            labels: vec![None; problem.unlabelled.len()],
-            beta: vec![0.0; problem.signs.len()],
-            bound: f64::NEG_INFINITY,
-        }],
-        aside: f64::INFINITY,
-        tol: options.rules.tol,
-        abs_tol: options.rules.abs_tol,
-    };
-    let mut ended = started;
+    worker.best = account.best.clone();
     while ended.is_ok() && !tree.stack.is_empty() {
-        ended = tree.step(&mut worker);
+        if worker.spent == 0 {
+            account.keep(|archive| tree.save(archive));
+        }
+        ended = tree.step(&mut worker, options);
         if worker.spent >= REPORT {
             account.lower_bound = tree.bound();
             report(&mut worker, account);
+            // A new inner problem has no rounding errors of earlier ones, nor would it in a run that
+            // goes on from here.
+            worker.inner = Inner::new(problem.gram);
             worker.limit = account.left();
         }
     }
@@ -57,22 +81,58 @@ pub(super) fn run(
 }
 
 /// Counts the worker's nodes and tells of them, leaving it the best function.
-fn report(worker: &mut Worker<'_>, account: &mut Account<'_>) {
+fn report(worker: &mut Worker<'_>, account: &mut Account<'_, Solution>) {
     let kept = worker.best.clone();
     account.best = None;
     account.absorb(worker);
     worker.best = kept;
 }
 
-struct Tree {
+pub(super) struct Tree {
     stack: Vec<Node>,
     /// The least bound of what was left aside.
     aside: f64,
-    tol: f64,
-    abs_tol: f64,
 }
 
 impl Tree {
+    /// The node above all others, in which no label is fixed.
+    fn new(problem: &Problem<'_>) -> Self {
+        let root = Node {
+            labels: vec![None; problem.unlabelled.len()],
+            beta: vec![0.0; problem.signs.len()],
+            bound: f64::NEG_INFINITY,
+        };
+        Tree { stack: vec![root], aside: f64::INFINITY }
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        let label = |label: &Option<bool>| label.map_or(2, u64::from);
+        let labels = self.stack.iter().flat_map(|node| node.labels.iter().map(label));
+        archive.put_integers("labels", labels);
+        let betas = self.stack.iter().flat_map(|node| node.beta.iter().copied());
+        archive.put_reals("betas", betas.collect());
+        archive.put_reals("bounds", self.stack.iter().map(|node| node.bound).collect());
+        archive.put_reals("aside", vec![self.aside]);
+    }
+
+    fn load(archive: &mut Archive, problem: &Problem<'_>) -> Result<Self, ArchiveError> {
+        let (rows, unknown) = (problem.signs.len(), problem.unlabelled.len());
+        let bounds = archive.take_reals("bounds")?;
+        let labels = archive.take_up_to("labels", bounds.len().saturating_mul(unknown), 2)?;
+        let betas = archive.take_finite("betas", bounds.len().saturating_mul(rows))?;
+        let aside = archive.take_real("aside")?;
+        if aside.is_nan() || bounds.iter().any(|bound| bound.is_nan()) {
+            return Err(ArchiveError("bounds".into()));
+        }
+        let nodes = bounds.into_iter().zip(labels.chunks(unknown)).zip(betas.chunks(rows));
+        let node = |((bound, labels), beta): ((f64, &[u64]), &[f64])| Node {
+            labels: labels.iter().map(|&label| (label < 2).then_some(label == 1)).collect(),
+            beta: beta.to_vec(),
+            bound,
+        };
+        Ok(Tree { stack: nodes.map(node).collect(), aside })
+    }
+
     /// The bound on all labelings.
     fn bound(&self) -> Option<f64> {
         let open = self.stack.iter().map(|node| node.bound);
@@ -80,12 +140,12 @@ impl Tree {
     }
 
     /// Takes the last node: leaves it aside or branches on it.
-    fn step(&mut self, worker: &mut Worker<'_>) -> Result<(), Status> {
+    fn step(&mut self, worker: &mut Worker<'_>, options: &Options) -> Result<(), Status> {
         let Some(mut node) = self.stack.pop() else { return Ok(()) };
         let problem = worker.problem;
         let least = |worker: &Worker<'_>| {
             let objective = worker.best.as_ref().map_or(f64::INFINITY, |best| best.objective());
-            objective - (self.tol * objective.abs()).max(self.abs_tol)
+            objective - (options.rules.tol * objective.abs()).max(options.rules.abs_tol)
         };
         if node.bound >= least(worker) {
             self.aside = self.aside.min(node.bound);

@@ -1,8 +1,12 @@
-//! `ia`: infinitesimal annealing (after Ogawa, Imamura, Takeuchi & Sugiyama 2013). The unlabelled
-//! rows' weight grows from next to nothing to C2, and the local solution is followed: where a label
-//! no longer suits the decision function it changes, and the solution moves on from there. The
-//! paper follows the path exactly from breakpoint to breakpoint; here the weight grows by small
-//! factors, each from the solution before.
+//! `ia`: infinitesimal annealing, after an idea of Ogawa, Imamura, Takeuchi & Sugiyama (2013). The
+//! unlabelled rows' weight grows from next to nothing to C2, and the local solution is followed: where
+//! a label no longer suits the decision function it changes, and the solution moves on from there.
+//!
+//! It is not their algorithm. They follow the path exactly, from one breakpoint to the next, and a
+//! label changes where its row meets the boundary. Here the weight takes nineteen values, each half as
+//! large again as the one before, and the inner problem is solved for each from the solution before:
+//! breakpoints in between are passed unseen, and at each weight all labels that the balance lets change
+//! do so together, until none does. The local optimum at the end need not be theirs.
 
 use super::ao;
 use super::work::Worker;

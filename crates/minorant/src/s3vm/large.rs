@@ -4,21 +4,21 @@
 //! is that of the whole problem.
 
 use super::candidates::generator;
-use super::work::{Problem, Solution, Stop, Worker, loss};
-use super::{Account, Fit, Options, S3vmError, check};
+use super::work::{Problem, Solution, Worker, loss};
+use super::{Account, Fit, Options, S3vmError, Stop, check};
 use super::{ao, pdm};
+use crate::archive::{Archive, ArchiveError};
 use crate::kernel::nystrom::Nystrom;
 use crate::kernel::{Gram, Kernel, Points};
 use crate::regularizer::L2;
 use crate::risk::hinge::Hinge;
 use crate::risk::{Cancel, ExampleWeights, LinearRisk};
-use crate::solver::{self, Method, MethodOptions, Status, StopRules};
+use crate::solver::{self, Checkpoints, Method, MethodOptions, Status, StopRules};
 use crate::trace::Observer;
 use minorant_linalg::dense::norm2;
 use minorant_linalg::parallel::{map_chunks_mut, split_evenly};
 use minorant_linalg::{Design, Matrix};
 use rand::RngExt;
-use std::time::Instant;
 
 /// Rows beyond which the search runs on subsamples.
 pub const LARGE: usize = 5000;
@@ -61,46 +61,84 @@ pub fn fit_large(
     options: &Options,
     cancel: &Cancel,
     observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
 ) -> Result<Fit, S3vmError> {
     options.check()?;
     check(problem.c1, problem.c2, problem.signs)?;
-    let clock = Instant::now();
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
     let most = options.rules.max_evaluations.unwrap_or(u64::MAX);
-    let mut account = Account::new(observer, clock, most);
-    let ended = run(problem, options, &stop, &mut account);
-    let solution = account.best.take().ok_or(S3vmError::NoAnswer)?;
+    let mut account = Account::new(observer, checkpoints, most);
+    let measure = Measure::new(problem);
+    let (rows, unknown) = (problem.signs.len(), measure.unlabelled.len());
+    let saved = account.resume(most, |archive| Solution::load(archive, rows, unknown))?;
+    let state = State::resume(saved)?;
+    let clock = account.clock;
+    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    let ended = run(&measure, options, &stop, &mut account, state)?;
+    account.close(ended);
     Ok(Fit {
-        solution,
+        solution: account.best.take().ok_or(S3vmError::NoAnswer)?,
         lower_bound: None,
         delta: None,
-        status: ended?.unwrap_or(Status::Converged),
+        status: ended.err().unwrap_or(Status::Converged),
         evaluations: account.evaluations,
         iterations: account.iterations,
-        seconds: clock.elapsed().as_secs_f64(),
+        seconds: clock.seconds(),
     })
 }
 
-fn run(
-    problem: LargeProblem<'_>,
-    options: &Options,
-    stop: &Stop,
-    account: &mut Account<'_>,
-) -> Result<Option<Status>, S3vmError> {
-    let measure = Measure::new(problem);
-    let mut landmarks = Vec::new();
-    for sample in 0..SAMPLES {
-        if account.best.is_some() && (stop.check().is_err() || account.left() == 0) {
-            return Ok(Some(stop.check().err().unwrap_or(Status::MaxEvals)));
-        }
-        let rows = measure.sample(options.seed, sample);
-        let before = account.best_objective();
-        search(&measure, &rows, options, stop, account)?;
-        if account.best_objective() < before {
-            landmarks = rows;
+/// Where it stands.
+#[derive(Debug, Default)]
+struct State {
+    /// Subsamples that have been searched.
+    sample: u64,
+    /// The one that led to the best function.
+    best_sample: u64,
+    /// What the search on the next one has kept.
+    search: Option<Archive>,
+}
+
+impl State {
+    /// The state that was saved, or the one to begin with.
+    fn resume(saved: Option<Archive>) -> Result<Self, ArchiveError> {
+        let Some(mut archive) = saved else { return Ok(State::default()) };
+        let samples = archive.take_up_to("samples", 2, SAMPLES)?;
+        let search = Some(archive.take_all("search")).filter(|search| !search.is_empty());
+        Ok(State { sample: samples[0], best_sample: samples[1], search })
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        archive.put_integers("samples", [self.sample, self.best_sample]);
+        if let Some(search) = &self.search {
+            archive.put_all("search", |own| *own = search.clone());
         }
     }
-    Ok(alternate(&measure, &landmarks, stop, account).err())
+}
+
+fn run(
+    measure: &Measure<'_>,
+    options: &Options,
+    stop: &Stop,
+    account: &mut Account<'_, Solution>,
+    mut state: State,
+) -> Result<Result<(), Status>, S3vmError> {
+    while state.sample < SAMPLES {
+        if account.best.is_some() && (stop.check().is_err() || account.left() == 0) {
+            return Ok(stop.check().and(Err(Status::MaxEvals)));
+        }
+        let rows = measure.sample(options.seed, state.sample);
+        let before = account.best_objective();
+        search(measure, &rows, options, stop, account, &mut state)?;
+        if account.best_objective() < before {
+            state.best_sample = state.sample;
+        }
+        state.sample += 1;
+    }
+    if let Err(status) = stop.check() {
+        return Ok(Err(status));
+    }
+    account.keep(|archive| state.save(archive));
+    let rows = measure.sample(options.seed, state.best_sample);
+    Ok(alternate(measure, &rows, stop, account))
 }
 
 /// What all rows say about decision functions.
@@ -191,7 +229,8 @@ fn search(
     rows: &[usize],
     options: &Options,
     stop: &Stop,
-    account: &mut Account<'_>,
+    account: &mut Account<'_, Solution>,
+    state: &mut State,
 ) -> Result<(), S3vmError> {
     let LargeProblem { kernel, points, signs, c1, c2, balance } = measure.problem;
     let bytes = 16 * (SAMPLE as u64) * (SAMPLE as u64);
@@ -208,20 +247,61 @@ fn search(
     let low = (balance.0 as f64 * share - chance).floor().max(0.0) as usize;
     let high = ((balance.1 as f64 * share + chance).ceil() as usize).min(u);
     let problem = Problem::new(&gram, signs, c1, c2 / share.max(1e-300), (low.min(high), high));
-    let mut nobody = ();
-    let mut inside = Account::new(&mut nobody, account.clock, account.left().min(EFFORT));
-    // Something to answer with, however few inner problems may be solved.
-    let mut worker = Worker::new(&problem, stop, inside.left(), options.search_tol());
-    let _ = ao::supervised(&mut worker);
-    inside.absorb(&mut worker);
-    // Whatever ends the search early is noticed outside.
-    let _ = pdm::run(&problem, options, stop, &mut inside);
+    let limit = account.left().min(EFFORT);
+    let clock = account.clock;
+    let (mut nobody, mut within) = ((), Within { account, state });
+    let mut inside = Account::new(&mut nobody, &mut within, limit);
+    inside.limit_is_own = limit == EFFORT;
+    let saved = inside.resume(limit, |archive| Solution::load(archive, rows.len(), u))?;
+    inside.clock = clock;
+    if inside.best.is_none() {
+        // Something to answer with, however few inner problems may be solved.
+        let mut worker = Worker::new(&problem, stop, inside.left(), options.search_tol());
+        let _ = ao::supervised(&mut worker);
+        inside.absorb(&mut worker);
+    }
+    let ended = pdm::run(&problem, options, stop, &mut inside, pdm::State::resume(saved)?);
     let found = inside
         .best
         .take()
         .map(|best| measure.solution(rows, &best.beta, best.bias, 2.0 * best.regularizer));
-    account.count(inside.evaluations, found, 0.0);
+    // Whatever else ends the search early is noticed outside.
+    if ended == Err(Status::MaxEvals) {
+        inside.cut_short();
+    }
+    let (spent, is_cut_short) = (inside.evaluations, inside.is_cut_short);
+    if is_cut_short {
+        account.cut_short();
+    }
+    account.count(spent, found, 0.0);
+    state.search = None;
     Ok(())
+}
+
+/// Checkpoints of the search on a subsample: they are part of the whole run's.
+struct Within<'a, 'o> {
+    account: &'a mut Account<'o, Solution>,
+    state: &'a mut State,
+}
+
+impl Checkpoints for Within<'_, '_> {
+    fn resume(&mut self) -> Option<Archive> {
+        self.state.search.take()
+    }
+
+    fn are_wanted(&self) -> bool {
+        self.account.keeps_states()
+    }
+
+    fn is_due(&mut self) -> bool {
+        // Whether to store it or to let it wait is decided outside.
+        true
+    }
+
+    fn store(&mut self, archive: Archive) {
+        self.state.search = Some(archive);
+        self.account.keep(|archive| self.state.save(archive));
+    }
 }
 
 /// Alternates over all rows with Nyström features, from the best function.
@@ -229,7 +309,7 @@ fn alternate(
     measure: &Measure<'_>,
     rows: &[usize],
     stop: &Stop,
-    account: &mut Account<'_>,
+    account: &mut Account<'_, Solution>,
 ) -> Result<(), Status> {
     let LargeProblem { kernel, points, signs, c1, c2, .. } = measure.problem;
     let Some(best) = account.best.clone() else { return Err(Status::Stalled) };

@@ -16,11 +16,12 @@
 //! let signs = vec![-1, 0, 0, 0, 0, 1];
 //! let balance = Balance::Count(2).interval(1, 2, 4)?;
 //! let problem = Problem::new(&gram, signs, 10.0, 1.0, balance);
-//! let fit = fit(&problem, &Options::default(), &Cancel::new(), &mut ())?;
+//! let fit = fit(&problem, &Options::default(), &Cancel::new(), &mut (), &mut ())?;
 //! assert_eq!(fit.solution.labels, [false, false, true, true]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod account;
 mod ao;
 mod balance;
 mod bb;
@@ -39,21 +40,23 @@ mod pdm;
 mod proxy;
 mod ramp;
 pub mod region;
+mod rounds;
 mod strict;
 mod work;
 
+pub(crate) use account::{Account, Answer, Stop};
 pub use balance::{Balance, best_labels, soft_labels};
 pub(crate) use candidates::generator;
 pub(crate) use graph::nearest;
 pub use inner::Inner;
 pub use ramp::{RAMP_SOLVERS, RampProblem, fit_ramp};
-pub(crate) use work::Stop;
+pub(crate) use rounds::{BETTER, Rounds};
 pub use work::{Problem, Solution};
 
+use crate::archive::ArchiveError;
 use crate::risk::Cancel;
-use crate::solver::{Status, StopRules};
-use crate::trace::{Observer, TraceRecord};
-use std::time::Instant;
+use crate::solver::{Checkpoints, RunError, Status, StopRules};
+use crate::trace::Observer;
 use work::Worker;
 
 /// The methods, by the names that users type.
@@ -221,6 +224,15 @@ pub enum S3vmError {
     /// The run was stopped before it had an answer.
     #[error("the run was stopped before its first inner problem was solved")]
     NoAnswer,
+    /// The checkpoint cannot be gone on from.
+    #[error(transparent)]
+    Resume(#[from] RunError),
+}
+
+impl From<ArchiveError> for S3vmError {
+    fn from(error: ArchiveError) -> Self {
+        S3vmError::Resume(error.into())
+    }
 }
 
 /// What a run found.
@@ -243,12 +255,14 @@ pub struct Fit {
     pub seconds: f64,
 }
 
-/// Minimises the objective of a semi-supervised problem.
+/// Minimises the objective of a semi-supervised problem. Searches are resumed where they were, down
+/// to the last bit; the short methods begin again.
 pub fn fit(
     problem: &Problem<'_>,
     options: &Options,
     cancel: &Cancel,
     observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
 ) -> Result<Fit, S3vmError> {
     options.check()?;
     check(problem.c1, problem.c2, &problem.signs)?;
@@ -256,19 +270,33 @@ pub fn fit(
     if rows != labels {
         return Err(S3vmError::Lengths { rows, labels });
     }
-    let clock = Instant::now();
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
     let most = options.rules.max_evaluations.unwrap_or(u64::MAX);
     // One inner problem is kept for the last solve, to a finer tolerance.
-    let mut account = Account::new(observer, clock, most.saturating_sub(1));
+    let mut account = Account::new(observer, checkpoints, most.saturating_sub(1));
+    let unknown = problem.unlabelled.len();
+    let saved = account.resume(most, |archive| Solution::load(archive, rows, unknown))?;
+    let clock = account.clock;
+    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
     let ended = if most <= 1 || problem.unlabelled.is_empty() {
+        account.keep(|_| ());
         Ok(())
     } else {
         match (options.solver, options.mode) {
-            (Solver::Pdm, Mode::Search) => pdm::run(problem, options, &stop, &mut account),
-            (Solver::Pdm, Mode::Strict) => strict::run(problem, options, &stop, &mut account),
-            (Solver::Bb, _) => bb::run(problem, options, &stop, &mut account),
+            (Solver::Pdm, Mode::Search) => {
+                let state = pdm::State::resume(saved)?;
+                pdm::run(problem, options, &stop, &mut account, state)
+            }
+            (Solver::Pdm, Mode::Strict) => {
+                let state = strict::State::resume(saved, problem, options)?;
+                strict::run(problem, options, &stop, &mut account, state)
+            }
+            (Solver::Bb, _) => {
+                let state = bb::State::resume(saved, problem)?;
+                bb::run(problem, options, &stop, &mut account, state)
+            }
+            // These take seconds: they are not gone on with, but made again.
             (solver, _) => {
+                account.keep(|_| ());
                 let tol = options.search_tol();
                 let mut worker = Worker::new(problem, &stop, account.left(), tol);
                 let ended = run_local(solver, &mut worker, options);
@@ -277,6 +305,7 @@ pub fn fit(
             }
         }
     };
+    account.close(ended);
     let mut status = ended.err().unwrap_or(Status::Converged);
     account.limit = most;
     let solution = finish(problem, options, &mut account)?;
@@ -294,7 +323,7 @@ pub fn fit(
         status,
         evaluations: account.evaluations,
         iterations: account.iterations,
-        seconds: clock.elapsed().as_secs_f64(),
+        seconds: clock.seconds(),
     })
 }
 
@@ -325,7 +354,7 @@ fn run_local(solver: Solver, worker: &mut Worker<'_>, options: &Options) -> Resu
 fn finish(
     problem: &Problem<'_>,
     options: &Options,
-    account: &mut Account<'_>,
+    account: &mut Account<'_, Solution>,
 ) -> Result<Solution, S3vmError> {
     let before = account.best.take();
     let mut inner = Inner::new(problem.gram);
@@ -366,100 +395,5 @@ fn measure(problem: &Problem<'_>, inner: &Inner<'_>) -> Solution {
         risk,
         labels,
         local_gap: (regularizer + risk + inner.dual()).max(0.0),
-    }
-}
-
-/// What was done so far, and the best of it.
-pub(crate) struct Account<'o> {
-    observer: &'o mut dyn Observer,
-    clock: Instant,
-    limit: u64,
-    evaluations: u64,
-    iterations: u64,
-    pub(crate) best: Option<Solution>,
-    pub(crate) lower_bound: Option<f64>,
-    pub(crate) delta: Option<f64>,
-}
-
-impl<'o> Account<'o> {
-    fn new(observer: &'o mut dyn Observer, clock: Instant, limit: u64) -> Self {
-        Account {
-            observer,
-            clock,
-            limit,
-            evaluations: 0,
-            iterations: 0,
-            best: None,
-            lower_bound: None,
-            delta: None,
-        }
-    }
-
-    /// Inner problems that may still be solved.
-    fn left(&self) -> u64 {
-        self.limit.saturating_sub(self.evaluations)
-    }
-
-    fn best_objective(&self) -> f64 {
-        self.best.as_ref().map_or(f64::INFINITY, Solution::objective)
-    }
-
-    /// Counts a worker's solves and takes its best function.
-    fn absorb(&mut self, worker: &mut Worker<'_>) {
-        self.count(std::mem::take(&mut worker.spent), worker.best.take(), 0.0);
-    }
-
-    /// Counts solves and takes the function that they found, if it is better by a share of the
-    /// objective.
-    fn count(&mut self, spent: u64, found: Option<Solution>, share: f64) {
-        self.evaluations += spent;
-        let Some(solution) = found else { return };
-        let (objective, before) = (solution.objective(), self.best_objective());
-        let least = if before.is_finite() { before - share * before.abs() } else { before };
-        let is_better = objective < least;
-        if is_better {
-            self.best = Some(solution);
-        }
-        self.tell(objective, is_better);
-    }
-
-    /// Tells the observer of a decision function.
-    fn tell(&mut self, objective: f64, is_better: bool) {
-        let best = self.best_objective().min(objective);
-        let counts = (self.iterations, self.evaluations);
-        let seconds = self.clock.elapsed().as_secs_f64();
-        let bound = self.lower_bound;
-        let record = trace_record(counts, seconds, (objective, best), bound, is_better);
-        self.iterations += 1;
-        self.observer.iteration(&record);
-    }
-}
-
-/// A record of one decision function: iterations and evaluations before it, its objective and the
-/// best one.
-pub(crate) fn trace_record(
-    (iteration, evaluations): (u64, u64),
-    seconds: f64,
-    (objective, best_objective): (f64, f64),
-    lower_bound: Option<f64>,
-    is_better: bool,
-) -> TraceRecord {
-    TraceRecord {
-        iteration,
-        evaluations,
-        seconds,
-        objective,
-        best_objective,
-        lower_bound,
-        local_gap: None,
-        step: match (iteration, is_better) {
-            (0, _) => "start",
-            (_, true) => "descent",
-            (_, false) => "null",
-        },
-        step_length: None,
-        locality: None,
-        planes: 0,
-        master_seconds: 0.0,
     }
 }

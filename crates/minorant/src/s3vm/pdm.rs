@@ -7,21 +7,21 @@
 //! in place of the inner problem (`proxy.rs`), and labels that were polished before are not polished
 //! again. What it returns is the best of many local optima; it proves nothing about others.
 
+use super::account::MOST;
 use super::ao;
 use super::candidates::{LEAKS, candidate, generator, spread};
 use super::da::{self, Cooling};
 use super::graph::Graph;
 use super::proxy::Proxy;
-use super::work::{Problem, Solution, Stop, Worker, fingerprint};
-use super::{Account, Options, Solver, run_local};
+use super::work::{Problem, Solution, Worker, fingerprint};
+use super::{Account, BETTER, Options, Rounds, Solver, Stop, run_local};
+use crate::archive::{Archive, ArchiveError};
 use crate::solver::Status;
 use minorant_linalg::parallel::{map_chunks, split_evenly};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use std::collections::HashSet;
 
-/// Candidates that are polished side by side, whatever the number of threads.
-const BATCH: u64 = 4;
 /// Candidates of a round, at least.
 const FEWEST: u64 = 6;
 /// Inner problems of the search at the usual degree: so many, and so many more for each unlabelled
@@ -39,85 +39,135 @@ const COUNTS: usize = 5;
 const BY_ALTERNATION: f64 = 0.9;
 /// Candidates that are drawn for each one that is sifted out.
 const TRIES: u64 = 16;
-/// A candidate must be better by this, relative to the objective.
-const BETTER: f64 = 1e-7;
 /// The local methods that it starts from.
 const STARTS: [Solver; 6] =
     [Solver::Da, Solver::Ao, Solver::Cccp, Solver::Lcs, Solver::Ia, Solver::Gd];
+
+/// Where the search stands: all that its next step depends on, besides the account.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    rounds: Rounds,
+    /// Starts with a fixed number of positive labels that have been made.
+    counted: usize,
+    /// Inner problems solved before these, and before the first candidate.
+    before_counted: u64,
+    before_candidates: u64,
+    /// Labels that alternation has met: from them it would only end where it ended then.
+    known: HashSet<u64>,
+}
+
+impl State {
+    /// The state that was saved, or the one to begin with.
+    pub(super) fn resume(saved: Option<Archive>) -> Result<Self, ArchiveError> {
+        saved.map_or(Ok(State::default()), |mut archive| State::load(&mut archive))
+    }
+
+    fn load(archive: &mut Archive) -> Result<Self, ArchiveError> {
+        let rounds = Rounds::load(archive)?;
+        let known = archive.take_integers("known")?.into_iter().collect();
+        match archive.take_up_to("search", 3, MOST)?[..] {
+            [counted, before_counted, before_candidates] => Ok(State {
+                rounds,
+                counted: counted as usize,
+                before_counted,
+                before_candidates,
+                known,
+            }),
+            _ => Err(ArchiveError("search".into())),
+        }
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        self.rounds.save(archive);
+        let counts = [self.counted as u64, self.before_counted, self.before_candidates];
+        archive.put_integers("search", counts);
+        let mut known: Vec<u64> = self.known.iter().copied().collect();
+        known.sort_unstable();
+        archive.put_integers("known", known);
+    }
+}
 
 pub(super) fn run(
     problem: &Problem<'_>,
     options: &Options,
     stop: &Stop,
-    account: &mut Account<'_>,
+    account: &mut Account<'_, Solution>,
+    mut state: State,
 ) -> Result<(), Status> {
-    let mut known = HashSet::new();
-    for solver in STARTS {
+    for &solver in STARTS.iter().skip(state.rounds.starts) {
+        account.keep(|archive| state.save(archive));
         let mut worker = Worker::new(problem, stop, account.left(), options.search_tol());
         let ended = run_local(solver, &mut worker, options);
-        known.extend(std::mem::take(&mut worker.met));
+        state.known.extend(std::mem::take(&mut worker.met));
         account.absorb(&mut worker);
         ended?;
+        state.rounds.starts += 1;
+        state.before_counted = account.evaluations;
     }
     let (graph, proxy) = (Graph::new(problem.gram), Proxy::new(problem));
-    let mut search = Search { problem, options, stop, graph, proxy, known };
-    let before = account.evaluations;
+    let mut search = Search { problem, options, stop, graph, proxy, state };
     let counts = counts(problem.balance);
-    for (at, &count) in counts.iter().enumerate() {
-        // Where there is but one count the local methods have annealed already.
-        if counts.len() > 1 && at % 2 == 0 {
-            let found =
-                search.settle(count, account.left(), |w| da::anneal(w, da::centre(w), da::SLOW));
-            search.take(found, account, 0.0)?;
-        }
-        for leak in LEAKS {
-            let labels = spread(&search.counted(count), &search.graph, leak);
-            let found = search.settle(count, account.left(), |w| ao::alternate(w, labels));
-            search.take(found, account, 0.0)?;
-        }
+    for (count, leak) in counted_starts(&counts).skip(search.state.counted) {
+        account.keep(|archive| search.state.save(archive));
+        let found = match leak {
+            None => {
+                search.settle(count, account.left(), |w| da::anneal(w, da::centre(w), da::SLOW))
+            }
+            Some(leak) => {
+                let labels = spread(&search.counted(count), &search.graph, leak);
+                search.settle(count, account.left(), |w| ao::alternate(w, labels))
+            }
+        };
+        search.take(found, account, 0.0)?;
+        search.state.counted += 1;
+        search.state.before_candidates = account.evaluations;
     }
     // Where the balance leaves a choice, the starts with other counts come on top of the effort, and
     // as many candidates again: there is more to search.
+    let State { before_counted, before_candidates, .. } = search.state;
     let free = counts.len() > 1;
-    let on_counts = if free { account.evaluations - before } else { 0 };
+    let on_counts = if free { before_candidates.saturating_sub(before_counted) } else { 0 };
     let round = FEWEST.max((options.degree * problem.unlabelled.len() as f64).round() as u64);
     let rows = problem.unlabelled.len() as f64;
     let scale = (options.degree / USUAL_DEGREE).max(1.0) * if free { 2.0 } else { 1.0 };
     let effort = (EFFORT.0 + EFFORT.1 * rows).max(EFFORT.2);
     let most = (scale * effort) as u64 + on_counts;
-    let enough = account.evaluations + (scale * ENOUGH) as u64;
-    let mut number = 0;
+    let enough = before_candidates + (scale * ENOUGH) as u64;
     loop {
-        let before = account.best_objective();
-        let end = number + round;
-        while number < end {
-            let batch = BATCH.min(end - number);
+        search.state.rounds.begin(round, account.best_objective());
+        while let Some(batch) = search.state.rounds.batch() {
+            account.keep(|archive| search.state.save(archive));
             // No more is promised than there is: the shares of a batch add up to what is left.
             let left = most.saturating_sub(account.evaluations);
             let share = left.min(account.left()) / batch;
             if share == 0 {
                 return if left < batch { Ok(()) } else { Err(Status::MaxEvals) };
             }
+            let is_limited = account.left() < left;
             let Some(incumbent) = account.best.clone() else { return Err(Status::Stalled) };
+            let number = search.state.rounds.number;
             let labelings = search.labelings(&incumbent, number, batch);
             let polished = map_chunks(&split_evenly(batch as usize, batch as usize), |k, _| {
                 let (count, labels) = &labelings[k];
                 search.polish(*count, labels, number + k as u64, share)
             });
-            number += batch;
+            search.state.rounds.number += batch;
             let mut ended = Ok(());
             for found in polished {
                 match search.take(found, account, BETTER) {
+                    Ok(()) => {}
                     // One that used up its share is no reason to end before all is used up.
-                    Ok(()) | Err(Status::MaxEvals) => {}
+                    Err(Status::MaxEvals) if is_limited => account.cut_short(),
+                    Err(Status::MaxEvals) => {}
                     stopped => ended = stopped,
                 }
             }
             ended?;
         }
-        let improved = account.best_objective() < before - BETTER * before.abs();
+        let improved = search.state.rounds.finish(account.best_objective());
         // Candidates that lead to known labels cost nothing, but there is an end to them too.
-        if !improved && account.evaluations.max(number) >= enough.min(most) {
+        let spent = account.evaluations.max(search.state.rounds.number);
+        if !improved && spent >= enough.min(most) {
             return Ok(());
         }
     }
@@ -129,6 +179,16 @@ fn counts((low, high): (usize, usize)) -> Vec<usize> {
     let mut counts: Vec<usize> = (0..=steps).map(|k| low + (high - low) * k / steps).collect();
     counts.dedup();
     counts
+}
+
+/// Starts with fixed numbers of positive labels, each with how much of a label is lost in diffusion,
+/// or with none where it is annealed: where there is but one number the local methods have done that
+/// already.
+fn counted_starts(counts: &[usize]) -> impl Iterator<Item = (usize, Option<f64>)> {
+    counts.iter().enumerate().flat_map(|(at, &count)| {
+        let annealed = (counts.len() > 1 && at % 2 == 0).then_some((count, None));
+        annealed.into_iter().chain(LEAKS.map(|leak| (count, Some(leak))))
+    })
 }
 
 /// Labels with the number of positive ones.
@@ -150,8 +210,7 @@ struct Search<'p> {
     stop: &'p Stop,
     graph: Graph,
     proxy: Option<Proxy>,
-    /// Labels that alternation has met: from them it would only end where it ended then.
-    known: HashSet<u64>,
+    state: State,
 }
 
 impl Search<'_> {
@@ -164,11 +223,11 @@ impl Search<'_> {
     fn take(
         &mut self,
         found: Polished,
-        account: &mut Account<'_>,
+        account: &mut Account<'_, Solution>,
         share: f64,
     ) -> Result<(), Status> {
         account.count(found.spent, found.best, share);
-        self.known.extend(found.met);
+        self.state.known.extend(found.met);
         found.ended
     }
 
@@ -214,7 +273,7 @@ impl Search<'_> {
             range.map(improved).collect::<Vec<(f64, Labeling)>>()
         });
         let is_new = |(_, (count, labels)): &(f64, Labeling)| {
-            !self.known.contains(&fingerprint(labels, (*count, *count)))
+            !self.state.known.contains(&fingerprint(labels, (*count, *count)))
         };
         let mut drawn: Vec<(f64, Labeling)> = drawn.into_iter().flatten().filter(is_new).collect();
         drawn.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -269,7 +328,7 @@ impl Search<'_> {
         method: impl FnOnce(&mut Worker<'_>) -> Result<f64, Status>,
     ) -> Polished {
         let mut worker = Worker::new(problem, self.stop, limit, self.options.search_tol());
-        worker.known = Some(&self.known);
+        worker.known = Some(&self.state.known);
         let ended = method(&mut worker).map(|_| ());
         // Where labels lead to is known only if it was allowed to go on to the end.
         let met = if ended.is_ok() { worker.met } else { Vec::new() };

@@ -7,24 +7,21 @@
 use super::ao::PROGRESS;
 use super::candidates::generator;
 use super::graph::nearest;
-use super::{Account, Fit, Inner, Options, S3vmError, Solution, Solver, Stop, soft_labels};
+use super::{
+    Account, BETTER, Fit, Inner, Options, Rounds, S3vmError, Solution, Solver, Stop, soft_labels,
+};
 use crate::kernel::Gram;
 use crate::risk::Cancel;
-use crate::solver::Status;
+use crate::solver::{Checkpoints, Status};
 use crate::trace::Observer;
 use minorant_linalg::parallel::{map_chunks, split_evenly};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
-use std::time::Instant;
 
-/// Candidates that are polished side by side, whatever the number of threads.
-const BATCH: u64 = 4;
 /// Candidates of a round, at least.
 const FEWEST: u64 = 12;
 /// Rounds without improvement that end the search.
-const PATIENCE: u32 = 2;
-/// A candidate must be better by this, relative to the objective.
-const BETTER: f64 = 1e-7;
+const PATIENCE: u64 = 2;
 
 /// The methods for the ramp loss.
 pub const RAMP_SOLVERS: [Solver; 3] = [Solver::Pdm, Solver::Ao, Solver::Da];
@@ -83,7 +80,7 @@ impl RampProblem<'_> {
 /// let points = Points::new(&rows);
 /// let gram = Gram::new(Kernel::Linear, &points, 1 << 20)?;
 /// let problem = RampProblem { gram: &gram, signs: vec![-1, -1, 1, 1, 1], c: 10.0, ramp: -1.0 };
-/// let fit = fit_ramp(&problem, &Options::default(), &Cancel::new(), &mut ())?;
+/// let fit = fit_ramp(&problem, &Options::default(), &Cancel::new(), &mut (), &mut ())?;
 /// assert_eq!(fit.solution.labels, [true, true, true, true, false]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -92,14 +89,19 @@ pub fn fit_ramp(
     options: &Options,
     cancel: &Cancel,
     observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
 ) -> Result<Fit, S3vmError> {
     options.check()?;
     problem.check()?;
-    let clock = Instant::now();
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
     let most = options.rules.max_evaluations.unwrap_or(u64::MAX).max(1);
-    let mut account = Account::new(observer, clock, most);
-    let ended = run(problem, options, &stop, &mut account);
+    let mut account = Account::new(observer, checkpoints, most);
+    let rows = problem.signs.len();
+    let saved = account.resume(most, |archive| Solution::load(archive, rows, rows))?;
+    let rounds = saved.map_or(Ok(Rounds::default()), |mut archive| Rounds::load(&mut archive))?;
+    let clock = account.clock;
+    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    let ended = run(problem, options, &stop, &mut account, rounds);
+    account.close(ended);
     // The first inner problem is solved whatever the limits, so there is an answer.
     let mut solution = account.best.take().ok_or(S3vmError::NoAnswer)?;
     if account.left() > 0 {
@@ -122,7 +124,7 @@ pub fn fit_ramp(
         status: ended.err().unwrap_or(Status::Converged),
         evaluations: account.evaluations,
         iterations: account.iterations,
-        seconds: clock.elapsed().as_secs_f64(),
+        seconds: clock.seconds(),
     })
 }
 
@@ -134,12 +136,15 @@ fn run(
     problem: &RampProblem<'_>,
     options: &Options,
     stop: &Stop,
-    account: &mut Account<'_>,
+    account: &mut Account<'_, Solution>,
+    mut rounds: Rounds,
 ) -> Result<(), Status> {
     let n = problem.signs.len();
     let all = vec![true; n];
     let by = options.solver;
-    for anneals in [false, true] {
+    for anneals in [false, true].into_iter().skip(rounds.starts) {
+        account.keep(|archive| rounds.save(archive));
+        rounds.starts += 1;
         if (by == Solver::Ao && anneals) || (by == Solver::Da && !anneals) {
             continue;
         }
@@ -153,17 +158,16 @@ fn run(
         return Ok(());
     }
     let round = FEWEST.max((options.degree * n as f64).round() as u64);
-    let (mut number, mut idle) = (0, 0);
-    while idle < PATIENCE {
-        let before = account.best_objective();
-        let end = number + round;
-        while number < end {
-            let batch = BATCH.min(end - number);
+    while rounds.idle < PATIENCE {
+        rounds.begin(round, account.best_objective());
+        while let Some(batch) = rounds.batch() {
+            account.keep(|archive| rounds.save(archive));
             let share = account.left() / batch;
             let Some(incumbent) = account.best.clone() else { return Err(Status::Stalled) };
             if share == 0 {
                 return Err(Status::MaxEvals);
             }
+            let number = rounds.number;
             let polished = map_chunks(&split_evenly(batch as usize, batch as usize), |k, _| {
                 let mut rng = generator(options.seed, number + k as u64);
                 let kept = candidate(problem, &incumbent.labels, number + k as u64, &mut rng);
@@ -171,20 +175,19 @@ fn run(
                 let ended = walker.alternate(kept);
                 (walker.spent, walker.best.take(), ended)
             });
-            number += batch;
+            rounds.number += batch;
             let mut stopped = Ok(());
             for (spent, best, ended) in polished {
                 account.count(spent, best, BETTER);
-                if let Err(status) = ended
-                    && status != Status::MaxEvals
-                {
-                    stopped = Err(status);
+                match ended {
+                    Ok(()) => {}
+                    Err(Status::MaxEvals) => account.cut_short(),
+                    ended => stopped = ended,
                 }
             }
             stopped?;
         }
-        let improved = account.best_objective() < before - BETTER * before.abs();
-        idle = if improved { 0 } else { idle + 1 };
+        rounds.finish(account.best_objective());
     }
     Ok(())
 }

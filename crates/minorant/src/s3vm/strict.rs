@@ -11,8 +11,9 @@
 use super::ao;
 use super::balance::best_labels;
 use super::candidates::generator;
-use super::work::{Problem, Stop, Worker};
-use super::{Account, Options};
+use super::work::{Problem, Solution, Worker};
+use super::{Account, Options, Stop};
+use crate::archive::{Archive, ArchiveError};
 use crate::solver::Status;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -26,25 +27,64 @@ const LEVEL: f64 = 1e-3;
 /// Δ at most this, relative to the objective, counts as 0.
 const ZERO: f64 = 1e-9;
 
+/// Where it stands between two rounds.
+pub(super) struct State {
+    round: u64,
+    labels: Vec<bool>,
+    rng: Pcg64Mcg,
+}
+
+impl State {
+    /// The state that was saved, or the one to begin with. What was drawn before is drawn again,
+    /// which brings the generator to where it was.
+    pub(super) fn resume(
+        saved: Option<Archive>,
+        problem: &Problem<'_>,
+        options: &Options,
+    ) -> Result<Self, ArchiveError> {
+        let mut rng = generator(options.seed, 0);
+        let labels = random_labels(problem, &mut rng);
+        let Some(mut archive) = saved else { return Ok(State { round: 0, labels, rng }) };
+        let rounds = archive.take_up_to("round", 1, ROUNDS)?;
+        let labels = archive.take_up_to("labels", problem.unlabelled.len(), 1)?;
+        for _ in 0..rounds[0] * points(problem, options) {
+            random_labels(problem, &mut rng);
+        }
+        let labels = labels.into_iter().map(|label| label == 1).collect();
+        Ok(State { round: rounds[0], labels, rng })
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        archive.put_integers("round", [self.round]);
+        archive.put_integers("labels", self.labels.iter().map(|label| u64::from(*label)));
+    }
+}
+
+/// The number of points that stand for the level set: the paper's m.
+fn points(problem: &Problem<'_>, options: &Options) -> u64 {
+    ((options.degree * problem.unlabelled.len() as f64).round() as u64).max(1)
+}
+
 pub(super) fn run(
     problem: &Problem<'_>,
     options: &Options,
     stop: &Stop,
-    account: &mut Account<'_>,
+    account: &mut Account<'_, Solution>,
+    mut state: State,
 ) -> Result<(), Status> {
-    let m = ((options.degree * problem.unlabelled.len() as f64).round() as usize).max(1);
-    let mut rng = generator(options.seed, 0);
-    let mut labels = random_labels(problem, &mut rng);
-    for _ in 0..ROUNDS {
+    let m = points(problem, options);
+    while state.round < ROUNDS {
+        account.keep(|archive| state.save(archive));
         let mut worker = Worker::new(problem, stop, account.left(), options.search_tol());
-        let ended = round(&mut worker, labels, m, &mut rng);
+        let ended = round(&mut worker, state.labels, m, &mut state.rng);
         account.absorb(&mut worker);
         let (delta, next) = ended?;
         account.delta = Some(delta);
         match next {
-            Some(next) => labels = next,
+            Some(next) => state.labels = next,
             None => return Ok(()),
         }
+        state.round += 1;
     }
     Err(Status::Stalled)
 }
@@ -54,7 +94,7 @@ pub(super) fn run(
 fn round(
     worker: &mut Worker<'_>,
     labels: Vec<bool>,
-    m: usize,
+    m: u64,
     rng: &mut Pcg64Mcg,
 ) -> Result<(f64, Option<Vec<bool>>), Status> {
     let objective = ao::alternate(worker, labels)?;

@@ -1,14 +1,14 @@
 //! What the methods share: the problem, an inner problem that is solved again and again with other
 //! weights, the count of these solves, and the best decision function seen.
 
+use super::account::{Account, Answer, Stop};
 use super::balance::best_labels;
 use super::inner::Inner;
+use crate::archive::{Archive, ArchiveError};
 use crate::kernel::Gram;
-use crate::risk::Cancel;
 use crate::solver::Status;
+use sha2::{Digest, Sha256};
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Instant;
 
 /// The semi-supervised problem: ½‖w‖² + C1 Σ hinge over the labelled + C2 · min over the labelings
 /// that meet the balance of Σ hinge over the unlabelled.
@@ -106,31 +106,49 @@ impl Solution {
     pub fn objective(&self) -> f64 {
         self.regularizer + self.risk
     }
-}
 
-/// What stops work from outside.
-#[derive(Debug, Clone)]
-pub(crate) struct Stop {
-    pub(crate) cancel: Cancel,
-    pub(crate) clock: Instant,
-    pub(crate) max_seconds: Option<f64>,
-}
-
-impl Stop {
-    pub(crate) fn check(&self) -> Result<(), Status> {
-        if self.cancel.is_cancelled() {
-            return Err(Status::Interrupted);
+    /// Takes a saved one up, for so many rows and labels.
+    pub(crate) fn load(
+        archive: &mut Archive,
+        rows: usize,
+        labels: usize,
+    ) -> Result<Self, ArchiveError> {
+        let beta = archive.take_finite("beta", rows)?;
+        let labels = archive.take_up_to("labels", labels, 1)?;
+        let numbers = archive.take_reals("numbers")?;
+        let [bias, regularizer, risk, local_gap] = numbers[..] else {
+            return Err(ArchiveError("numbers".into()));
+        };
+        if !(bias + regularizer + risk).is_finite() || local_gap.is_nan() {
+            return Err(ArchiveError("numbers".into()));
         }
-        let late = |most: f64| self.clock.elapsed().as_secs_f64() >= most;
-        if self.max_seconds.is_some_and(late) { Err(Status::MaxSeconds) } else { Ok(()) }
+        let labels = labels.into_iter().map(|label| label == 1).collect();
+        Ok(Solution { beta, bias, regularizer, risk, labels, local_gap })
     }
 }
 
-/// A hash of labels, and of the balance under which they were met.
+impl Answer for Solution {
+    fn objective(&self) -> f64 {
+        self.objective()
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        archive.put_reals("beta", self.beta.clone());
+        archive.put_integers("labels", self.labels.iter().map(|label| u64::from(*label)));
+        let numbers = vec![self.bias, self.regularizer, self.risk, self.local_gap];
+        archive.put_reals("numbers", numbers);
+    }
+}
+
+/// A hash of labels, and of the balance under which they were met. It is the same everywhere, for
+/// checkpoints hold it.
 pub(super) fn fingerprint(labels: &[bool], balance: (usize, usize)) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (labels, balance).hash(&mut hasher);
-    hasher.finish()
+    let mut hash = Sha256::new();
+    hash.update((balance.0 as u64).to_le_bytes());
+    hash.update((balance.1 as u64).to_le_bytes());
+    hash.update(labels.iter().map(|label| u8::from(*label)).collect::<Vec<u8>>());
+    let digest = hash.finalize();
+    digest.iter().take(8).fold(0, |print, byte| print << 8 | u64::from(*byte))
 }
 
 /// Somebody who solves inner problems, one after the other, within a number of them.
@@ -236,5 +254,12 @@ impl<'p> Worker<'p> {
             });
         }
         (objective, labels)
+    }
+}
+
+impl Account<'_, Solution> {
+    /// Counts a worker's solves and takes its best function.
+    pub(super) fn absorb(&mut self, worker: &mut Worker<'_>) {
+        self.count(std::mem::take(&mut worker.spent), worker.best.take(), 0.0);
     }
 }

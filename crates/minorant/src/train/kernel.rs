@@ -2,6 +2,7 @@
 //! signs, rows a kernel matrix; more than two classes are trained one against the rest. No
 //! mathematics is done here.
 
+use super::machines::Machines;
 use super::{TrainError, TrainReport};
 use crate::certificate::Certificate;
 use crate::kernel::{Gram, Kernel, Points};
@@ -10,7 +11,7 @@ use crate::model::{KernelModel, Machine, empty_rows};
 use crate::risk::Cancel;
 use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
 use crate::s3vm::{self, Balance, Fit, RampProblem};
-use crate::solver::{Status, StopRules};
+use crate::solver::{Checkpoints, RunError, Status, StopRules};
 use crate::trace::Observer;
 use minorant_data::{Dataset, Label, LabelRows};
 use minorant_linalg::Matrix;
@@ -134,6 +135,36 @@ impl Default for RobustOptions {
     }
 }
 
+impl S3vmOptions {
+    /// All settings that a run depends on but for how far to go, as checkpoints name them.
+    pub fn settings(&self) -> String {
+        let of_losses = (self.c1, self.c2, self.balance);
+        format!("s3vm {:?}", (self.kernel, of_losses, of_method(&self.method)))
+    }
+}
+
+impl LatentOptions {
+    /// All settings that a run depends on but for how far to go, as checkpoints name them.
+    pub fn settings(&self) -> String {
+        let of_losses = (self.components, self.c_pos, self.c_neg);
+        format!("latent-svm {:?}", (self.kernel, of_losses, of_method(&self.method)))
+    }
+}
+
+impl RobustOptions {
+    /// All settings that a run depends on but for how far to go, as checkpoints name them.
+    pub fn settings(&self) -> String {
+        let of_losses = (self.c, self.ramp);
+        format!("robust-svm {:?}", (self.kernel, of_losses, of_method(&self.method)))
+    }
+}
+
+/// Tolerances are among them: inner problems are solved to them.
+fn of_method(method: &s3vm::Options) -> impl std::fmt::Debug {
+    let s3vm::Options { solver, mode, degree, ramp, seed, rules } = *method;
+    (solver, mode, degree, ramp, seed, rules.tol, rules.abs_tol)
+}
+
 /// Unlabelled rows whose losses count 1 each, unless told otherwise; of more they count as much as
 /// these do together.
 const FULL_WEIGHT: usize = 1000;
@@ -153,6 +184,7 @@ pub fn train_s3vm(
     options: &S3vmOptions,
     cancel: &Cancel,
     observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
 ) -> Result<(KernelModel, TrainReport, Option<f64>), TrainError> {
     let (classes, labels) = classes_of(data)?;
     let unlabelled = labels.iter().filter(|label| label.is_none()).count();
@@ -184,8 +216,10 @@ pub fn train_s3vm(
         Some(Gram::new(kernel, &points, options.max_bytes).map_err(setting)?)
     };
     let c2 = options.c2.unwrap_or(FULL_WEIGHT as f64 / unlabelled.max(FULL_WEIGHT) as f64);
-    let mut fits: Vec<Fit> = Vec::new();
-    for machine in 0..machines {
+    let shape = (labels.len(), unlabelled);
+    let mut state = Machines::resume(checkpoints, shape, machines).map_err(RunError::from)?;
+    while state.finished.len() < machines {
+        let machine = state.finished.len();
         let positive = if machines == 1 { 1 } else { machine as u32 };
         let sign = |label: &Option<u32>| match label {
             None => 0,
@@ -198,8 +232,8 @@ pub fn train_s3vm(
             .interval(count(positive), labels.len() - unlabelled, unlabelled)
             .map_err(setting)?;
         // What earlier classes left over, shared by those to come.
-        let spent: u64 = fits.iter().map(|fit| fit.evaluations).sum();
-        let seconds: f64 = fits.iter().map(|fit| fit.seconds).sum();
+        let spent = state.spent(rules.max_evaluations, machines)?;
+        let seconds = state.seconds();
         let most = rules.max_evaluations.map(|most| (most - spent) / (machines - machine) as u64);
         let rules = StopRules {
             max_evaluations: most,
@@ -210,16 +244,17 @@ pub fn train_s3vm(
         let fit = match &gram {
             Some(gram) => {
                 let problem = s3vm::Problem::new(gram, signs, options.c1, c2, balance);
-                s3vm::fit(&problem, &method, cancel, observer)
+                s3vm::fit(&problem, &method, cancel, observer, &mut state)
             }
             None => {
                 let (c1, points, signs) = (options.c1, &points, &signs[..]);
                 let problem = LargeProblem { kernel, points, signs, c1, c2, balance };
-                fit_large(problem, &method, cancel, observer)
+                fit_large(problem, &method, cancel, observer, &mut state)
             }
         };
-        fits.push(fit.map_err(setting)?);
+        state.finished.push(fit.map_err(setting)?);
     }
+    let fits = state.finished;
     let report = summarise(&fits, data, options.method.solver.name());
     let delta = fits.iter().map(|fit| fit.delta).fold(None, |most: Option<f64>, delta| {
         match (most, delta) {
@@ -251,6 +286,7 @@ pub fn train_latent(
     options: &LatentOptions,
     cancel: &Cancel,
     observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
 ) -> Result<(KernelModel, TrainReport), TrainError> {
     let labels = two_classes(data, KernelName::LatentSvm)?;
     let kernel = options.kernel.unwrap_or_else(|| usual_kernel(&data.features));
@@ -259,7 +295,8 @@ pub fn train_latent(
     let positive = labels.iter().map(|z| *z == 1).collect();
     let problem =
         latent::Problem::new(&gram, positive, options.components, options.c_pos, options.c_neg);
-    let fit = latent::fit(&problem, &options.method, cancel, observer).map_err(setting)?;
+    let fit = latent::fit(&problem, &options.method, cancel, observer, checkpoints);
+    let fit = fit.map_err(setting)?;
     let solution = &fit.solution;
     let objective = solution.objective();
     let lower_bound = fit.lower_bound.map(|bound| bound.min(objective));
@@ -302,6 +339,7 @@ pub fn train_robust(
     options: &RobustOptions,
     cancel: &Cancel,
     observer: &mut dyn Observer,
+    checkpoints: &mut dyn Checkpoints,
 ) -> Result<(KernelModel, TrainReport), TrainError> {
     let labels = two_classes(data, KernelName::RobustSvm)?;
     let kernel = options.kernel.unwrap_or_else(|| usual_kernel(&data.features));
@@ -309,7 +347,8 @@ pub fn train_robust(
     let gram = Gram::new(kernel, &points, options.max_bytes).map_err(setting)?;
     let signs = labels.iter().map(|z| if *z == 1 { 1 } else { -1 }).collect();
     let problem = RampProblem { gram: &gram, signs, c: options.c, ramp: options.ramp };
-    let fit = s3vm::fit_ramp(&problem, &options.method, cancel, observer).map_err(setting)?;
+    let fit = s3vm::fit_ramp(&problem, &options.method, cancel, observer, checkpoints);
+    let fit = fit.map_err(setting)?;
     let support_rows: Vec<usize> =
         (0..labels.len()).filter(|&i| fit.solution.beta[i] != 0.0).collect();
     let machine = Machine {

@@ -7,6 +7,7 @@ mod from_svm;
 mod hmm;
 mod image;
 mod kernel;
+mod machines;
 mod neuro;
 mod one_vs_rest;
 mod options;

@@ -237,5 +237,6 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
     })
 }
 
-const STATUSES: [Status; 5] =
+/// How runs end, by the numbers that checkpoints hold.
+pub(super) const STATUSES: [Status; 5] =
     [Status::Converged, Status::MaxEvals, Status::MaxSeconds, Status::Interrupted, Status::Stalled];

@@ -187,12 +187,14 @@ fn kernel_models() {
         clouds(&options)
     };
     let (all, some, cancel) = (points(None), points(Some(4)), Cancel::new());
-    let s3vm = train_s3vm(&some, &S3vmOptions::default(), &cancel, &mut ()).expect("a model").0;
+    let s3vm =
+        train_s3vm(&some, &S3vmOptions::default(), &cancel, &mut (), &mut ()).expect("a model").0;
     let poly = Some(Kernel::Poly { power: 2, offset: 1.0 });
     let latent = LatentOptions { kernel: poly, ..LatentOptions::default() };
-    let latent = train_latent(&all, &latent, &cancel, &mut ()).expect("a model").0;
-    let robust =
-        train_robust(&all, &RobustOptions::default(), &cancel, &mut ()).expect("a model").0;
+    let latent = train_latent(&all, &latent, &cancel, &mut (), &mut ()).expect("a model").0;
+    let robust = train_robust(&all, &RobustOptions::default(), &cancel, &mut (), &mut ())
+        .expect("a model")
+        .0;
     fuzz("kernel models", &[s3vm.to_bytes(), latent.to_bytes(), robust.to_bytes()]);
 }
 

@@ -1,0 +1,219 @@
+//! What a run of a kernel machine has done so far, and the best of it: the count of inner problems,
+//! the best answer, what observers are told, and the states that a stopped run goes on from. The
+//! states of the methods themselves are their own business.
+
+use crate::archive::{Archive, ArchiveError};
+use crate::risk::Cancel;
+use crate::solver::{Checkpoints, RunError, Status};
+use crate::trace::{Observer, TraceRecord};
+use std::time::Instant;
+
+/// Counts of a saved state beyond this are none of ours; sums of them would overflow.
+pub(super) const MOST: u64 = 1 << 48;
+
+/// A machine that a run may answer with.
+pub(crate) trait Answer {
+    /// What is to be minimised.
+    fn objective(&self) -> f64;
+
+    fn save(&self, archive: &mut Archive);
+}
+
+/// The time since a run began, with what it had spent before it was resumed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    start: Instant,
+    earlier: f64,
+}
+
+impl Clock {
+    pub(crate) fn seconds(&self) -> f64 {
+        self.earlier + self.start.elapsed().as_secs_f64()
+    }
+}
+
+/// What stops work from outside.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop {
+    pub(crate) cancel: Cancel,
+    pub(crate) clock: Clock,
+    pub(crate) max_seconds: Option<f64>,
+}
+
+impl Stop {
+    pub(crate) fn check(&self) -> Result<(), Status> {
+        if self.cancel.is_cancelled() {
+            return Err(Status::Interrupted);
+        }
+        let late = |most: f64| self.clock.seconds() >= most;
+        if self.max_seconds.is_some_and(late) { Err(Status::MaxSeconds) } else { Ok(()) }
+    }
+}
+
+/// What was done so far, and the best of it.
+pub(crate) struct Account<'o, A> {
+    observer: &'o mut dyn Observer,
+    checkpoints: &'o mut dyn Checkpoints,
+    /// The last state to go on from, where it is not stored yet.
+    waiting: Option<Archive>,
+    /// Whether the limit has cut something short that goes on where there is none.
+    pub(super) is_cut_short: bool,
+    pub(crate) clock: Clock,
+    /// Inner problems that may be solved.
+    pub(crate) limit: u64,
+    /// Whether that is part of the method, and the same whatever the user allows.
+    pub(crate) limit_is_own: bool,
+    pub(crate) evaluations: u64,
+    pub(crate) iterations: u64,
+    pub(crate) best: Option<A>,
+    pub(crate) lower_bound: Option<f64>,
+    pub(crate) delta: Option<f64>,
+}
+
+impl<'o, A: Answer> Account<'o, A> {
+    pub(crate) fn new(
+        observer: &'o mut dyn Observer,
+        checkpoints: &'o mut dyn Checkpoints,
+        limit: u64,
+    ) -> Self {
+        Account {
+            observer,
+            checkpoints,
+            waiting: None,
+            is_cut_short: false,
+            clock: Clock { start: Instant::now(), earlier: 0.0 },
+            limit,
+            limit_is_own: false,
+            evaluations: 0,
+            iterations: 0,
+            best: None,
+            lower_bound: None,
+            delta: None,
+        }
+    }
+
+    /// Inner problems that may still be solved.
+    pub(crate) fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.evaluations)
+    }
+
+    pub(crate) fn best_objective(&self) -> f64 {
+        self.best.as_ref().map_or(f64::INFINITY, Answer::objective)
+    }
+
+    /// Counts solves and takes the machine that they found, if it is better by a share of the
+    /// objective.
+    pub(crate) fn count(&mut self, spent: u64, found: Option<A>, share: f64) {
+        self.evaluations += spent;
+        let Some(answer) = found else { return };
+        let (objective, before) = (answer.objective(), self.best_objective());
+        let least = if before.is_finite() { before - share * before.abs() } else { before };
+        let is_better = objective < least;
+        if is_better {
+            self.best = Some(answer);
+        }
+        self.tell(objective, is_better);
+    }
+
+    /// Tells the observer of a machine.
+    pub(crate) fn tell(&mut self, objective: f64, is_better: bool) {
+        let record = TraceRecord {
+            iteration: self.iterations,
+            evaluations: self.evaluations,
+            seconds: self.clock.seconds(),
+            objective,
+            best_objective: self.best_objective().min(objective),
+            lower_bound: self.lower_bound,
+            local_gap: None,
+            step: match (self.iterations, is_better) {
+                (0, _) => "start",
+                (_, true) => "descent",
+                (_, false) => "null",
+            },
+            step_length: None,
+            locality: None,
+            planes: 0,
+            master_seconds: 0.0,
+        };
+        self.iterations += 1;
+        self.observer.iteration(&record);
+    }
+
+    /// Tells that the limit has cut short what goes on in a run without one: from here on there are
+    /// no states to go on from, for they would not lead where that run ends.
+    pub(crate) fn cut_short(&mut self) {
+        self.is_cut_short |= !self.limit_is_own;
+    }
+
+    /// Whether somebody wants states.
+    pub(super) fn keeps_states(&self) -> bool {
+        !self.is_cut_short && self.checkpoints.are_wanted()
+    }
+
+    /// Keeps the state between two steps of a method: this account, and what `save` adds to it.
+    pub(crate) fn keep(&mut self, save: impl FnOnce(&mut Archive)) {
+        if !self.keeps_states() {
+            return;
+        }
+        let mut archive = Archive::default();
+        archive.put_integers("counts", [self.evaluations, self.iterations]);
+        archive.put_reals("seconds", vec![self.clock.seconds()]);
+        archive.put_reals("bound", self.lower_bound.into_iter().collect());
+        archive.put_reals("delta", self.delta.into_iter().collect());
+        if let Some(best) = &self.best {
+            archive.put_all("best", |own| best.save(own));
+        }
+        save(&mut archive);
+        if self.checkpoints.is_due() {
+            self.checkpoints.store(archive);
+            self.waiting = None;
+        } else {
+            self.waiting = Some(archive);
+        }
+    }
+
+    /// Where a limit or the user has ended the run, a later one goes on from its last state.
+    pub(crate) fn close(&mut self, ended: Result<(), Status>) {
+        let goes_on = [Status::MaxEvals, Status::MaxSeconds, Status::Interrupted];
+        let is_left = ended.is_err_and(|status| goes_on.contains(&status));
+        if let Some(archive) = self.waiting.take().filter(|_| is_left) {
+            self.checkpoints.store(archive);
+        }
+    }
+
+    /// Takes up the account of a run that goes on here, if one does, and returns what its method has
+    /// kept, if anything. `most` inner problems are allowed in all, the last ones included.
+    pub(crate) fn resume(
+        &mut self,
+        most: u64,
+        load: impl FnOnce(&mut Archive) -> Result<A, ArchiveError>,
+    ) -> Result<Option<Archive>, RunError> {
+        let Some(mut archive) = self.checkpoints.resume() else { return Ok(None) };
+        let wrong = |name: &str| ArchiveError(name.into());
+        let counts = archive.take_integers("counts")?;
+        let [evaluations, iterations] = counts[..] else { return Err(wrong("counts").into()) };
+        let seconds = archive.take_real("seconds")?;
+        if evaluations.max(iterations) > MOST || !(seconds >= 0.0 && seconds.is_finite()) {
+            return Err(wrong("counts").into());
+        }
+        (self.evaluations, self.iterations, self.clock.earlier) =
+            (evaluations, iterations, seconds);
+        self.lower_bound = at_most_one("bound", &mut archive)?;
+        self.delta = at_most_one("delta", &mut archive)?;
+        let mut best = archive.take_all("best");
+        self.best = if best.is_empty() { None } else { Some(load(&mut best)?) };
+        if evaluations > self.limit {
+            let needed = evaluations.saturating_add(most - self.limit);
+            return Err(RunError::Spent { needed, most });
+        }
+        Ok(Some(archive).filter(|archive| !archive.is_empty()))
+    }
+}
+
+fn at_most_one(name: &str, archive: &mut Archive) -> Result<Option<f64>, ArchiveError> {
+    match archive.take_reals(name)?[..] {
+        [] => Ok(None),
+        [value] if !value.is_nan() => Ok(Some(value)),
+        _ => Err(ArchiveError(name.into())),
+    }
+}
