@@ -54,16 +54,7 @@ pub(super) fn run(
                 (worker.spent, worker.best, ended)
             });
             rounds.number += batch;
-            let mut stopped = Ok(());
-            for (spent, best, ended) in polished {
-                account.count(spent, best, BETTER);
-                match ended {
-                    Ok(()) => {}
-                    Err(Status::MaxEvals) => account.cut_short(),
-                    ended => stopped = ended,
-                }
-            }
-            stopped?;
+            account.count_batch(polished, BETTER)?;
         }
         rounds.finish(account.best_objective());
     }

@@ -115,6 +115,25 @@ impl<'o, A: Answer> Account<'o, A> {
         self.tell(objective, is_better);
     }
 
+    /// Counts candidates that were polished side by side: their solves, what they found, and how they
+    /// ended. One that used up its share is no reason to end.
+    pub(crate) fn count_batch(
+        &mut self,
+        polished: Vec<(u64, Option<A>, Result<(), Status>)>,
+        share: f64,
+    ) -> Result<(), Status> {
+        let mut stopped = Ok(());
+        for (spent, best, ended) in polished {
+            self.count(spent, best, share);
+            match ended {
+                Ok(()) => {}
+                Err(Status::MaxEvals) => self.cut_short(),
+                ended => stopped = ended,
+            }
+        }
+        stopped
+    }
+
     /// Tells the observer of a machine.
     pub(crate) fn tell(&mut self, objective: f64, is_better: bool) {
         let record = TraceRecord {

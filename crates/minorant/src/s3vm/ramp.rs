@@ -7,6 +7,7 @@
 use super::ao::PROGRESS;
 use super::candidates::generator;
 use super::graph::nearest;
+use super::work::keep_better;
 use super::{
     Account, BETTER, Fit, Inner, Options, Rounds, S3vmError, Solution, Solver, Stop, soft_labels,
 };
@@ -176,16 +177,7 @@ fn run(
                 (walker.spent, walker.best.take(), ended)
             });
             rounds.number += batch;
-            let mut stopped = Ok(());
-            for (spent, best, ended) in polished {
-                account.count(spent, best, BETTER);
-                match ended {
-                    Ok(()) => {}
-                    Err(Status::MaxEvals) => account.cut_short(),
-                    ended => stopped = ended,
-                }
-            }
-            stopped?;
+            account.count_batch(polished, BETTER)?;
         }
         rounds.finish(account.best_objective());
     }
@@ -255,19 +247,7 @@ impl<'p> Walker<'p> {
     /// The objective of the current decision function; the best function is kept.
     fn objective(&mut self) -> (f64, Vec<bool>) {
         let (risk, labels) = self.problem.loss(|i| self.inner.decision(i));
-        let regularizer = 0.5 * self.inner.square();
-        let objective = regularizer + risk;
-        if self.best.as_ref().is_none_or(|best| objective < best.objective()) {
-            self.best = Some(Solution {
-                beta: self.inner.beta().to_vec(),
-                bias: self.inner.bias(),
-                regularizer,
-                risk,
-                labels: labels.clone(),
-                local_gap: f64::INFINITY,
-            });
-        }
-        (objective, labels)
+        (keep_better(&mut self.best, &self.inner, risk, &labels), labels)
     }
 
     /// The function for the rows that count, then the rows that lie below its bend, until they stay.

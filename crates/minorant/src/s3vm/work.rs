@@ -241,20 +241,31 @@ impl<'p> Worker<'p> {
     /// best function is kept.
     pub(crate) fn objective(&mut self) -> (f64, Vec<bool>) {
         let (risk, labels) = self.problem.loss(|i| self.inner.decision(i));
-        let regularizer = 0.5 * self.inner.square();
-        let objective = regularizer + risk;
-        if self.best.as_ref().is_none_or(|best| objective < best.objective()) {
-            self.best = Some(Solution {
-                beta: self.inner.beta().to_vec(),
-                bias: self.inner.bias(),
-                regularizer,
-                risk,
-                labels: labels.clone(),
-                local_gap: f64::INFINITY,
-            });
-        }
-        (objective, labels)
+        (keep_better(&mut self.best, &self.inner, risk, &labels), labels)
     }
+}
+
+/// The objective of an inner problem's decision function with this loss, which becomes the best one
+/// if it is better.
+pub(super) fn keep_better(
+    best: &mut Option<Solution>,
+    inner: &Inner<'_>,
+    risk: f64,
+    labels: &[bool],
+) -> f64 {
+    let regularizer = 0.5 * inner.square();
+    let objective = regularizer + risk;
+    if best.as_ref().is_none_or(|best| objective < best.objective()) {
+        *best = Some(Solution {
+            beta: inner.beta().to_vec(),
+            bias: inner.bias(),
+            regularizer,
+            risk,
+            labels: labels.to_vec(),
+            local_gap: f64::INFINITY,
+        });
+    }
+    objective
 }
 
 impl Account<'_, Solution> {
