@@ -6,6 +6,7 @@ from typing import Any, final
 
 from numpy import float64
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 _Features = NDArray[Any] | tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]
 _Rows = NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]
@@ -137,6 +138,7 @@ class Hmm:
     @property
     def validation_error(self) -> float | None: ...
 
+@disjoint_base
 class Tagger:
     def predict(self, features: _Features, starts: NDArray[Any], threads: int) -> NDArray[Any]: ...
     def marginals(
