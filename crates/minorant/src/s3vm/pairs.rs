@@ -161,3 +161,50 @@ fn lesser(x: f64, y: f64) -> f64 {
 fn greater(x: f64, y: f64) -> f64 {
     if y > x { y } else { x }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::Lcg;
+
+    /// What the scans find, looked for example by example.
+    #[test]
+    fn scans_find_what_plain_loops_find() {
+        let mut rng = Lcg::new(11);
+        for count in [1, 7, 8, 9, 37, 64, 203] {
+            let mut ways = Ways::default();
+            // Coarse numbers, so that there are ties, of which the first must be found.
+            let mut coarse = || (3.0 * rng.signed()).round();
+            let outputs: Vec<f64> = (0..count).map(|_| 0.5 * coarse()).collect();
+            let row: Vec<f64> = (0..count).map(|_| 0.25 * coarse()).collect();
+            let diagonal: Vec<f64> = (0..count).map(|_| 1.0 + coarse().abs()).collect();
+            let choices =
+                [(-1.0, -1.0), (1.0, 1.0), (f64::INFINITY, 1.0), (-1.0, f64::NEG_INFINITY)];
+            let slopes: Vec<(f64, f64)> =
+                (0..count).map(|_| choices[(coarse().abs() as usize) % 4]).collect();
+            ways.fill(count, |i| slopes[i]);
+            let (mut least, mut up) = (f64::INFINITY, None);
+            let mut greatest = f64::NEG_INFINITY;
+            for i in 0..count {
+                if outputs[i] + slopes[i].0 < least {
+                    (least, up) = (outputs[i] + slopes[i].0, Some(i));
+                }
+                greatest = greatest.max(outputs[i] + slopes[i].1);
+            }
+            assert_eq!(ways.extremes(&outputs), (least, greatest));
+            let Some(up) = up else { continue };
+            assert_eq!(ways.steepest(&outputs, least), Some(up));
+            let (mut best, mut down) = (0.0, None);
+            for j in 0..count {
+                let slope = outputs[j] + slopes[j].1 - least;
+                let bend = (diagonal[up] + diagonal[j] - 2.0 * row[j]).max(FLAT);
+                if slope > 0.0 && slope * slope / bend > best {
+                    (best, down) = (slope * slope / bend, Some((j, slope, bend)));
+                }
+            }
+            let with = Steepest { slope: least, diagonal: diagonal[up], row: &row };
+            let found = ways.partner(&outputs, &diagonal, &with);
+            assert_eq!(found.map(|p| (p.index, p.slope, p.curvature)), down);
+        }
+    }
+}
