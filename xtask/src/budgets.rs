@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is counted: a name, and the command's arguments. Files are those of [`write_data`].
-const PATHS: [(&str, &str); 11] = [
+const PATHS: [(&str, &str); 12] = [
     ("reading LIBSVM text", "inspect rows.svm"),
     ("sparse evaluations", "train svm rows.svm --labels binary --solver bmrm --max-evals 150"),
     ("dense evaluations", "train logistic rows.csv --solver lbfgs --max-evals 150"),
@@ -22,6 +22,10 @@ const PATHS: [(&str, &str); 11] = [
     ("joint dual coordinates", "train svm classes.svm --solver dual-cd --tol 1e-3"),
     (
         "Viterbi",
+        "train chain-svm tags.txt --format conll --template plan.txt --solver bmrm --max-evals 40",
+    ),
+    (
+        "working sets",
         "train chain-svm tags.txt --format conll --template plan.txt --solver bcfw --max-evals 5",
     ),
     (

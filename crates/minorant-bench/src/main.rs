@@ -32,7 +32,8 @@ use anyhow::Result;
 use clap::{Parser, ValueEnum};
 use data::Store;
 use page::Section;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Instant;
 
 /// Benchmarks of Minorant on real data.
 ///
@@ -53,6 +54,21 @@ struct Arguments {
     /// Where to write report.md and report.html.
     #[arg(long, value_name = "DIR", default_value = "target/bench")]
     out: PathBuf,
+}
+
+impl std::fmt::Display for Arguments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = self.what.to_possible_value();
+        write!(
+            f,
+            "minorant-bench {}",
+            what.map_or("all".into(), |what| what.get_name().to_owned())
+        )?;
+        if self.quick {
+            f.write_str(" --quick")?;
+        }
+        if self.only.is_empty() { Ok(()) } else { write!(f, " --only {}", self.only) }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -117,6 +133,7 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
         (What::Race, "The race to a gap of 1e-3", race::section),
         (What::Package, package::TITLE, package::section),
     ];
+    let how = arguments.to_string();
     let mut sections = Vec::new();
     // Academic problems need no data.
     if matches!(arguments.what, What::All | What::Nrbm) {
@@ -126,17 +143,21 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
         if arguments.what != What::All && arguments.what != what {
             continue;
         }
-        sections.push(match &store {
+        let begin = Instant::now();
+        let mut section = match &store {
             Some(store) => benchmark(store, &arguments.only, arguments.quick)?,
             None => {
                 eprintln!("{title}: skipped, for there is no data (see --help)");
                 Section::skipped(title, "the folder with the data sets is not there.")
             }
-        });
+        };
+        let minutes = begin.elapsed().as_secs_f64() / 60.0;
+        section.paragraphs.push(format!("This section took {minutes:.1} minutes."));
+        sections.push(section);
         // What there is can be read while the next benchmark runs.
-        page::write(&arguments.out, &sections)?;
+        page::write(&arguments.out, &how, &sections)?;
     }
-    page::write(Path::new(&arguments.out), &sections)
+    page::write(&arguments.out, &how, &sections)
 }
 
 #[cfg(test)]
@@ -150,6 +171,7 @@ mod tests {
         let only = "no problem".to_owned();
         let arguments = Arguments { what: What::All, quick: true, only, out };
         let paths = run(&arguments, None).unwrap();
+        assert_eq!(arguments.to_string(), "minorant-bench all --quick --only no problem");
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();

@@ -45,20 +45,43 @@ impl Section {
 
 /// The machine and the compiler, in one line.
 pub(crate) fn machine() -> String {
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpu.lines().find(|line| line.starts_with("model name"));
-    let model = model.and_then(|line| line.split(':').nth(1)).map_or("unknown CPU", str::trim);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut parts = vec![format!("{}, {cores} cores", line_of("/proc/cpuinfo", "model name"))];
+    parts.extend(caches());
+    let memory = line_of("/proc/meminfo", "MemTotal");
+    let kib: Option<f64> = memory.trim_end_matches("kB").trim().parse().ok();
+    parts.extend(kib.map(|kib| format!("{:.0} GiB of memory", kib / f64::from(1 << 20))));
+    let system = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    parts.push(format!("{} {}", std::env::consts::OS, system.trim()).trim().into());
     let rustc = Command::new("rustc").arg("--version").output();
     let rustc = rustc.ok().and_then(|output| String::from_utf8(output.stdout).ok());
-    let rustc = rustc.map_or("unknown compiler".into(), |text| text.trim().to_owned());
-    format!("{model}, {cores} cores; {rustc}; Minorant {}", env!("CARGO_PKG_VERSION"))
+    parts.push(rustc.map_or("unknown compiler".into(), |text| text.trim().to_owned()));
+    parts.push(format!("Minorant {}", env!("CARGO_PKG_VERSION")));
+    parts.join("; ")
 }
 
-/// Writes `report.md` and `report.html` into a folder.
-pub(crate) fn write(folder: &Path, sections: &[Section]) -> Result<Vec<PathBuf>> {
+/// What a file of the system says after a name and a colon.
+fn line_of(file: &str, name: &str) -> String {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with(name));
+    line.and_then(|line| line.split(':').nth(1)).map_or("unknown", str::trim).to_owned()
+}
+
+/// The larger caches of a core, where the system tells.
+fn caches() -> Option<String> {
+    let told = |index: usize, what: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{what}");
+        Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
+    };
+    let of = |index| Some(format!("L{} {}iB", told(index, "level")?, told(index, "size")?));
+    let caches: Vec<String> = (2..4).filter_map(of).collect();
+    (!caches.is_empty()).then(|| caches.join(", "))
+}
+
+/// Writes `report.md` and `report.html` into a folder; `how` is the command that measures.
+pub(crate) fn write(folder: &Path, how: &str, sections: &[Section]) -> Result<Vec<PathBuf>> {
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let machine = machine();
+    let machine = format!("Measured by `{how}` on: {}.", machine());
     let pages =
         [("report.md", markdown(&machine, sections)), ("report.html", html(&machine, sections))];
     let mut paths = Vec::new();

@@ -54,6 +54,12 @@ pub(crate) fn percent_above(fraction: f64) -> String {
     format!("{}\u{a0}%", above(100.0 * fraction, 2))
 }
 
+/// How far above the best objective one may be that has this gap to a proven bound. A share of the
+/// best needs a best above 0, and tells nothing when huge.
+pub(crate) fn above_best(gap: f64, bound: f64) -> String {
+    if bound > 0.0 && gap / bound < 10.0 { percent_above(gap / bound) } else { above(gap, 3) }
+}
+
 /// A fraction in percent, as somebody wrote it down.
 pub(crate) fn percent(fraction: f64) -> String {
     let percent = 100.0 * fraction;
@@ -161,6 +167,10 @@ mod tests {
         assert_eq!(below(-1.234_56, 3), "-1.24");
         assert_eq!(above(2e-7, 2), "2.0e-7");
         assert_eq!(percent_above(7.29e-5), "0.0073\u{a0}%");
+        // 2 may be twice the best, not only half of itself above it.
+        assert_eq!(above_best(1.0, 1.0), "100\u{a0}%");
+        assert_eq!(above_best(1.0, 0.01), "1.00");
+        assert_eq!(above_best(1.0, -3.0), "1.00");
         for value in [0.1 + 0.2, 1.0 / 3.0, 7.77e-12, -5.4321e15] {
             for digits in 1..=17 {
                 let parse = |text: String| text.replace('\u{202f}', "").parse::<f64>().unwrap();

@@ -112,14 +112,15 @@ fn peak_memory() -> Option<u64> {
 /// The certificate in words.
 pub(crate) fn certificate_in_words(report: &TrainReport, tol: f64) -> String {
     let certificate = report.certificate;
-    match (certificate.lower_bound, certificate.relative_gap()) {
+    match (certificate.lower_bound, certificate.gap()) {
         (Some(bound), Some(gap)) => {
-            let verdict = if gap <= tol { "certified" } else { "not yet within the tolerance" };
+            let is_certified = certificate.certifies(tol);
+            let verdict = if is_certified { "certified" } else { "not yet within the tolerance" };
             format!(
                 "{verdict}: no weights reach an objective below {}; these reach {}, at most {} above the best",
                 crate::number::bound(bound),
                 crate::number::objective(certificate.objective),
-                percent(gap)
+                crate::number::above_best(gap, bound)
             )
         }
         _ => match report.local_gap {

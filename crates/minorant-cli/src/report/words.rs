@@ -2,7 +2,9 @@
 //! are on one problem, so that the best objective and the best bound may come from different ones.
 
 use super::{Report, ReportRun};
-use crate::number::{above, below, digits_to_show, percent, percent_above, significant};
+use crate::number::{
+    above, above_best, below, digits_to_show, percent, percent_above, significant,
+};
 
 /// How strong the page's claim is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +105,7 @@ fn bounded(
         } else {
             String::new()
         };
-        let distance = distance(gap, bound);
+        let distance = format!("at most {} above the best possible", above_best(gap, bound));
         sentences.push(format!(
             "No weights whatsoever can reach an objective below {}{proof}; {} {}.",
             below(bound, digits),
@@ -143,15 +145,6 @@ fn whose(report: &Report<'_>, run: &ReportRun<'_>, alone: &str, verb: &str) -> S
         format!("The weights of {} {verb}", run.solver)
     } else {
         format!("the weights of {} {verb}", run.solver)
-    }
-}
-
-/// Percentages of the best possible need a best possible above 0, and tell nothing when huge.
-fn distance(gap: f64, bound: f64) -> String {
-    if bound > 0.0 && gap / bound < 10.0 {
-        format!("at most {} above the best possible", percent_above(gap / bound))
-    } else {
-        format!("at most {} above the best possible", above(gap, 3))
     }
 }
 
