@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core
 from ._estimator import ModelEstimator, StrengthMixin, estimator, warn_unless_certified
 from ._labels import class_numbers, labels
-from ._parameters import positive
+from ._parameters import positive, sample_weights
 
 
 @estimator
@@ -40,7 +40,7 @@ class LargeMarginHMM(StrengthMixin, ModelEstimator):
     validation_fraction : float, default=0.0
         Share of the sequences that is held out; the weights that do best on them are kept.
     C : float, default=None
-        Strength of the data term: λ = 1/(C n) for n sequences. 1 if neither ``C`` nor ``lam`` is
+        Strength of the data term: λ = 1/(C Σ sample_weight). 1 if neither ``C`` nor ``lam`` is
         given.
     tol : float, default=1e-3
         The relative local gap at which a run ends.
@@ -90,7 +90,7 @@ class LargeMarginHMM(StrengthMixin, ModelEstimator):
         validation_fraction=0.0,
     ): ...
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Trains.
 
         Parameters
@@ -99,6 +99,9 @@ class LargeMarginHMM(StrengthMixin, ModelEstimator):
             The sequences; each may have its own number of frames.
         y : array-like of shape (n_sequences,), or list of array-like of shape (n_frames,)
             The class of each sequence, or the labels of the frames of each.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weights of the sequences, 1 each if not given; a weight is the same as so many
+            repetitions.
 
         Returns
         -------
@@ -109,6 +112,7 @@ class LargeMarginHMM(StrengthMixin, ModelEstimator):
         if self.task not in ("classify", "label"):
             raise ValueError(f"task must be 'classify' or 'label', got {self.task!r}")
         frames, starts = _join(X)
+        options["sample_weight"] = sample_weights(sample_weight, len(starts) - 1)
         told = np.asarray(y) if self.task == "classify" else _join_labels(y, starts)
         expected = len(starts) - 1 if self.task == "classify" else len(frames)
         if told.shape != (expected,):

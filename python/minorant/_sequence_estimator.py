@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._estimator import ModelEstimator, StrengthMixin, warn_unless_certified
 from ._features import hand_over
 from ._labels import classes_of_texts
-from ._parameters import positive
+from ._parameters import positive, sample_weights
 from ._sequences import labels_of, tokens_of
 
 
@@ -25,8 +25,8 @@ class SequenceEstimator(StrengthMixin, ModelEstimator):
     min_count : int, default=None
         Named attributes that occur less often are left out.
     C : float, default=None
-        Strength of the data term: λ = 1/(C n), with n sequences (or tokens, see ``per``). 1 if
-        neither ``C`` nor ``lam`` is given.
+        Strength of the data term: λ = 1/(C Σ sample_weight), over sequences (or tokens, see
+        ``per``). 1 if neither ``C`` nor ``lam`` is given.
     max_evals : int, default=None
         Most passes over all sequences.
 
@@ -44,7 +44,7 @@ class SequenceEstimator(StrengthMixin, ModelEstimator):
 
     def __init__(self, *, boundary=False, per="sequence", min_count=None): ...
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Trains.
 
         Parameters
@@ -54,6 +54,9 @@ class SequenceEstimator(StrengthMixin, ModelEstimator):
             the attributes of each token: dicts, or lists of strings.
         y : list of sequences
             The labels of the tokens of each sequence.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weights of the sequences, 1 each if not given; a weight is the same as so many
+            repetitions.
 
         Returns
         -------
@@ -64,6 +67,7 @@ class SequenceEstimator(StrengthMixin, ModelEstimator):
         least = positive("min_count", self.min_count, Integral) or 0
         tokens = tokens_of(X, min_count=least)
         classes, numbers = labels_of(y, tokens)
+        settings["sample_weight"] = sample_weights(sample_weight, len(tokens.starts) - 1)
         self._trained(
             classes, lambda watch: self._run(tokens, classes, numbers, settings, watch)
         )

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._estimator import CertifiedEstimator, StrengthMixin, estimator, warn_unless_certified
+from ._parameters import sample_weights
 from ._results import Certificate, Trace
 
 
@@ -37,7 +38,8 @@ class StructuredSVM(StrengthMixin, CertifiedEstimator):
         If it also has ``loss_augmented_inference_batch(X, Y, w)``, which returns a list with an
         output for each example, that is called with as many examples at once as possible.
     C : float, default=None
-        Strength of the data term: λ = 1/(C n). 1 if neither ``C`` nor ``lam`` is given.
+        Strength of the data term: λ = 1/(C Σ sample_weight). 1 if neither ``C`` nor ``lam`` is
+        given.
     max_evals : int, default=None
         Most passes of the oracle over all examples.
 
@@ -86,7 +88,7 @@ class StructuredSVM(StrengthMixin, CertifiedEstimator):
 
     def __init__(self, model): ...
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Trains.
 
         Parameters
@@ -95,6 +97,9 @@ class StructuredSVM(StrengthMixin, CertifiedEstimator):
             The inputs, whatever the model takes.
         y : list
             Their true outputs.
+        sample_weight : array-like of shape (n_examples,), default=None
+            Weights of the examples, 1 each if not given; a weight is the same as so many
+            repetitions.
 
         Returns
         -------
@@ -106,7 +111,7 @@ class StructuredSVM(StrengthMixin, CertifiedEstimator):
             raise ValueError(f"expected an output for each of {len(X)} inputs, got {len(y)}")
         if not X:
             raise ValueError("expected at least one example, got none")
-        options = self._options(len(X))
+        options = self._options(sample_weights(sample_weight, len(X)), len(X))
         oracle = _Oracle(self.model, X, y)
         found, raised = self._watched(
             lambda watch: _core.train_structured(
@@ -135,12 +140,13 @@ class StructuredSVM(StrengthMixin, CertifiedEstimator):
             warn_unless_certified(self, stacklevel=3)
         return self
 
-    def _options(self, examples):
+    def _options(self, weights, examples):
         strength = self._strength()
         lam = strength["lam"]
         if lam is None:
-            lam = 1.0 / ((strength["c"] or 1.0) * examples)
-        return {**self._run_options(), "lam": lam, "memory": None}
+            total = examples if weights is None else float(np.sum(weights))
+            lam = 1.0 / ((strength["c"] or 1.0) * total)
+        return {**self._run_options(), "lam": lam, "sample_weight": weights, "memory": None}
 
     def predict(self, X):
         """The outputs with the largest scores.

@@ -137,9 +137,53 @@ fn the_same_bytes_on_any_number_of_threads_and_after_a_resume() {
 }
 
 #[test]
+fn weights_of_sequences_equal_repetition_and_are_audited() {
+    let bench = bench();
+    let text = sentences(60, 1);
+    let times = |i: usize| [1, 2, 3, 0][i % 4];
+    let repeated = text.trim_end().split("\n\n").enumerate();
+    let repeated = repeated.map(|(i, sentence)| format!("{sentence}\n\n").repeat(times(i)));
+    bench.write("often.txt", &repeated.collect::<String>());
+    bench.write("w", &(0..60).map(|i| format!("{}\n", times(i))).collect::<String>());
+    bench.write("other", &"1\n".repeat(60));
+    // Words by themselves, so that no attribute is seen in the left out sentences only.
+    bench.write("t", "w=%x[0,0]\n");
+    for (model, extra) in [
+        ("chain-svm", "--pairs observed"),
+        ("chain-crf", "--per token"),
+        ("chain-crf", "--penalty l1"),
+    ] {
+        let line = |data: &str| {
+            format!("train {model} {data} --template t --tol 1e-9 --json --out m.st {extra}")
+        };
+        let often = bench.call(&line("often.txt")).json();
+        let once = bench.call(&line("train.txt --weights w --checkpoint run.ckpt")).json();
+        assert_eq!((&once["examples"], &once["dim"]), (&60.into(), &often["dim"]));
+        for key in ["lambda", "objective"] {
+            let (a, b) = (once[key].as_f64().unwrap(), often[key].as_f64().unwrap());
+            assert!((a - b).abs() <= 2e-9 * b, "{model} {extra} {key}: {a} is not {b}");
+        }
+        let audit = bench.call("audit m.st train.txt --weights w --json").json();
+        assert_eq!(audit["holds"], true, "{audit}");
+        for wrong in ["audit m.st train.txt", "audit m.st train.txt --weights other"] {
+            assert!(bench.call(wrong).refused().contains("example weights"));
+        }
+        let resumed = line("train.txt --weights other --resume run.ckpt");
+        assert!(bench.call(&resumed).refused().contains("with the same data"));
+    }
+    let compared =
+        "compare chain-svm train.txt --weights w --template t --solvers bcfw,bmrm --json";
+    assert_eq!(bench.call(compared).json()["runs"][0]["lambda"], 1.0 / 90.0);
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let bench = bench();
     bench.write("broken.txt", "a b\nc d e\n");
+    bench.write("short", "1\n2\n");
+    bench.write("negative", &format!("1\n-2\n{}", "1\n".repeat(58)));
+    bench.write("none", &"0\n".repeat(60));
+    bench.write("nan", "nan\n");
     for (line, expected) in [
         ("train chain-svm broken.txt", "broken.txt:2: expected 2 columns"),
         ("train chain-svm train.txt --penalty l1", "l1 goes with chain-crf"),
@@ -148,6 +192,14 @@ fn what_does_not_fit_is_refused() {
         ("train svm train.svm --folds 0-7", "go with chain-svm and chain-crf"),
         ("train chain-crf train.txt --solver bcfw", "bcfw needs a risk that is a maximum"),
         ("train chain-crf train.txt --hash-bits 40", "from 1 to 28"),
+        (
+            "train chain-svm train.txt --weights short",
+            "expected 60 example weights, one a sequence",
+        ),
+        ("train chain-crf train.txt --weights negative", "found -2 for sequence 2"),
+        ("train chain-svm train.txt --weights none", "expected some example weight above 0"),
+        ("train chain-crf train.txt --weights nan", "nan:1: expected a number, found 'nan'"),
+        ("train chain-crf train.txt --class-weight O=2", "--class-weight do not go with chain-crf"),
     ] {
         let called = bench.call(line);
         assert!(called.refused().contains(expected), "{line}: {}", called.stderr);

@@ -97,6 +97,32 @@ fn the_same_bytes_on_any_number_of_threads_and_after_a_resume() {
 }
 
 #[test]
+fn images_have_weights() {
+    let bench = Bench::new();
+    plates(&bench);
+    assert_eq!(bench.call("generate parts --seed 6 --images 8 --out parts.npz").code, 0);
+    bench.write("two", &"2\n".repeat(8));
+    bench.write("first", "1 0 0 0 0 0 0 0");
+    bench.write("short", "1 2");
+    for (model, data) in [("segment-svm", "small.npz"), ("tree-svm", "parts.npz")] {
+        let train = |extra: &str| bench.call(&format!("train {model} {data} --tol 1e-7 {extra}"));
+        let plain = train("--lambda 0.0625 --json").json();
+        let even = train("--weights two --json").json();
+        // The mean is the same, λ half of what it is by default.
+        assert_eq!((&even["lambda"], &even["objective"]), (&0.0625.into(), &plain["objective"]));
+        let first = train("--weights first --json --out m.st").json();
+        assert_eq!((&first["lambda"], &first["certified"]), (&1.0.into(), &true.into()));
+        assert_eq!(bench.call(&format!("audit m.st {data} --weights first")).code, 0);
+        for wrong in ["", "--weights two", "--weights short"] {
+            let called = bench.call(&format!("audit m.st {data} {wrong}"));
+            assert!(called.refused().contains("example weights"), "{}", called.stderr);
+        }
+        let short = "expected 8 example weights, one an image, found 2";
+        assert!(train("--weights short").refused().contains(short));
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let bench = Bench::new();
     let pixels = |columns: usize| NamedArray::reals("pixels", &[columns, 1], vec![0.5; columns]);

@@ -30,6 +30,7 @@ pub(crate) struct Options {
     bias: Option<f64>,
     per: String,
     label_loss: Option<Vec<f64>>,
+    sample_weight: Option<Vec<f64>>,
     lam: Option<f64>,
     c: Option<f64>,
     method: String,
@@ -52,6 +53,7 @@ impl Options {
         options.boundary = self.boundary;
         options.bias = self.bias;
         options.label_loss = self.label_loss;
+        options.example_weights = self.sample_weight;
         options.lambda = self.lam.map(Lambda::Lambda).or(self.c.map(Lambda::C));
         options.method = Method::from_name(&self.method).or_else(refuse)?;
         options.method_options.memory = self.memory;

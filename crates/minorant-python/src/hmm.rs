@@ -30,6 +30,7 @@ pub(crate) struct Options {
     mixtures: usize,
     group_weights: Vec<(String, f64)>,
     validation_fraction: f64,
+    sample_weight: Option<Vec<f64>>,
     lam: Option<f64>,
     c: Option<f64>,
     method: String,
@@ -53,6 +54,7 @@ impl Options {
         options.group_weights =
             self.group_weights.into_iter().map(group).collect::<PyResult<_>>()?;
         options.validation_fraction = self.validation_fraction;
+        options.example_weights = self.sample_weight;
         options.lambda = self.lam.map(Lambda::Lambda).or(self.c.map(Lambda::C));
         options.method = Method::from_name(&self.method).or_else(refuse)?;
         options.method_options.seed = self.seed;

@@ -29,6 +29,7 @@ pub(crate) struct Options {
     pretrain: String,
     boundary: bool,
     per: String,
+    sample_weight: Option<Vec<f64>>,
     lam: Option<f64>,
     c: Option<f64>,
     method: String,
@@ -51,6 +52,7 @@ impl Options {
             pretrain: choose("way to pretrain", &self.pretrain, &starts)?,
             boundary: self.boundary,
             per: choose("unit of the mean", &self.per, &units)?,
+            example_weights: self.sample_weight,
             lambda: self.lam.map(Lambda::Lambda).or(self.c.map(Lambda::C)),
             method: Method::from_name(&self.method).or_else(refuse)?,
             ..NeuroOptions::default()

@@ -20,6 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
     lam: f64,
+    /// One for each example, checked.
+    sample_weight: Option<Vec<f64>>,
     method: String,
     memory: Option<usize>,
     seed: u64,
@@ -199,7 +201,11 @@ pub(crate) fn train_structured<'py>(
         failure: Mutex::new(None),
         is_inexact: AtomicBool::new(false),
     };
-    let risk = MarginRisk::new(structure, ExampleWeights::mean(examples));
+    let weights = match &options.sample_weight {
+        Some(weights) => ExampleWeights::new(weights, &vec![1.0; examples]),
+        None => ExampleWeights::mean(examples),
+    };
+    let risk = MarginRisk::new(structure, weights);
     let settings =
         MethodOptions { memory: options.memory, seed: options.seed, ..MethodOptions::default() };
     let rules = StopRules {

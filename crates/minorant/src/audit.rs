@@ -17,6 +17,7 @@ mod tangent;
 pub use chain::audit_chain;
 pub use image::audit_images;
 
+use crate::fingerprint::Fingerprint;
 use crate::model::{FittedModel, Penalty, TaskName};
 use crate::proof::{Proof, ProofPoint, Tie};
 use minorant_data::{Dataset, LabelRows};
@@ -111,7 +112,7 @@ fn check(
         && data.features.cols() == model.features
         && (data.labels.classes == model.classes || !model.loss.is_convex())
         && fits_task(model, data);
-    if !same_shape || crate::fingerprint::of(data, example_weights) != model.data_sha256 {
+    if !same_shape || data.sha256_with(example_weights) != model.data_sha256 {
         return Err("this is not the data that the model was trained on (files, labels, example \
                     weights and the options for reading them must be the same)"
             .into());
@@ -183,18 +184,24 @@ fn shares(
     example_weights: Option<&[f64]>,
 ) -> Result<Vec<f64>, String> {
     let rows = data.features.rows();
-    if example_weights.is_some_and(|weights| weights.len() != rows) {
-        return Err(format!("expected {rows} example weights, one a row"));
-    }
-    let weight = |i: usize| example_weights.map_or(1.0, |weights| weights[i]);
-    let total: Sum = (0..rows).map(weight).collect();
-    let total = total.value();
+    let shares = mean_shares(example_weights, &vec![1; rows])?;
     let class_weight = |i: usize| -> f64 {
         let labels = data.labels.row(i).iter().map(|&z| &data.labels.classes[z as usize]);
         let find = |label| model.class_weights.iter().find(|(l, _)| l == label).map(|(_, c)| *c);
         labels.filter_map(find).product::<f64>()
     };
-    Ok((0..rows).map(|i| weight(i) * class_weight(i) / total).collect())
+    Ok((0..rows).map(|i| shares[i] * class_weight(i)).collect())
+}
+
+/// sᵢ / Σ sᵢ uᵢ for examples of so many units each, which weigh 1 unless weights are given.
+fn mean_shares(example_weights: Option<&[f64]>, units: &[usize]) -> Result<Vec<f64>, String> {
+    let weights = example_weights.map_or_else(|| vec![1.0; units.len()], <[f64]>::to_vec);
+    if weights.len() != units.len() || weights.iter().any(|s| !(*s >= 0.0 && s.is_finite())) {
+        let examples = units.len();
+        return Err(format!("expected {examples} example weights of 0 or more, one an example"));
+    }
+    let total: Sum = weights.iter().zip(units).map(|(s, u)| s * *u as f64).collect();
+    Ok(weights.iter().map(|s| s / total.value()).collect())
 }
 
 /// One of a model's problems on the data.

@@ -26,7 +26,7 @@ struct Header {
 impl Header {
     /// Data and all settings that the iterates depend on (how far to go is not among them).
     fn new(data: &Dataset<'_>, options: &TrainOptions) -> Self {
-        let data_sha256 = crate::fingerprint::of(data, options.example_weights.as_deref());
+        let data_sha256 = data.sha256_with(options.example_weights.as_deref());
         let settings = format!(
             "{:?}",
             (
@@ -64,14 +64,17 @@ impl FileCheckpoints {
         Self::open(write, resume, Header::new(data, options))
     }
 
-    /// The same for a run of another kind; `settings` are all that its iterates depend on.
+    /// The same for a run of another kind; `settings` are all that its iterates depend on besides
+    /// the data with its example weights.
     pub fn of_run(
         write: Option<&Path>,
         resume: Option<&Path>,
         data: &impl Fingerprint,
+        example_weights: Option<&[f64]>,
         settings: String,
     ) -> Result<Self, FileError> {
-        Self::open(write, resume, Header { data_sha256: data.sha256(), settings })
+        let data_sha256 = data.sha256_with(example_weights);
+        Self::open(write, resume, Header { data_sha256, settings })
     }
 
     fn open(

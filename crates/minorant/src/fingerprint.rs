@@ -9,41 +9,38 @@ use sha2::{Digest, Sha256};
 
 /// Data that a run can be about.
 pub trait Fingerprint {
-    /// SHA-256 of all that is in it.
-    fn sha256(&self) -> String;
-}
+    /// SHA-256 of all that is in it, and of the weights of its examples if they have some.
+    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String;
 
-/// The fingerprint of a data set with its example weights.
-pub(crate) fn of(data: &Dataset<'_>, example_weights: Option<&[f64]>) -> String {
-    let mut hash = Sha256::new();
-    add_rows(&mut hash, &data.features);
-    for class in &data.labels.classes {
-        hash.update(class.to_string());
-        hash.update([0]);
+    /// SHA-256 of all that is in it.
+    fn sha256(&self) -> String {
+        self.sha256_with(None)
     }
-    let mut numbers = |values: &[u32]| values.iter().for_each(|v| hash.update(v.to_le_bytes()));
-    match &data.labels.rows {
-        LabelRows::None => {}
-        LabelRows::Single(rows) => numbers(rows),
-        LabelRows::Sets { starts, items } => {
-            numbers(items);
-            starts.iter().for_each(|v| hash.update(v.to_le_bytes()));
-        }
-    }
-    for weight in example_weights.unwrap_or_default() {
-        hash.update(weight.to_le_bytes());
-    }
-    hex(&hash.finalize())
 }
 
 impl Fingerprint for Dataset<'_> {
-    fn sha256(&self) -> String {
-        of(self, None)
+    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
+        let mut hash = Sha256::new();
+        add_rows(&mut hash, &self.features);
+        for class in &self.labels.classes {
+            hash.update(class.to_string());
+            hash.update([0]);
+        }
+        let mut numbers = |values: &[u32]| values.iter().for_each(|v| hash.update(v.to_le_bytes()));
+        match &self.labels.rows {
+            LabelRows::None => {}
+            LabelRows::Single(rows) => numbers(rows),
+            LabelRows::Sets { starts, items } => {
+                numbers(items);
+                starts.iter().for_each(|v| hash.update(v.to_le_bytes()));
+            }
+        }
+        finish(hash, example_weights)
     }
 }
 
 impl Fingerprint for Sequences {
-    fn sha256(&self) -> String {
+    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
         let mut hash = Sha256::new();
         add_rows(&mut hash, &self.tokens);
         self.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
@@ -52,12 +49,12 @@ impl Fingerprint for Sequences {
             hash.update([0]);
         }
         self.labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
-        hex(&hash.finalize())
+        finish(hash, example_weights)
     }
 }
 
 impl Fingerprint for Recordings {
-    fn sha256(&self) -> String {
+    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
         let mut hash = Sha256::new();
         add_rows(&mut hash, &self.frames);
         self.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
@@ -68,13 +65,13 @@ impl Fingerprint for Recordings {
         if let LabelRows::Single(labels) = &self.labels.rows {
             labels.iter().for_each(|label| hash.update(label.to_le_bytes()));
         }
-        hex(&hash.finalize())
+        finish(hash, example_weights)
     }
 }
 
 /// That of the arrays which they are written as.
 impl Fingerprint for Images {
-    fn sha256(&self) -> String {
+    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
         let mut hash = Sha256::new();
         for named in self.arrays() {
             hash.update(named.name);
@@ -82,8 +79,15 @@ impl Fingerprint for Images {
             named.array.shape.iter().for_each(|&axis| hash.update((axis as u64).to_le_bytes()));
             named.array.values.iter().for_each(|value| hash.update(value.to_le_bytes()));
         }
-        hex(&hash.finalize())
+        finish(hash, example_weights)
     }
+}
+
+fn finish(mut hash: Sha256, example_weights: Option<&[f64]>) -> String {
+    for weight in example_weights.unwrap_or_default() {
+        hash.update(weight.to_le_bytes());
+    }
+    hex(&hash.finalize())
 }
 
 fn add_rows(hash: &mut Sha256, matrix: &Matrix<'_>) {

@@ -314,7 +314,7 @@ fn maximum_likelihood_raises_the_likelihood() {
             };
             (0..frames.len()).map(of).sum::<f64>()
         };
-        let w = maximum_likelihood(&shape, frames, truth, &Cancel::new()).unwrap();
+        let w = maximum_likelihood(&shape, frames, truth, None, &Cancel::new()).unwrap();
         let flat = vec![0.0; shape.dim()];
         assert!(likelihood(&w) > likelihood(&flat), "{shape:?}");
         assert!(Tables::new(&shape, &w).variances().0 >= 0.05 - 1e-12);

@@ -94,6 +94,7 @@ impl ProblemArgs {
             mixtures: hmm.mixtures.unwrap_or(defaults.mixtures),
             group_weights: hmm.group_weight.clone(),
             validation_fraction: hmm.validation_fraction.unwrap_or(0.0),
+            example_weights: self.example_weights()?,
             lambda: self.lambda(),
             method,
             method_options: self.method_options(defaults.method_options),

@@ -19,7 +19,7 @@ pub(crate) use kernel::{KernelOptions, SolverArg};
 pub(crate) use minimize::MinimizeArgs;
 pub(crate) use path::{PathArgs, TuneArgs};
 pub(crate) use stopping::StoppingArgs;
-pub(crate) use train::{ModelArg, ProblemArgs, read_numbers};
+pub(crate) use train::{ModelArg, ProblemArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -208,12 +208,18 @@ pub(crate) struct AuditArgs {
     pub(crate) proof: Option<PathBuf>,
     /// The example weights that the model was trained with, one a line
     #[arg(long, value_name = "FILE")]
-    pub(crate) weights: Option<PathBuf>,
+    weights: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl AuditArgs {
+    pub(crate) fn example_weights(&self) -> anyhow::Result<Option<Vec<f64>>> {
+        self.weights.as_deref().map(train::read_numbers).transpose()
+    }
 }
 
 /// See it work.

@@ -72,6 +72,7 @@ impl ProblemArgs {
             boundary: self.boundary,
             per: self.per(),
             validation_fraction: self.hmm.validation_fraction.unwrap_or(0.0),
+            example_weights: self.example_weights()?,
             lambda: self.lambda(),
             method,
             method_options: self.method_options(defaults.method_options),

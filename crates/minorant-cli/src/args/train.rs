@@ -98,7 +98,8 @@ pub(crate) struct ProblemArgs {
     pub(super) hmm: HmmArgs,
     #[command(flatten)]
     pub(super) neuro: NeuroArgs,
-    /// Example weights, one a line
+    /// Example weights, one a line: of rows, sequences or images. A weight is the same as so many
+    /// repetitions
     #[arg(long, value_name = "FILE", help_heading = "Problem")]
     weights: Option<PathBuf>,
     /// Weight of a class; may be given several times
@@ -262,6 +263,7 @@ impl ProblemArgs {
         options.per = self.per();
         options.penalty = self.penalty();
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
+        options.example_weights = self.example_weights()?;
         options.lambda = self.lambda();
         options.method = method;
         options.method_options = self.method_options(options.method_options);
@@ -274,13 +276,12 @@ impl ProblemArgs {
         self.kernel.refuse()?;
         let foreign = self.loss.is_some()
             || self.bias_weight.is_some()
-            || self.weights.is_some()
             || !self.class_weight.is_empty()
             || self.data.labels.is_some()
             || matches!(self.multiclass, MulticlassArg::Ovr);
         ensure!(
             !foreign,
-            "--loss, --labels, --multiclass, --bias-weight, --weights and --class-weight do not go with {}",
+            "--loss, --labels, --multiclass, --bias-weight and --class-weight do not go with {}",
             model.as_str()
         );
         match model {
@@ -306,6 +307,10 @@ impl ProblemArgs {
         Ok(())
     }
 
+    pub(super) fn example_weights(&self) -> anyhow::Result<Option<Vec<f64>>> {
+        self.weights.as_deref().map(read_numbers).transpose()
+    }
+
     pub(super) fn lambda(&self) -> Option<Lambda> {
         self.lambda.map(Lambda::Lambda).or(self.c.map(Lambda::C))
     }
@@ -322,7 +327,6 @@ impl ProblemArgs {
         self.neuro.refuse()?;
         let foreign = self.bias.is_some()
             || self.bias_weight.is_some()
-            || self.weights.is_some()
             || self.label_loss.is_some()
             || !self.class_weight.is_empty()
             || self.data.labels.is_some()
@@ -347,6 +351,7 @@ impl ProblemArgs {
                 bail!("--loss does not go with tree-svm, whose loss is the mean deviation")
             }
         };
+        options.example_weights = self.example_weights()?;
         options.lambda = self.lambda();
         options.method = method;
         options.method_options = self.method_options(options.method_options);
@@ -430,7 +435,7 @@ impl ProblemArgs {
         options.label_loss = self.label_loss.as_deref().map(read_numbers).transpose()?;
         options.bias = self.bias;
         options.bias_weight = self.bias_weight;
-        options.example_weights = self.weights.as_deref().map(read_numbers).transpose()?;
+        options.example_weights = self.example_weights()?;
         options.class_weights = self.class_weight.clone();
         options.method = method;
         options.method_options = self.method_options(options.method_options);
@@ -543,7 +548,7 @@ pub(super) fn quarter_of_memory() -> Option<u64> {
 }
 
 /// Numbers of a text file, separated by blanks, commas or line ends.
-pub(crate) fn read_numbers(path: &Path) -> anyhow::Result<Vec<f64>> {
+pub(super) fn read_numbers(path: &Path) -> anyhow::Result<Vec<f64>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let mut numbers = Vec::new();
     for (line, content) in text.lines().enumerate() {

@@ -1,6 +1,6 @@
 //! `minorant audit`.
 
-use crate::args::{AuditArgs, read_numbers};
+use crate::args::AuditArgs;
 use crate::output::{self, maybe};
 use minorant::audit::Audit;
 use minorant::data::LabelKind;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.proof {
         model.load_proof(path)?;
     }
-    let weights = args.weights.as_deref().map(read_numbers).transpose()?;
+    let weights = args.example_weights()?;
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let mut options = args.data.options();
         if model.task == TaskName::Multilabel {

@@ -27,7 +27,8 @@ pub(super) fn train(name: ChainName, args: &TrainArgs) -> anyhow::Result<ExitCod
         let (data, load_seconds) = problem.read_sequences()?;
         let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
         let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
-        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, options.settings())?;
+        let (weights, settings) = (options.example_weights.as_deref(), options.settings());
+        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, weights, settings)?;
         let trained = train_chain(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
@@ -193,10 +194,13 @@ pub(super) fn audit(mut model: ChainModel, args: &AuditArgs) -> anyhow::Result<E
     if let Some(path) = &args.proof {
         model.load_proof(path)?;
     }
-    anyhow::ensure!(args.weights.is_none(), "--weights does not go with models of sequences");
+    let weights = args.example_weights()?;
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let data = args.data.read_sequences_for(&model, false)?;
-        super::audit::show(&minorant::audit::audit_chain(&model, &data), args.json)
+        super::audit::show(
+            &minorant::audit::audit_chain(&model, &data, weights.as_deref()),
+            args.json,
+        )
     })?
 }
 

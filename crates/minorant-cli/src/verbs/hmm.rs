@@ -27,7 +27,8 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read_recordings(options.task)?;
         let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
         let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
-        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, options.settings())?;
+        let (weights, settings) = (options.example_weights.as_deref(), options.settings());
+        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, weights, settings)?;
         let trained = train_hmm(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;

@@ -46,7 +46,8 @@ pub(super) fn train(name: ImageModelName, args: &TrainArgs) -> anyhow::Result<Ex
         let tol = problem.stopping.tol();
         let mut watchers = Watchers::new("training", tol, args.output.quiet);
         let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
-        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, options.settings())?;
+        let (weights, settings) = (options.example_weights.as_deref(), options.settings());
+        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, weights, settings)?;
         let trained = train_images(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report) = trained?;
@@ -140,11 +141,13 @@ pub(super) fn audit(mut model: ImageModel, args: &AuditArgs) -> anyhow::Result<E
     if let Some(path) = &args.proof {
         model.load_proof(path)?;
     }
-    let name = model.shape.name();
-    ensure!(args.weights.is_none(), "--weights does not go with {}", name.as_str());
+    let (name, weights) = (model.shape.name(), args.example_weights()?);
     args.threads.install(|| -> anyhow::Result<ExitCode> {
         let data = read(name, &args.data.files, true).context("the data to audit with")?;
-        super::audit::show(&minorant::audit::audit_images(&model, &data), args.json)
+        super::audit::show(
+            &minorant::audit::audit_images(&model, &data, weights.as_deref()),
+            args.json,
+        )
     })?
 }
 

@@ -37,7 +37,7 @@ pub(super) fn train(name: KernelName, args: &TrainArgs) -> anyhow::Result<ExitCo
         let mut watchers = Watchers::new("training", tol, args.output.quiet);
         let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
         let settings = options.settings();
-        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, settings)?;
+        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, None, settings)?;
         let trained = trained(&data, &options, &cancel, &mut watchers, &mut checkpoints);
         watchers.finish();
         let (model, report, delta) = trained?;

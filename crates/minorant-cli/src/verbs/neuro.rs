@@ -25,7 +25,8 @@ pub(super) fn train(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         let (data, load_seconds) = problem.read_sequences()?;
         options.check(&data)?;
         let (write, resume) = (args.checkpoint.as_deref(), args.resume.as_deref());
-        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, options.settings())?;
+        let (weights, settings) = (options.example_weights.as_deref(), options.settings());
+        let mut checkpoints = FileCheckpoints::of_run(write, resume, &data, weights, settings)?;
         if options.pretrain == Pretrain::Rbm && resume.is_none() && !args.output.quiet {
             output::tell("pretraining the layers without labels; then the objective is minimised");
         }

@@ -2,7 +2,7 @@
 //! Scores are added up attribute by attribute and paths compared first to last, as the model's
 //! definition says: where outputs tie, that order decides which of them a plane is made of.
 
-use super::{Audit, SIMPLEX, agrees, judge, proof_of};
+use super::{Audit, SIMPLEX, agrees, judge, mean_shares, proof_of};
 use crate::fingerprint::Fingerprint;
 use crate::model::{ChainModel, Penalty};
 use crate::proof::{OutputProof, Proof, ProofPoint};
@@ -17,10 +17,10 @@ use std::ops::Range;
 /// Blocks that sequences are added up in.
 const BLOCKS: usize = 16;
 
-/// Audits a chain on the sequences that it claims to be trained on.
-pub fn audit_chain(model: &ChainModel, data: &Sequences) -> Audit {
+/// Audits a chain on the sequences, with their weights, that it claims to be trained on.
+pub fn audit_chain(model: &ChainModel, data: &Sequences, example_weights: Option<&[f64]>) -> Audit {
     let mut audit = Audit { holds: false, objective: None, lower_bound: None, why: String::new() };
-    match check(model, data, &mut audit) {
+    match check(model, data, example_weights, &mut audit) {
         Ok(bound) => {
             audit.holds = true;
             audit.why = format!(
@@ -32,19 +32,29 @@ pub fn audit_chain(model: &ChainModel, data: &Sequences) -> Audit {
     audit
 }
 
-fn check(model: &ChainModel, data: &Sequences, audit: &mut Audit) -> Result<f64, String> {
+fn check(
+    model: &ChainModel,
+    data: &Sequences,
+    example_weights: Option<&[f64]>,
+    audit: &mut Audit,
+) -> Result<f64, String> {
     let same = data.len() == model.examples
         && data.classes == model.classes
         && data.labels.len() == model.tokens
         && data.tokens.cols() == model.shape.attributes
-        && data.sha256() == model.data_sha256;
+        && data.sha256_with(example_weights) == model.data_sha256;
     if !same {
-        return Err("this is not the data that the model was trained on (files, labels and the \
-                    options for reading them must be the same)"
+        return Err("this is not the data that the model was trained on (files, labels, example \
+                    weights and the options for reading them must be the same)"
             .into());
     }
-    let units = if model.per == Per::Token { data.tokens.rows() } else { data.len() };
-    let sequences = Examples { model, data, weight: 1.0 / units as f64 };
+    let lengths = data.starts.windows(2).map(|span| span[1] - span[0]);
+    let units: Vec<usize> = match model.per {
+        Per::Sequence => vec![1; data.len()],
+        Per::Token => lengths.collect(),
+    };
+    let weights = mean_shares(example_weights, &units)?;
+    let sequences = Examples { model, data, weights: &weights };
     let found = sequences.objective();
     audit.objective = Some(found);
     agrees(model.certificate.objective, found, 1.0)?;
@@ -58,7 +68,8 @@ fn check(model: &ChainModel, data: &Sequences, audit: &mut Audit) -> Result<f64,
 struct Examples<'a> {
     model: &'a ChainModel,
     data: &'a Sequences,
-    weight: f64,
+    /// What the loss of each sequence counts.
+    weights: &'a [f64],
 }
 
 /// Scores of one sequence.
@@ -322,7 +333,7 @@ impl Examples<'_> {
         let w = &self.model.weights;
         let value = |example: usize| {
             let mut slopes = self.no_slopes(example);
-            self.weight * self.tangent(example, w, 0.0, &mut slopes).value
+            self.weights[example] * self.tangent(example, w, 0.0, &mut slopes).value
         };
         let values: Vec<f64> = (0..self.data.len()).into_par_iter().map(value).collect();
         let mut sum: Sum = values.into_iter().collect();
@@ -386,7 +397,7 @@ impl Examples<'_> {
                 self.add_labels(&labels, output.weight, &mut slopes);
                 self.add_labels(truth, -output.weight, &mut slopes);
                 let costs = labels.iter().zip(truth).map(|(&z, &y)| self.cost(y, z as usize));
-                block.add_offset(self.weight * output.weight, costs.sum(), 0.0);
+                block.add_offset(self.weights[example] * output.weight, costs.sum(), 0.0);
             }
             if total.value() > 1.0 + SIMPLEX {
                 return Err(format!("weights of the proof add up to {}", total.value()));
@@ -422,7 +433,7 @@ impl Examples<'_> {
                 let alpha = point.part_weights[part];
                 if alpha > 0.0 {
                     let tangent = self.tangent(example, &point.w, alpha, &mut slopes);
-                    block.add_offset(self.weight * alpha, tangent.offset, tangent.size);
+                    block.add_offset(self.weights[example] * alpha, tangent.offset, tangent.size);
                 }
             }
             self.add_slopes(example, &slopes, block);
@@ -454,7 +465,7 @@ impl Examples<'_> {
 
     /// Slopes in the scores become slopes in the weights.
     fn add_slopes(&self, example: usize, slopes: &Slopes, block: &mut Block) {
-        let k = self.k();
+        let (k, weight) = (self.k(), self.weights[example]);
         let (bias_at, transitions_at, ends_at, count) = self.sections();
         for (row, slopes) in self.rows(example).zip(slopes.nodes.chunks_exact(k)) {
             let size: f64 = slopes.iter().map(|s| s.abs()).sum();
@@ -463,27 +474,27 @@ impl Examples<'_> {
             }
             for (attribute, x) in self.data.tokens.row(row).filter(|(_, x)| *x != 0.0) {
                 for (z, at) in self.places(attribute) {
-                    block.normal[at] += self.weight * x * slopes[z];
+                    block.normal[at] += weight * x * slopes[z];
                 }
-                block.normal_size += self.weight * size * x.abs();
+                block.normal_size += weight * size * x.abs();
             }
             if let Some(bias) = self.model.shape.bias {
                 for (z, slope) in slopes.iter().enumerate() {
-                    block.normal[bias_at + z] += self.weight * bias * slope;
+                    block.normal[bias_at + z] += weight * bias * slope;
                 }
-                block.normal_size += self.weight * size * bias.abs();
+                block.normal_size += weight * size * bias.abs();
             }
             block.terms += 1;
         }
         for at in 0..count {
             let slope = slopes.transitions[self.transition(at)];
-            block.normal[transitions_at + at] += self.weight * slope;
-            block.normal_size += self.weight * slope.abs();
+            block.normal[transitions_at + at] += weight * slope;
+            block.normal_size += weight * slope.abs();
         }
         if self.model.shape.boundary {
             for (z, slope) in slopes.begin.iter().chain(&slopes.end).enumerate() {
-                block.normal[ends_at + z] += self.weight * slope;
-                block.normal_size += self.weight * slope.abs();
+                block.normal[ends_at + z] += weight * slope;
+                block.normal_size += weight * slope.abs();
             }
         }
         block.terms += 1;

@@ -2,7 +2,7 @@
 //! their plainest form. Scores are added up in the order of the weights and outputs compared first
 //! to last, as the models' definitions say: where outputs tie, that order decides.
 
-use super::{Audit, SIMPLEX, agrees, judge, proof_of};
+use super::{Audit, SIMPLEX, agrees, judge, mean_shares, proof_of};
 use crate::fingerprint::Fingerprint;
 use crate::images::Images;
 use crate::model::{ImageModel, ImageShape};
@@ -13,10 +13,10 @@ use minorant_linalg::parallel::split_evenly;
 use minorant_linalg::sum::Sum;
 use rayon::prelude::*;
 
-/// Audits a model of images on those that it claims to be trained on.
-pub fn audit_images(model: &ImageModel, data: &Images) -> Audit {
+/// Audits a model of images on those, with their weights, that it claims to be trained on.
+pub fn audit_images(model: &ImageModel, data: &Images, example_weights: Option<&[f64]>) -> Audit {
     let mut audit = Audit { holds: false, objective: None, lower_bound: None, why: String::new() };
-    match check(model, data, &mut audit) {
+    match check(model, data, example_weights, &mut audit) {
         Ok(bound) => {
             audit.holds = true;
             audit.why = format!(
@@ -28,10 +28,17 @@ pub fn audit_images(model: &ImageModel, data: &Images) -> Audit {
     audit
 }
 
-fn check(model: &ImageModel, data: &Images, audit: &mut Audit) -> Result<f64, String> {
-    let strange = "this is not the data that the model was trained on";
-    let same =
-        data.are_labelled() && data.len() == model.examples && data.sha256() == model.data_sha256;
+fn check(
+    model: &ImageModel,
+    data: &Images,
+    example_weights: Option<&[f64]>,
+    audit: &mut Audit,
+) -> Result<f64, String> {
+    let strange = "this is not the data that the model was trained on (images, labels and example \
+                   weights must be the same)";
+    let same = data.are_labelled()
+        && data.len() == model.examples
+        && data.sha256_with(example_weights) == model.data_sha256;
     let plain: Box<dyn Plain + '_> = match (&model.shape, data) {
         _ if !same => return Err(strange.into()),
         (ImageShape::Plates { loss, .. }, Images::Plates { height, widths, plates, .. }) => {
@@ -42,7 +49,8 @@ fn check(model: &ImageModel, data: &Images, audit: &mut Audit) -> Result<f64, St
         }
         _ => return Err(strange.into()),
     };
-    let examples = Examples { plain: &*plain, model, count: data.len() };
+    let weights = mean_shares(example_weights, &vec![1; data.len()])?;
+    let examples = Examples { plain: &*plain, model, weights: &weights };
     let found = examples.objective();
     audit.objective = Some(found);
     agrees(model.certificate.objective, found, 1.0)?;
@@ -70,7 +78,8 @@ trait Plain: Sync {
 struct Examples<'a> {
     plain: &'a dyn Plain,
     model: &'a ImageModel,
-    count: usize,
+    /// What the loss of each image counts.
+    weights: &'a [f64],
 }
 
 /// A minorant of the objective's data term, and what was summed up for it.
@@ -83,6 +92,10 @@ struct Minorant {
 }
 
 impl Examples<'_> {
+    fn count(&self) -> usize {
+        self.weights.len()
+    }
+
     fn score(&self, image: usize, output: &[u32], w: &[f64]) -> f64 {
         self.plain.features(image, output).iter().map(|(at, x)| x * w[*at]).sum()
     }
@@ -93,9 +106,9 @@ impl Examples<'_> {
             let worst = self.plain.worst(image, w);
             let rise =
                 self.score(image, &worst, w) - self.score(image, &self.plain.truth(image), w);
-            (self.plain.loss(image, &worst) + rise) / self.count as f64
+            self.weights[image] * (self.plain.loss(image, &worst) + rise)
         };
-        let values: Vec<f64> = (0..self.count).into_par_iter().map(value).collect();
+        let values: Vec<f64> = (0..self.count()).into_par_iter().map(value).collect();
         let mut sum: Sum = values.into_iter().collect();
         let square = w.iter().map(|w| w * w).collect::<Sum>().value();
         sum.add(0.5 * self.model.lambda * square);
@@ -113,7 +126,7 @@ impl Examples<'_> {
         };
         match proof {
             Proof::Outputs(proof) => {
-                if proof.examples.len() != self.count {
+                if proof.examples.len() != self.count() {
                     return Err("the proof's outputs are not those of these images".into());
                 }
                 for (image, outputs) in proof.examples.iter().enumerate() {
@@ -146,10 +159,10 @@ impl Examples<'_> {
 
     fn add_points(&self, points: &[ProofPoint], minorant: &mut Minorant) -> Result<(), String> {
         let parts = points.first().map_or(0, |point| point.part_weights.len());
-        if parts == 0 || parts > self.count {
-            return Err(format!("the proof has {parts} parts for {} images", self.count));
+        if parts == 0 || parts > self.count() {
+            return Err(format!("the proof has {parts} parts for {} images", self.count()));
         }
-        for (part, images) in split_evenly(self.count, parts).into_iter().enumerate() {
+        for (part, images) in split_evenly(self.count(), parts).into_iter().enumerate() {
             let weights = points.iter().map(|point| point.part_weights[part]);
             if weights.clone().any(|alpha| !(0.0..=1.0).contains(&alpha)) {
                 return Err(format!("a weight of part {part} is outside 0 to 1"));
@@ -174,7 +187,7 @@ impl Examples<'_> {
 
     /// Adds `share` times what an output says about its image's loss.
     fn add(&self, image: usize, output: &[u32], share: f64, minorant: &mut Minorant) {
-        let weight = share / self.count as f64;
+        let weight = share * self.weights[image];
         let truth = self.plain.truth(image);
         let signs = [(output, 1.0), (&truth[..], -1.0)];
         for (output, sign) in signs {

@@ -164,8 +164,8 @@ pub(super) fn add_expectations(
             }
             if t == 0 {
                 let weight = here.exp();
-                statistics.counts[slots.begin(state / q)] += weight;
-                statistics.counts[slots.entry(state)] += weight;
+                statistics.count(slots.begin(state / q), weight);
+                statistics.count(slots.entry(state), weight);
                 continue;
             }
             for from in 0..q {
@@ -175,12 +175,12 @@ pub(super) fn add_expectations(
                 let within = (around + walk.within(t, from, at)).exp();
                 let across = (around + walk.across(t, from, at)).exp();
                 if within > 0.0 {
-                    statistics.counts[slots.inner(old, at)] += within;
+                    statistics.count(slots.inner(old, at), within);
                 }
                 if across > 0.0 {
-                    statistics.counts[slots.exit(old)] += across;
-                    statistics.counts[slots.switch(old / q, state / q)] += across;
-                    statistics.counts[slots.entry(state)] += across;
+                    statistics.count(slots.exit(old), across);
+                    statistics.count(slots.switch(old / q, state / q), across);
+                    statistics.count(slots.entry(state), across);
                 }
             }
         }
@@ -189,7 +189,7 @@ pub(super) fn add_expectations(
         if tables.shape.may_end(at, walk.length) == End::Exit {
             let last = (walk.length - 1) * q + at;
             let weight = (alpha[last] + walk.end(at) - total).exp();
-            statistics.counts[slots.exit(walk.state(walk.length - 1, at))] += weight;
+            statistics.count(slots.exit(walk.state(walk.length - 1, at)), weight);
         }
     }
     total

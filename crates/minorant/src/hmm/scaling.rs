@@ -19,16 +19,26 @@ impl Scaling {
     /// The means and deviations of these frames; the number of a feature whose values are too
     /// large to be added up where there is one.
     pub fn of(frames: &Matrix<'_>) -> Result<Scaling, usize> {
-        let (rows, cols) = (frames.rows() as f64, frames.cols());
+        Scaling::of_weighted(frames, |_| 1.0)
+    }
+
+    /// The same where frames have weights.
+    pub fn of_weighted(
+        frames: &Matrix<'_>,
+        weight: impl Fn(usize) -> f64,
+    ) -> Result<Scaling, usize> {
+        let total = (0..frames.rows()).map(&weight).sum::<f64>();
+        let cols = frames.cols();
         let mut means = vec![0.0; cols];
         for i in 0..frames.rows() {
-            frames.for_each_in_row(i, |j, x| means[j] += x / rows);
+            frames.for_each_in_row(i, |j, x| means[j] += weight(i) * x / total);
         }
         let mut squares = vec![0.0; cols];
         for i in 0..frames.rows() {
             let mut row = means.iter().map(|mean| -mean).collect::<Vec<f64>>();
             frames.for_each_in_row(i, |j, x| row[j] += x);
-            row.iter().zip(&mut squares).for_each(|(away, sum)| *sum += away * away / rows);
+            let add = |(away, sum): (&f64, &mut f64)| *sum += weight(i) * away * away / total;
+            row.iter().zip(&mut squares).for_each(add);
         }
         if let Some(at) = squares.iter().position(|square| !square.is_finite()) {
             return Err(at);

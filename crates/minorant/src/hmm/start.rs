@@ -17,14 +17,17 @@ const EM_ROUNDS: usize = 6;
 /// A Gaussian is split into two that lie this many standard deviations to either side.
 const SPLIT: f64 = 0.2;
 
-/// The weights that make the sequences most likely, each with its own class or labels.
+/// The weights that make the sequences most likely, each with its own class or labels; what the
+/// sequences count is 1 each unless it is given.
 pub fn maximum_likelihood(
     shape: &HmmShape,
     frames: Frames<'_>,
     truth: Truth<'_>,
+    counts: Option<&[f64]>,
     cancel: &Cancel,
 ) -> Result<Vec<f64>, RiskError> {
-    let mut fitting = Fitting { shape: HmmShape { mixtures: 1, ..*shape }, frames, truth, cancel };
+    let single = HmmShape { mixtures: 1, ..*shape };
+    let mut fitting = Fitting { shape: single, frames, truth, counts, cancel };
     let mut w = vec![0.0; fitting.shape.dim()];
     fitting.round(&mut w, Fitting::add_equal_shares)?;
     fitting.rounds(&mut w, ROUNDS_AFTER_SPLIT)?;
@@ -44,6 +47,7 @@ struct Fitting<'a> {
     shape: HmmShape,
     frames: Frames<'a>,
     truth: Truth<'a>,
+    counts: Option<&'a [f64]>,
     cancel: &'a Cancel,
 }
 
@@ -59,7 +63,10 @@ impl Fitting<'_> {
         let of_chunk = |_: usize, chunk: std::ops::Range<usize>| {
             self.cancel.check()?;
             let mut statistics = Statistics::new(&self.shape);
-            chunk.for_each(|sequence| add(self, &tables, sequence, &mut statistics));
+            for sequence in chunk {
+                statistics.weight = self.counts.map_or(1.0, |counts| counts[sequence]);
+                add(self, &tables, sequence, &mut statistics);
+            }
             Ok(statistics)
         };
         let mut all = Statistics::new(&self.shape);

@@ -7,8 +7,10 @@ use super::{HmmShape, Tables, Visit};
 /// Sums over paths.
 #[derive(Debug, Clone)]
 pub(super) struct Statistics {
+    /// What the sequence counts whose paths are added.
+    pub(super) weight: f64,
     /// How often each slot's arc or component was taken.
-    pub(super) counts: Vec<f64>,
+    counts: Vec<f64>,
     /// For each Gaussian the sums of its frames and of their squares.
     sums: Vec<f64>,
     squares: Vec<f64>,
@@ -24,7 +26,8 @@ const ALIVE: f64 = 1e-6;
 impl Statistics {
     pub(super) fn new(shape: &HmmShape) -> Self {
         let sums = vec![0.0; shape.gaussians() * shape.features];
-        Statistics { counts: vec![0.0; shape.slots().len()], squares: sums.clone(), sums }
+        let counts = vec![0.0; shape.slots().len()];
+        Statistics { weight: 1.0, counts, squares: sums.clone(), sums }
     }
 
     /// Adds those of other sequences.
@@ -39,8 +42,14 @@ impl Statistics {
         }
     }
 
-    /// Adds a frame that a Gaussian had with this weight.
-    pub(super) fn add_frame(&mut self, tables: &Tables, g: usize, weight: f64, frame: &[f64]) {
+    /// Adds an arc or a component that was taken so often.
+    pub(super) fn count(&mut self, slot: usize, times: f64) {
+        self.counts[slot] += self.weight * times;
+    }
+
+    /// Adds a frame that a Gaussian had so often.
+    pub(super) fn add_frame(&mut self, tables: &Tables, g: usize, times: f64, frame: &[f64]) {
+        let weight = self.weight * times;
         self.counts[tables.slots.mixture(g)] += weight;
         let features = frame.len();
         let sums = &mut self.sums[g * features..(g + 1) * features];
@@ -53,7 +62,7 @@ impl Statistics {
 
     /// Adds a path with its best Gaussians.
     pub(super) fn add_path(&mut self, tables: &Tables, path: &[Visit], sequence: &[f64]) {
-        count_arcs(tables, path, 1.0, &mut self.counts);
+        count_arcs(tables, path, self.weight, &mut self.counts);
         for (visit, frame) in path.iter().zip(sequence.chunks_exact(tables.shape.features)) {
             self.add_frame(tables, tables.best_gaussian(frame, visit.state), 1.0, frame);
         }

@@ -8,6 +8,7 @@ mod tune;
 
 pub use tune::{FoldError, Tuned, TunedPoint, tune};
 
+use crate::fingerprint::Fingerprint;
 use crate::model::{FittedModel, Scores};
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Point, Risk};
@@ -223,7 +224,7 @@ impl<'a> Walk<'a> {
             task,
             validation,
             cancel,
-            data_sha256: crate::fingerprint::of(data, options.example_weights.as_deref()),
+            data_sha256: data.sha256_with(options.example_weights.as_deref()),
             features: design.features(),
             tracks: tracks.collect(),
             evaluations: 0,

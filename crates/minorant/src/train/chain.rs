@@ -1,6 +1,7 @@
 //! From labelled sequences to a fitted chain: `chain-svm` and `chain-crf`. No mathematics is done
 //! here.
 
+use super::example_weights::Mean;
 use super::{Lambda, Penalty, TrainError, TrainReport};
 use crate::fingerprint::Fingerprint;
 use crate::model::ChainModel;
@@ -53,6 +54,16 @@ pub enum Per {
     Token,
 }
 
+impl Per {
+    /// The units of sequences that start there.
+    pub(super) fn units(self, starts: &[usize]) -> impl ExactSizeIterator<Item = usize> {
+        starts.windows(2).map(move |span| match self {
+            Per::Sequence => 1,
+            Per::Token => span[1] - span[0],
+        })
+    }
+}
+
 /// Everything that training a chain depends on besides the data.
 #[derive(Debug, Clone)]
 pub struct ChainOptions {
@@ -70,7 +81,9 @@ pub struct ChainOptions {
     pub penalty: Penalty,
     /// What label z costs where y is true, row by row the true one, in class order.
     pub label_loss: Option<Vec<f64>>,
-    /// λ or C; 1/n if not given.
+    /// One weight for each sequence.
+    pub example_weights: Option<Vec<f64>>,
+    /// λ or C; 1/Σ sᵢ if not given, and with tokens as units 1/Σ sᵢ Tᵢ over the sequences' lengths.
     pub lambda: Option<Lambda>,
     /// The method.
     pub method: Method,
@@ -91,6 +104,7 @@ impl ChainOptions {
             per: Per::default(),
             penalty: Penalty::default(),
             label_loss: None,
+            example_weights: None,
             lambda: None,
             method: Method::Auto,
             method_options: MethodOptions {
@@ -101,7 +115,7 @@ impl ChainOptions {
         }
     }
 
-    /// All settings that the iterates depend on, for checkpoints.
+    /// All settings that the iterates depend on besides the example weights, for checkpoints.
     pub fn settings(&self) -> String {
         format!(
             "{:?}",
@@ -111,6 +125,12 @@ impl ChainOptions {
                 (self.method_options.memory, self.method_options.parts),
             )
         )
+    }
+
+    /// The mean that the risk is.
+    fn mean(&self, data: &Sequences) -> Result<Mean, TrainError> {
+        let units = self.per.units(&data.starts);
+        Mean::new(self.example_weights.as_deref(), units, "sequence")
     }
 
     fn check(&self, data: &Sequences) -> Result<(), TrainError> {
@@ -153,6 +173,21 @@ impl ChainOptions {
     }
 }
 
+/// The pairs that occur in sequences which weigh something: one of weight 0 is as good as left out.
+fn observed(data: &Sequences, weights: &ExampleWeights) -> Pairs {
+    let classes = data.classes.len();
+    if (0..data.len()).all(|i| weights.of(i) > 0.0) {
+        return Pairs::observed(&data.tokens, &data.starts, &data.labels, classes);
+    }
+    let (mut rows, mut starts) = (Vec::new(), vec![0]);
+    for (_, span) in data.starts.windows(2).enumerate().filter(|(i, _)| weights.of(*i) > 0.0) {
+        rows.extend(span[0]..span[1]);
+        starts.push(rows.len());
+    }
+    let labels: Vec<u16> = rows.iter().map(|&row| data.labels[row]).collect();
+    Pairs::observed(&data.tokens.select_rows(&rows), &starts, &labels, classes)
+}
+
 /// Trains a chain.
 pub fn train_chain(
     data: &Sequences,
@@ -162,12 +197,9 @@ pub fn train_chain(
     checkpoints: &mut dyn Checkpoints,
 ) -> Result<(ChainModel, TrainReport), TrainError> {
     options.check(data)?;
+    let mean = options.mean(data)?;
     let classes = data.classes.len();
-    let pairs = if options.observed_pairs {
-        Pairs::observed(&data.tokens, &data.starts, &data.labels, classes)
-    } else {
-        Pairs::All
-    };
+    let pairs = if options.observed_pairs { observed(data, &mean.shares) } else { Pairs::All };
     let shape = ChainShape {
         attributes: data.attributes.len(),
         labels: classes,
@@ -175,15 +207,11 @@ pub fn train_chain(
         bias: options.bias,
         boundary: options.boundary,
     };
-    let units = match options.per {
-        Per::Sequence => data.len(),
-        Per::Token => data.tokens.rows(),
-    };
-    let lambda = Lambda::value(options.lambda, units)?;
+    let lambda = Lambda::value(options.lambda, mean.total)?;
     let plain = L2::new(lambda)?;
     let l1 = if options.penalty == Penalty::L1 { lambda } else { 0.0 };
     let regularizer = if l1 > 0.0 { L2::none() } else { plain };
-    let weights = ExampleWeights::mean(units);
+    let weights = mean.shares;
     data.tokens.prepare_for_passes();
     let chain =
         Chain::new(&shape, &data.tokens, &data.starts, &data.labels, options.label_loss.clone());
@@ -215,7 +243,7 @@ pub fn train_chain(
         certificate: report.certificate,
         examples: data.len(),
         tokens: data.tokens.rows(),
-        data_sha256: data.sha256(),
+        data_sha256: data.sha256_with(options.example_weights.as_deref()),
         weights: outcome.point.w,
         proof: outcome.proof,
     };

@@ -1,7 +1,8 @@
 //! From recordings to a fitted hidden Markov model: standardised frames, the maximum-likelihood
 //! start, and large-margin training from there. No mathematics is done here.
 
-use super::validation::{Chosen, Validation, WithChoice, held_out};
+use super::example_weights::{Mean, counted};
+use super::validation::{Chosen, Validation, WithChoice, error_of, held_out, part_and_apart};
 use super::{Lambda, TrainError, TrainReport};
 use crate::certificate::Certificate;
 use crate::fingerprint::Fingerprint;
@@ -31,7 +32,9 @@ pub struct HmmOptions {
     /// The share of the sequences that is held out to choose among the run's best points; none
     /// where it is 0.
     pub validation_fraction: f64,
-    /// λ or C; 1/n if not given.
+    /// One weight for each sequence.
+    pub example_weights: Option<Vec<f64>>,
+    /// λ or C; 1/Σ sᵢ if not given.
     pub lambda: Option<Lambda>,
     /// The method.
     pub method: Method,
@@ -50,6 +53,7 @@ impl Default for HmmOptions {
             mixtures: 1,
             group_weights: Vec::new(),
             validation_fraction: 0.0,
+            example_weights: None,
             lambda: None,
             method: Method::Auto,
             method_options: MethodOptions::default(),
@@ -62,7 +66,7 @@ impl Default for HmmOptions {
 const MOST_WEIGHTS: u128 = 1 << 31;
 
 impl HmmOptions {
-    /// All settings that the iterates depend on, for checkpoints.
+    /// All settings that the iterates depend on besides the example weights, for checkpoints.
     pub fn settings(&self) -> String {
         format!(
             "{:?}",
@@ -95,16 +99,13 @@ impl HmmOptions {
         Ok(HmmShape { task, topology, units, states, mixtures, features })
     }
 
-    fn regularizer(&self, shape: &HmmShape, center: Vec<f64>, n: usize) -> Result<L2, TrainError> {
-        let lambda = match self.lambda {
-            None => 1.0 / n as f64,
-            Some(Lambda::Lambda(lambda)) => lambda,
-            Some(Lambda::C(c)) if c > 0.0 && c.is_finite() => 1.0 / (c * n as f64),
-            Some(Lambda::C(c)) => {
-                let sentence = format!("C must be a positive number, not {c}");
-                return Err(TrainError::Setting(sentence));
-            }
-        };
+    fn regularizer(
+        &self,
+        shape: &HmmShape,
+        center: Vec<f64>,
+        total: f64,
+    ) -> Result<L2, TrainError> {
+        let lambda = Lambda::value(self.lambda, total)?;
         let regularizer = L2::new(lambda)?.with_center(center)?;
         if self.group_weights.is_empty() {
             return Ok(regularizer);
@@ -122,6 +123,30 @@ impl HmmOptions {
             )));
         }
         Ok(regularizer.with_weights(shape.groups().into_iter().map(theta).collect())?)
+    }
+
+    /// Sequences to train on and sequences that are held out; those of weight 0 are neither.
+    fn parts(&self, data: &Recordings) -> Result<[Vec<usize>; 2], TrainError> {
+        let of = counted(self.example_weights.as_deref(), data.len(), "sequence")?;
+        let fraction = self.validation_fraction;
+        if fraction == 0.0 {
+            return Ok([of, Vec::new()]);
+        }
+        let classes = data.labels.classes.len();
+        let held = match (&data.labels.rows, self.task) {
+            (LabelRows::Single(labels), Task::Classify) => {
+                let labels: Vec<u32> = of.iter().map(|&i| labels[i]).collect();
+                held_out(&labels, classes, fraction)
+            }
+            _ => held_out(&vec![0; of.len()], 1, fraction),
+        };
+        if held.contains(&true) && held.contains(&false) {
+            return Ok(part_and_apart(&of, &held));
+        }
+        Err(TrainError::Setting(format!(
+            "expected enough sequences to hold out a share of {fraction}, found {}",
+            of.len()
+        )))
     }
 
     fn check(&self, data: &Recordings) -> Result<(), TrainError> {
@@ -159,21 +184,25 @@ struct Part {
     values: Vec<f64>,
     starts: Vec<usize>,
     labels: Vec<u32>,
+    weights: Option<Vec<f64>>,
     features: usize,
 }
 
 impl Part {
-    /// The sequences that `is_in` names, out of all standardised frames.
-    fn new(data: &Recordings, values: &[f64], task: Task, is_in: impl Fn(usize) -> bool) -> Self {
+    /// These sequences, out of all standardised frames.
+    fn new(data: &Recordings, values: &[f64], options: &HmmOptions, of: &[usize]) -> Self {
         let features = data.frames.cols();
         let LabelRows::Single(all) = &data.labels.rows else { unreachable!("labels were checked") };
-        let mut part = Part { values: vec![], starts: vec![0], labels: vec![], features };
-        for (i, span) in data.starts.windows(2).enumerate().filter(|(i, _)| is_in(*i)) {
-            part.values.extend_from_slice(&values[span[0] * features..span[1] * features]);
+        let weights = options.example_weights.as_ref();
+        let weights = weights.map(|weights| of.iter().map(|&i| weights[i]).collect());
+        let mut part = Part { values: vec![], starts: vec![0], labels: vec![], weights, features };
+        for &i in of {
+            let (from, to) = (data.starts[i], data.starts[i + 1]);
+            part.values.extend_from_slice(&values[from * features..to * features]);
             part.starts.push(part.values.len() / features);
-            match task {
+            match options.task {
                 Task::Classify => part.labels.push(all[i]),
-                Task::Label => part.labels.extend_from_slice(&all[span[0]..span[1]]),
+                Task::Label => part.labels.extend_from_slice(&all[from..to]),
             }
         }
         part
@@ -190,16 +219,23 @@ impl Part {
         }
     }
 
-    fn risk(&self, shape: HmmShape) -> HmmRisk<'_> {
-        let weights = ExampleWeights::mean(self.starts.len() - 1);
-        HmmRisk::new(shape, self.frames(), self.truth(shape.task), weights)
+    fn mean(&self) -> Result<Mean, TrainError> {
+        let units = self.starts[1..].iter().map(|_| 1);
+        Mean::new(self.weights.as_deref(), units, "sequence")
+    }
+
+    fn risk(&self, shape: HmmShape, shares: ExampleWeights) -> HmmRisk<'_> {
+        HmmRisk::new(shape, self.frames(), self.truth(shape.task), shares)
     }
 
     /// The error at these weights.
     fn error(&self, shape: HmmShape, w: &[f64]) -> f64 {
         let predicted = crate::model::predict_frames(&Tables::new(&shape, w), self.frames());
-        let wrong = predicted.iter().zip(&self.labels).filter(|(said, label)| said != label);
-        wrong.count() as f64 / self.labels.len() as f64
+        let units = self.starts.windows(2).enumerate().map(|(i, span)| match shape.task {
+            Task::Classify => i..i + 1,
+            Task::Label => span[0]..span[1],
+        });
+        error_of(units, self.weights.as_deref(), |unit| predicted[unit] != self.labels[unit])
     }
 }
 
@@ -213,19 +249,21 @@ pub fn train_hmm(
 ) -> Result<(HmmModel, TrainReport), TrainError> {
     options.check(data)?;
     let shape = options.shape(data.labels.classes.len(), data.frames.cols())?;
-    let held = hold_out(data, options)?;
-    let scaling = Scaling::of(&data.frames).map_err(|at| {
+    let parts = options.parts(data)?;
+    let example_weights = options.example_weights.as_deref();
+    let scaling = scaling(data, example_weights).map_err(|at| {
         let sentence = format!("the values of feature {} are too large to be squared", at + 1);
         TrainError::Setting(sentence)
     })?;
     let values = scaling.apply(&data.frames);
-    let part = Part::new(data, &values, options.task, |i| !held[i]);
-    let apart = Part::new(data, &values, options.task, |i| held[i]);
+    let [part, apart] = parts.map(|of| Part::new(data, &values, options, &of));
     drop(values);
-    let start = maximum_likelihood(&shape, part.frames(), part.truth(options.task), cancel);
+    let (truth, counts) = (part.truth(options.task), part.weights.as_deref());
+    let start = maximum_likelihood(&shape, part.frames(), truth, counts, cancel);
     let start = start.map_err(solver::RunError::from)?;
-    let regularizer = options.regularizer(&shape, start.clone(), part.starts.len() - 1)?;
-    let risk = part.risk(shape);
+    let mean = part.mean()?;
+    let regularizer = options.regularizer(&shape, start.clone(), mean.total)?;
+    let risk = part.risk(shape, mean.shares);
     let problem = Problem::new(&risk, &regularizer);
     let method = options.method.resolve(problem);
     let mut solver = method.build(problem, &options.method_options)?;
@@ -274,32 +312,21 @@ pub fn train_hmm(
         local_gap: report.local_gap,
         examples: data.len(),
         frames: data.frames.rows(),
-        data_sha256: data.sha256(),
+        data_sha256: data.sha256_with(example_weights),
         weights: answer.w,
         start,
     };
     Ok((model, report))
 }
 
-/// Which sequences are held out.
-fn hold_out(data: &Recordings, options: &HmmOptions) -> Result<Vec<bool>, TrainError> {
-    let fraction = options.validation_fraction;
-    if fraction == 0.0 {
-        return Ok(vec![false; data.len()]);
-    }
-    let classes = data.labels.classes.len();
-    let held = match (&data.labels.rows, options.task) {
-        (LabelRows::Single(labels), Task::Classify) => held_out(labels, classes, fraction),
-        _ => held_out(&vec![0; data.len()], 1, fraction),
-    };
-    if held.contains(&true) && held.contains(&false) {
-        return Ok(held);
-    }
-    let sentence = format!(
-        "expected enough sequences to hold out a share of {fraction}, found {}",
-        data.len()
-    );
-    Err(TrainError::Setting(sentence))
+/// How frames are standardised: those of a sequence count as it does.
+fn scaling(data: &Recordings, example_weights: Option<&[f64]>) -> Result<Scaling, usize> {
+    let Some(weights) = example_weights else { return Scaling::of(&data.frames) };
+    let lengths = data.starts.windows(2).map(|span| span[1] - span[0]);
+    let each = weights.iter().zip(lengths);
+    let of_frames: Vec<f64> =
+        each.flat_map(|(s, length)| std::iter::repeat_n(*s, length)).collect();
+    Scaling::of_weighted(&data.frames, |frame| of_frames[frame])
 }
 
 /// The weights that become the model.

@@ -1,11 +1,12 @@
 //! From labelled images to a fitted `segment-svm` or `tree-svm`. No mathematics is done here.
 
+use super::example_weights::Mean;
 use super::{Lambda, TrainError, TrainReport};
 use crate::fingerprint::Fingerprint;
 use crate::images::Images;
 use crate::model::{ImageModel, ImageShape};
 use crate::regularizer::L2;
-use crate::risk::{Cancel, ExampleWeights, Risk};
+use crate::risk::{Cancel, Risk};
 use crate::solver::{self, Checkpoints, Method, MethodOptions, Problem, StopRules};
 use crate::structured::MarginRisk;
 use crate::structured::segment::{SegmentLoss, Segmentation};
@@ -44,7 +45,9 @@ impl ImageModelName {
 pub struct ImageOptions {
     /// Plates: how wrong a segmentation is.
     pub loss: SegmentLoss,
-    /// λ or C; 1/n if not given.
+    /// One weight for each image.
+    pub example_weights: Option<Vec<f64>>,
+    /// λ or C; 1/Σ sᵢ if not given.
     pub lambda: Option<Lambda>,
     /// The method.
     pub method: Method,
@@ -58,6 +61,7 @@ impl Default for ImageOptions {
     fn default() -> Self {
         ImageOptions {
             loss: SegmentLoss::default(),
+            example_weights: None,
             lambda: None,
             method: Method::Auto,
             method_options: MethodOptions {
@@ -70,7 +74,7 @@ impl Default for ImageOptions {
 }
 
 impl ImageOptions {
-    /// All settings that the iterates depend on, for checkpoints.
+    /// All settings that the iterates depend on besides the example weights, for checkpoints.
     pub fn settings(&self) -> String {
         let of_method = (self.method_options.memory, self.method_options.parts);
         format!("{:?}", (self.loss, self.lambda, self.method, of_method))
@@ -88,9 +92,11 @@ pub fn train_images(
     if !data.are_labelled() {
         return Err(TrainError::Setting("the images have no labels to train on".into()));
     }
-    let lambda = Lambda::value(options.lambda, data.len())?;
+    let example_weights = options.example_weights.as_deref();
+    let mean = Mean::new(example_weights, (0..data.len()).map(|_| 1), "image")?;
+    let lambda = Lambda::value(options.lambda, mean.total)?;
     let regularizer = L2::new(lambda)?;
-    let weights = ExampleWeights::mean(data.len());
+    let weights = mean.shares;
     let (shape, risk): (ImageShape, Box<dyn Risk>) = match data {
         Images::Plates { height, widths, plates, .. } => {
             let shape =
@@ -117,7 +123,7 @@ pub fn train_images(
         tol: options.rules.tol,
         certificate: report.certificate,
         examples: data.len(),
-        data_sha256: data.sha256(),
+        data_sha256: data.sha256_with(example_weights),
         weights: outcome.point.w,
         proof: outcome.proof,
     };

@@ -5,6 +5,7 @@
 use super::machines::Machines;
 use super::{TrainError, TrainReport};
 use crate::certificate::Certificate;
+use crate::fingerprint::Fingerprint;
 use crate::kernel::{Gram, Kernel, Points};
 use crate::latent;
 use crate::model::{KernelModel, Machine, empty_rows};
@@ -390,7 +391,7 @@ fn fitted(
         certificate: report.certificate,
         local_gap: report.local_gap,
         examples: data.features.rows(),
-        data_sha256: crate::fingerprint::of(data, None),
+        data_sha256: data.sha256(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! command, Python) call [`train`]; no mathematics is done here.
 
 mod chain;
+mod example_weights;
 mod from_svm;
 mod hmm;
 mod image;
@@ -29,6 +30,7 @@ pub use start::start_from;
 pub(crate) use task::{Task, weights_of};
 
 use crate::certificate::Certificate;
+use crate::fingerprint::Fingerprint;
 use crate::model::{FittedModel, SubProblem};
 use crate::risk::Cancel;
 use crate::solver::{self, Checkpoints, Outcome, Problem, RunError, Solver, Status, StopRules};
@@ -144,7 +146,7 @@ pub fn train(
     };
     let report = summarise(&outcomes, lambda, data, method.name());
     // The fingerprint reads the data once more, for which somebody in a hurry does not wait.
-    let fingerprint = || crate::fingerprint::of(data, options.example_weights.as_deref());
+    let fingerprint = || data.sha256_with(options.example_weights.as_deref());
     let sha256 = if cancel.is_hurried() { String::new() } else { fingerprint() };
     let model = FittedModel::new(data, sha256, options, &task, &report, problems(outcomes));
     Ok((model, report))

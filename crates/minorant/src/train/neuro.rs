@@ -1,7 +1,8 @@
 //! From labelled sequences to a fitted network under a chain: the weights to begin with, the risk
 //! in the precision of the data, the method, the answer's objective. No mathematics is done here.
 
-use super::validation::{Chosen, Validation, WithChoice, held_out};
+use super::example_weights::{Mean, counted};
+use super::validation::{Chosen, Validation, WithChoice, error_of, held_out, part_and_apart};
 use super::{Lambda, Per, TrainError, TrainReport};
 use crate::archive::Archive;
 use crate::certificate::Certificate;
@@ -58,7 +59,9 @@ pub struct NeuroOptions {
     /// The share of the sequences that is held out to choose among the run's best points; none
     /// where it is 0.
     pub validation_fraction: f64,
-    /// λ or C; 1/n if not given.
+    /// One weight for each sequence. One of weight 0 is left out; the machines see the others alike.
+    pub example_weights: Option<Vec<f64>>,
+    /// λ or C; 1/Σ sᵢ if not given, and with tokens as units 1/Σ sᵢ Tᵢ over the sequences' lengths.
     pub lambda: Option<Lambda>,
     /// The method.
     pub method: Method,
@@ -78,6 +81,7 @@ impl Default for NeuroOptions {
             boundary: false,
             per: Per::default(),
             validation_fraction: 0.0,
+            example_weights: None,
             lambda: None,
             method: Method::Auto,
             method_options: MethodOptions::default(),
@@ -87,7 +91,7 @@ impl Default for NeuroOptions {
 }
 
 impl NeuroOptions {
-    /// All settings that the iterates depend on, for checkpoints.
+    /// All settings that the iterates depend on besides the example weights, for checkpoints.
     pub fn settings(&self) -> String {
         format!(
             "{:?}",
@@ -100,22 +104,11 @@ impl NeuroOptions {
         )
     }
 
-    fn lambda(&self, units: usize) -> Result<f64, TrainError> {
-        match self.lambda {
-            None => Ok(1.0 / units as f64),
-            Some(Lambda::Lambda(lambda)) => Ok(lambda),
-            Some(Lambda::C(c)) if c > 0.0 && c.is_finite() => Ok(1.0 / (c * units as f64)),
-            Some(Lambda::C(c)) => {
-                Err(TrainError::Setting(format!("C must be a positive number, not {c}")))
-            }
-        }
-    }
-
     /// Refuses settings out of range, and sequences that nothing can be learned from.
     pub fn check(&self, data: &Sequences) -> Result<(), TrainError> {
         let network = self.network(data)?;
-        let regularizer = L2::new(self.lambda(1)?)?;
-        self.hold_out(data)?;
+        let regularizer = L2::new(Lambda::value(self.lambda, 1.0)?)?;
+        self.parts(data)?;
         // A method that cannot be had is refused before the weights to begin with are made.
         let (inputs, weights) = (Inputs::<f32>::Sparse(&data.tokens), ExampleWeights::mean(1));
         let risk = NeuroRisk::new(&network, inputs, &data.starts, &data.labels, weights);
@@ -124,8 +117,9 @@ impl NeuroOptions {
         Ok(())
     }
 
-    /// Which sequences are held out.
-    fn hold_out(&self, data: &Sequences) -> Result<Vec<bool>, TrainError> {
+    /// Sequences to train on and sequences that are held out; those of weight 0 are neither.
+    fn parts(&self, data: &Sequences) -> Result<[Vec<usize>; 2], TrainError> {
+        let of = counted(self.example_weights.as_deref(), data.len(), "sequence")?;
         let fraction = self.validation_fraction;
         if !(0.0..1.0).contains(&fraction) {
             return Err(TrainError::Setting(format!(
@@ -133,15 +127,15 @@ impl NeuroOptions {
             )));
         }
         if fraction == 0.0 {
-            return Ok(vec![false; data.len()]);
+            return Ok([of, Vec::new()]);
         }
-        let held = held_out(&vec![0; data.len()], 1, fraction);
+        let held = held_out(&vec![0; of.len()], 1, fraction);
         if held.contains(&true) && held.contains(&false) {
-            return Ok(held);
+            return Ok(part_and_apart(&of, &held));
         }
         Err(TrainError::Setting(format!(
             "expected enough sequences to hold out a share of {fraction}, found {}",
-            data.len()
+            of.len()
         )))
     }
 
@@ -183,14 +177,10 @@ pub fn train_neuro(
 ) -> Result<(NeuroModel, TrainReport), TrainError> {
     let network = options.network(data)?;
     options.check(data)?;
-    let held = options.hold_out(data)?;
-    let part = Part::new(data, |i| !held[i]);
-    let apart = Part::new(data, |i| held[i]);
-    let units = match options.per {
-        Per::Sequence => part.starts.len() - 1,
-        Per::Token => part.labels.len(),
-    };
-    let lambda = options.lambda(units)?;
+    let example_weights = options.example_weights.as_deref();
+    let [part, apart] = options.parts(data)?.map(|of| Part::new(data, &of, example_weights));
+    let mean = part.mean(options.per)?;
+    let lambda = Lambda::value(options.lambda, mean.total)?;
     let mut checkpoints = WithStart::new(checkpoints);
     if checkpoints.start.len() != network.dim() {
         let how = match options.pretrain {
@@ -203,7 +193,8 @@ pub fn train_neuro(
     }
     let regularizer = L2::new(lambda)?.with_center(checkpoints.start.clone())?;
     let (network, regularizer) = (&network, &regularizer);
-    let task = Task { network, part: &part, apart: &apart, units, regularizer, options };
+    let task =
+        Task { network, part: &part, apart: &apart, shares: &mean.shares, regularizer, options };
     // The answer's objective is computed in double precision, which takes an evaluation more.
     let most = options.rules.max_evaluations;
     let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
@@ -252,7 +243,7 @@ pub fn train_neuro(
         local_gap: report.local_gap,
         examples: data.len(),
         tokens: data.tokens.rows(),
-        data_sha256: data.sha256(),
+        data_sha256: data.sha256_with(example_weights),
         weights: outcome.point.w,
         start: checkpoints.start,
     };
@@ -265,14 +256,14 @@ struct Task<'t> {
     /// What is trained on, and what is held out.
     part: &'t Part,
     apart: &'t Part,
-    units: usize,
+    shares: &'t ExampleWeights,
     regularizer: &'t L2,
     options: &'t NeuroOptions,
 }
 
 impl Task<'_> {
     fn risk<T: Real>(&self) -> NeuroRisk<'_, T> {
-        self.part.risk(self.network, self.units)
+        self.part.risk(self.network, self.shares)
     }
 
     fn run<T: Real>(
@@ -324,33 +315,41 @@ struct Part {
     tokens: Matrix<'static>,
     starts: Vec<usize>,
     labels: Vec<u16>,
+    weights: Option<Vec<f64>>,
 }
 
 impl Part {
-    /// The sequences that `is_in` names.
-    fn new(data: &Sequences, is_in: impl Fn(usize) -> bool) -> Self {
+    /// These sequences.
+    fn new(data: &Sequences, of: &[usize], weights: Option<&[f64]>) -> Self {
         let (mut rows, mut starts) = (Vec::new(), vec![0]);
-        for (i, span) in data.starts.windows(2).enumerate() {
-            if is_in(i) {
-                rows.extend(span[0]..span[1]);
-                starts.push(rows.len());
-            }
+        for &i in of {
+            rows.extend(data.starts[i]..data.starts[i + 1]);
+            starts.push(rows.len());
         }
         let labels = rows.iter().map(|&row| data.labels[row]).collect();
-        Part { tokens: data.tokens.select_rows(&rows), starts, labels }
+        let weights = weights.map(|weights| of.iter().map(|&i| weights[i]).collect());
+        Part { tokens: data.tokens.select_rows(&rows), starts, labels, weights }
     }
 
-    fn risk<'p, T: Real>(&'p self, network: &'p Network, units: usize) -> NeuroRisk<'p, T> {
-        let (inputs, weights) = (Inputs::new(&self.tokens), ExampleWeights::mean(units));
-        NeuroRisk::new(network, inputs, &self.starts, &self.labels, weights)
+    fn mean(&self, per: Per) -> Result<Mean, TrainError> {
+        Mean::new(self.weights.as_deref(), per.units(&self.starts), "sequence")
+    }
+
+    fn risk<'p, T: Real>(
+        &'p self,
+        network: &'p Network,
+        shares: &ExampleWeights,
+    ) -> NeuroRisk<'p, T> {
+        let inputs = Inputs::new(&self.tokens);
+        NeuroRisk::new(network, inputs, &self.starts, &self.labels, shares.clone())
     }
 
     /// The share of wrong labels at these weights.
     fn error<T: Real>(&self, network: &Network, inputs: &Inputs<'_, T>, w: &[f64]) -> f64 {
         let scores = network.scores(w, inputs, self.labels.len());
         let said = network.best_labels(w, &scores, &self.starts);
-        let wrong = said.iter().zip(&self.labels).filter(|(said, label)| said != label).count();
-        wrong as f64 / self.labels.len() as f64
+        let spans = self.starts.windows(2).map(|span| span[0]..span[1]);
+        error_of(spans, self.weights.as_deref(), |token| said[token] != self.labels[token])
     }
 }
 

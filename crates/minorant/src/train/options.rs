@@ -81,12 +81,12 @@ pub enum Lambda {
 }
 
 impl Lambda {
-    /// λ for so many examples of weight 1; without a setting that of C = 1.
-    pub(crate) fn value(setting: Option<Lambda>, examples: usize) -> Result<f64, TrainError> {
+    /// λ for examples of this weight together; without a setting that of C = 1.
+    pub(crate) fn value(setting: Option<Lambda>, total: f64) -> Result<f64, TrainError> {
         match setting {
-            None => Ok(1.0 / examples as f64),
+            None => Ok(1.0 / total),
             Some(Lambda::Lambda(lambda)) => Ok(lambda),
-            Some(Lambda::C(c)) if c > 0.0 && c.is_finite() => Ok(1.0 / (c * examples as f64)),
+            Some(Lambda::C(c)) if c > 0.0 && c.is_finite() => Ok(1.0 / (c * total)),
             Some(Lambda::C(c)) => {
                 Err(TrainError::Setting(format!("C must be a positive number, not {c}")))
             }
@@ -220,14 +220,7 @@ impl TrainOptions {
     pub(crate) fn lambda(&self, task: &Task) -> Result<f64, TrainError> {
         let weight = |i: usize| self.example_weights.as_ref().map_or(1.0, |weights| weights[i]);
         let total: f64 = (0..task.rows()).filter(|&i| task.is_labelled(i)).map(weight).sum();
-        match self.lambda {
-            None => Ok(1.0 / total),
-            Some(Lambda::Lambda(lambda)) => Ok(lambda),
-            Some(Lambda::C(c)) if c > 0.0 && c.is_finite() => Ok(1.0 / (c * total)),
-            Some(Lambda::C(c)) => {
-                Err(TrainError::Setting(format!("C must be a positive number, not {c}")))
-            }
-        }
+        Lambda::value(self.lambda, total)
     }
 
     /// The method that is to solve a problem. Planes get to rounding where coordinate steps creep.

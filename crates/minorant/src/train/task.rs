@@ -1,6 +1,7 @@
 //! What the labels ask for: a binary, multiclass or multilabel risk, or one binary risk for each
 //! class.
 
+use super::example_weights;
 use super::options::{LossName, ModelName, Multiclass, Penalty, TrainError, TrainOptions};
 use crate::risk::hinge::Hinge;
 use crate::risk::logistic::Logistic;
@@ -315,22 +316,7 @@ pub(crate) fn weights_of(
         return Ok(ExampleWeights::mean(rows));
     }
     let examples = options.example_weights.clone().unwrap_or_else(|| vec![1.0; rows]);
-    if examples.len() != rows {
-        return refuse(format!(
-            "expected {rows} example weights, one a row, found {}",
-            examples.len()
-        ));
-    }
-    if let Some(at) = examples.iter().position(|s| !(*s >= 0.0 && s.is_finite())) {
-        return refuse(format!(
-            "expected weights of 0 or more, found {} for row {}",
-            examples[at],
-            at + 1
-        ));
-    }
-    if !examples.iter().any(|s| *s > 0.0) {
-        return refuse("expected some example weight above 0, found none");
-    }
+    example_weights::check(&examples, rows, "row")?;
     let mut of_class = vec![1.0; labels.classes.len()];
     for (at, (label, weight)) in options.class_weights.iter().enumerate() {
         if options.class_weights[..at].iter().any(|(other, _)| other == label) {

@@ -6,6 +6,7 @@ use crate::archive::Archive;
 use crate::solver::Checkpoints;
 use crate::trace::{Observer, TraceRecord};
 use std::cell::RefCell;
+use std::ops::Range;
 
 /// Which of `labels`' examples are held out: about `fraction` of each class. Neighbours in a file
 /// are often alike (one speaker, one hand), so that they are held out in blocks, a class having
@@ -23,6 +24,29 @@ pub(super) fn held_out(labels: &[u32], classes: usize, fraction: f64) -> Vec<boo
         ((block + 1.0) * fraction).floor() > (block * fraction).floor()
     };
     labels.iter().map(is_held_out).collect()
+}
+
+/// Examples to train on, and examples that are held out.
+pub(super) fn part_and_apart(of: &[usize], held: &[bool]) -> [Vec<usize>; 2] {
+    [false, true].map(|is_held| {
+        let those = of.iter().zip(held).filter(|(_, held)| **held == is_held);
+        those.map(|(i, _)| *i).collect()
+    })
+}
+
+/// The share of units that are wrong, those of each example with its weight.
+pub(super) fn error_of(
+    units: impl Iterator<Item = Range<usize>>,
+    weights: Option<&[f64]>,
+    is_wrong: impl Fn(usize) -> bool,
+) -> f64 {
+    let (mut wrong, mut all) = (0.0, 0.0);
+    for (i, units) in units.enumerate() {
+        let weight = weights.map_or(1.0, |weights| weights[i]);
+        all += weight * units.len() as f64;
+        wrong += weight * units.filter(|&unit| is_wrong(unit)).count() as f64;
+    }
+    wrong / all
 }
 
 /// The weights that did best on what is held out.
