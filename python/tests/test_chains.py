@@ -39,6 +39,34 @@ def outputs(length):
     return [np.array(labels) for labels in itertools.product(range(3), repeat=length)]
 
 
+@pytest.mark.parametrize("per", ["sequence", "token"])
+@pytest.mark.parametrize("estimator", [ChainSVM(tol=1e-9), ChainCRF(tol=1e-9)])
+def test_weights_equal_repetition(estimator, per):
+    X, y = words()
+    times = np.arange(len(X)) % 4
+    repeated = [[s for s, n in zip(seq, times, strict=True) for _ in range(n)] for seq in (X, y)]
+    weighted = clone(estimator).set_params(per=per).fit(X, y, sample_weight=times)
+    often = clone(estimator).set_params(per=per).fit(*repeated)
+    assert weighted.lam_ == pytest.approx(often.lam_, rel=1e-14)
+    objective = weighted.certificate_.objective
+    assert objective == pytest.approx(often.certificate_.objective, rel=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words_of_it"),
+    [
+        (np.ones(29), "expected 30 sample weights"),
+        (np.full(30, -1.0), "got -1.0 for example 0"),
+        (np.full(30, np.nan), "got nan for example 0"),
+        (np.zeros(30), "some sample weight above 0"),
+    ],
+)
+def test_weights_that_are_none(weights, words_of_it):
+    X, y = words()
+    with pytest.raises(ValueError, match=words_of_it):
+        ChainCRF().fit(X, y, sample_weight=weights)
+
+
 @pytest.mark.parametrize("changes", [{}, {"boundary": True, "bias": 2.0}, {"pairs": "observed"}])
 def test_svm_against_brute_force(changes):
     X, y = words()

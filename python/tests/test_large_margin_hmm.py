@@ -34,6 +34,19 @@ def phones(n=30, seed=0):
     return X, y
 
 
+def test_weights_equal_repetition():
+    X, y = words()
+    times = np.arange(len(X)) % 4
+    repeated = [x for x, n in zip(X, times, strict=True) for _ in range(n)]
+    model = LargeMarginHMM(n_states=2, max_evals=1)
+    with pytest.warns(ConvergenceWarning):
+        weighted = model.fit(X, y, sample_weight=times)
+        lam, objective = weighted.lam_, weighted.certificate_.objective
+        often = model.fit(repeated, y.repeat(times))
+    assert lam == pytest.approx(1 / times.sum()) and often.lam_ == pytest.approx(lam)
+    assert objective == pytest.approx(often.certificate_.objective, rel=1e-9)
+
+
 def test_classes_of_sequences(tmp_path):
     X, y = words()
     model = LargeMarginHMM(lam=0.1, n_mixtures=2, tol=0.05).fit(X, y)

@@ -71,6 +71,17 @@ def test_objective_and_predictions_against_brute_force(activation, pretrain, bou
     assert model.trace_.rows > 1 and model.n_evaluations_ <= 60
 
 
+def test_weights_equal_repetition():
+    X, y = words()
+    times = np.arange(len(X)) % 4
+    model = NeuroCRF((4,), pretrain="none", max_evals=3, random_state=0)
+    repeated = [[s for s, n in zip(seq, times, strict=True) for _ in range(n)] for seq in (X, y)]
+    with pytest.warns(ConvergenceWarning):
+        weighted = model.fit(X, y, sample_weight=times).certificate_.objective
+        often = model.fit(*repeated).certificate_.objective
+    assert weighted == pytest.approx(often, rel=1e-9)
+
+
 def test_it_learns_is_repeatable_and_survives_files(tmp_path):
     X, y = words(80)
     model = NeuroCRF((8,), activation="tanh", pretrain="none", lam=1e-4, random_state=1)

@@ -58,6 +58,19 @@ def test_agrees_with_the_built_in_model(method, three_classes):
     assert -1 <= model.score(X, y) <= 0
 
 
+def test_weights_equal_repetition(three_classes):
+    X, y = three_classes
+    times = np.arange(len(y)) % 4
+    model = StructuredSVM(Classes(3), tol=1e-8)
+    weighted = model.fit(X, y, sample_weight=times)
+    lam, objective = weighted.lam_, weighted.certificate_.objective
+    repeated = model.fit(X.repeat(times, axis=0), y.repeat(times))
+    assert lam == pytest.approx(1 / times.sum()) and repeated.lam_ == pytest.approx(lam)
+    assert objective == pytest.approx(repeated.certificate_.objective, rel=2e-8)
+    with pytest.raises(ValueError, match="sample weights"):
+        model.fit(X, y, sample_weight=times[1:])
+
+
 def test_all_ways_to_write_it_agree(three_classes):
     X, y = three_classes
     y = y.tolist()

@@ -127,6 +127,10 @@ fn what_cannot_be_is_refused_in_a_sentence() {
     write(&bench, "descending.npz", &frames, &[0, 2, 1, 3], &[1, 2, 3]);
     write(&bench, "few.npz", &frames, &[0, 2, 3], &[1, 2, 3]);
     write(&bench, "single.npz", &frames, &[0, 2, 3], &[1, 1]);
+    bench.write("few", "1 2 3");
+    bench.write("twelve", "1 2 3 0 1 2 3 0 1 2 3 0");
+    let weighted = "train hmm c.npz --states 2 --max-evals 3 --weights twelve --json";
+    assert_eq!(bench.call(weighted).json()["lambda"], 1.0 / 18.0);
     let cases = [
         ("train hmm descending.npz", "offsets from 0 to 3 that never descend"),
         ("train hmm few.npz", "for each of 2 rows"),
@@ -142,6 +146,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         ("train hmm c.npz --group-weight means=-1", "weight of means must be a positive number"),
         ("train hmm c.npz --solver bmrm", "a convex risk"),
         ("train hmm c.npz --bias 1", "do not go with hmm"),
+        ("train hmm c.npz --weights few", "expected 12 example weights, one a sequence, found 3"),
         ("train svm train.svm --states 3", "go with hmm"),
         ("generate phones --labels 1 --out x.npz", "--labels must be at least 2"),
     ];

@@ -98,6 +98,10 @@ fn a_resumed_run_writes_the_same_file() {
 fn what_cannot_be_is_refused_in_a_sentence() {
     let bench = bench();
     let train = "train neuro-crf train.txt --format crfsuite --max-evals 5";
+    bench.write("few", "1 2 3");
+    bench.write("eighty", &"2 0\n".repeat(40));
+    let weighted = format!("{train} --hidden 3 --pretrain none --weights eighty --json");
+    assert_eq!(bench.call(&weighted).json()["lambda"], 1.0 / 80.0);
     for (line, code, word) in [
         (format!("{train} --hidden 3,x"), 2, "whole numbers"),
         (format!("{train} --hidden ,"), 2, "whole numbers"),
@@ -109,6 +113,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         (format!("{train} --validation-fraction 1"), 1, "fraction"),
         (format!("{train} --lambda 0"), 1, "lambda"),
         (format!("{train} --bias 1"), 1, "--bias"),
+        (format!("{train} --weights few"), 1, "expected 80 example weights, one a sequence"),
         (format!("{train} --pairs observed"), 1, "--pairs"),
         (format!("{train} --solver bmrm"), 1, "convex"),
         ("train chain-crf train.txt --format crfsuite --hidden 3".into(), 1, "--hidden"),

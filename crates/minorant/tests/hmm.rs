@@ -396,6 +396,38 @@ fn the_same_bits_on_any_number_of_threads() {
 }
 
 #[test]
+fn weights_of_sequences_equal_repetition() {
+    let data = recordings(3, 12, 9);
+    let times = |i: usize| [1, 2, 3, 0][i % 4];
+    let of: Vec<usize> = (0..36).flat_map(|i| std::iter::repeat_n(i, times(i))).collect();
+    let span = |i: usize| data.starts[i]..data.starts[i + 1];
+    let rows: Vec<usize> = of.iter().flat_map(|&i| span(i)).collect();
+    let mut starts = vec![0];
+    of.iter().for_each(|&i| starts.push(starts[starts.len() - 1] + span(i).len()));
+    let LabelRows::Single(labels) = &data.labels.rows else { panic!("one label a sequence") };
+    let labels = of.iter().map(|&i| labels[i]).collect();
+    let labels = Labels { classes: data.labels.classes.clone(), rows: LabelRows::Single(labels) };
+    let repeated = Recordings { frames: data.frames.select_rows(&rows), starts, labels };
+    let fit = |data: &Recordings, example_weights: Option<Vec<f64>>| {
+        let mut trace = Vec::new();
+        let options = HmmOptions { lambda: None, example_weights, ..options() };
+        let trained = train_hmm(data, &options, &Cancel::new(), &mut trace, &mut ()).unwrap();
+        (trained.0, trained.1.lambda, trace[0].objective)
+    };
+    let (once, lambda, first) = fit(&data, Some((0..36).map(|i| times(i) as f64).collect()));
+    let (often, other_lambda, other_first) = fit(&repeated, None);
+    assert_eq!((lambda, other_lambda), (1.0 / 54.0, 1.0 / 54.0));
+    // Scaling and start are the same, and so is the risk there; later on roundings part the ways.
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + b.abs());
+    assert!(once.start.iter().zip(&often.start).all(|(a, b)| near(*a, *b)));
+    assert!(near(first, other_first), "{first} is not {other_first}");
+    assert!((once.objective - often.objective).abs() <= 0.02 * often.objective);
+    let wrong = HmmOptions { example_weights: Some(vec![1.0; 35]), ..options() };
+    let refused = train_hmm(&data, &wrong, &Cancel::new(), &mut (), &mut ()).unwrap_err();
+    assert_eq!(refused.to_string(), "expected 36 example weights, one a sequence, found 35");
+}
+
+#[test]
 fn groups_of_weights_are_held_back_each_by_its_own() {
     let data = recordings(3, 12, 11);
     for (group, held) in [(Group::Means, 0), (Group::Variances, 1)] {
