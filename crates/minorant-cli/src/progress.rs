@@ -15,8 +15,9 @@ pub(crate) struct Watchers {
     view: View,
     tol: f64,
     start_gap: Option<f64>,
-    /// All records so far.
+    /// All records so far, where somebody will read them.
     pub(crate) records: Vec<TraceRecord>,
+    keeps_records: bool,
 }
 
 enum View {
@@ -43,7 +44,12 @@ impl Watchers {
         } else {
             View::Lines { name: name.into(), last: Instant::now() }
         };
-        Watchers { view, tol, start_gap: None, records: Vec::new() }
+        Watchers { view, tol, start_gap: None, records: Vec::new(), keeps_records: true }
+    }
+
+    /// Forgets records at once unless they are `wanted`: a run may have millions of iterations.
+    pub(crate) fn with_records_if(self, wanted: bool) -> Self {
+        Watchers { keeps_records: wanted, ..self }
     }
 
     /// Clears the bar.
@@ -63,7 +69,9 @@ impl Watchers {
 
 impl Observer for Watchers {
     fn iteration(&mut self, record: &TraceRecord) {
-        self.records.push(record.clone());
+        if self.keeps_records {
+            self.records.push(record.clone());
+        }
         let gap = record.gap().map(|gap| gap / record.best_objective.abs());
         let message = || {
             let gap = gap.map_or("unknown".into(), crate::number::scientific);

@@ -124,6 +124,8 @@ fn check(
     }
     let weights = shares(model, data, example_weights)?;
     let (mut objective, mut bound) = (Sum::new(), Sum::new());
+    // What the classes' certificates, each of which is checked, claim together.
+    let mut claims = [Sum::new(), Sum::new()];
     for (k, problem) in model.problems.iter().enumerate() {
         let examples = Examples { model, data, weights: &weights, class: k };
         let (found, size) = examples.objective(&problem.weights);
@@ -136,10 +138,12 @@ fn check(
         bound.add(found_bound);
         audit.lower_bound = Some(bound.value());
         judge(certificate.lower_bound, found, found_bound, rounding)?;
+        claims[0].add(certificate.objective);
+        claims[1].add(certificate.lower_bound.unwrap_or(f64::NAN));
     }
-    let (objective, bound) = (objective.value(), bound.value());
-    let near = |claimed: f64, found: f64| {
-        within((claimed - found).abs(), RESOLUTION * (objective.abs() + found.abs()))
+    let [objective, bound] = claims.map(|claim| claim.value());
+    let near = |claimed: f64, sum: f64| {
+        within((claimed - sum).abs(), RESOLUTION * (objective.abs() + sum.abs()))
     };
     let total = model.certificate;
     if !near(total.objective, objective) || !total.lower_bound.is_some_and(|b| near(b, bound)) {

@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{Case, Kind, fit, larger_case, methods_for};
+use common::{BASELINES, Case, Kind, fit, larger_case, methods_for};
 use minorant::audit::audit;
-use minorant::data::{Dataset, Label, LabelRows};
+use minorant::data::{Dataset, Label, LabelRows, ReadOptions, read_bytes};
 use minorant::model::FittedModel;
 use minorant::proof::{Proof, ProofPoint};
 use minorant::solver::Method;
@@ -284,5 +284,49 @@ fn a_proof_in_a_file_of_its_own() {
         another.data = larger_case(kind, 61, 6, 12).data;
         fit(&another).0.save_proof(&proof_path).expect("a saved proof");
         assert!(loaded.load_proof(&proof_path).is_err(), "{kind:?}");
+    }
+}
+
+/// However early a run on a convex problem ends, it has a bound, and the bound can be audited.
+#[test]
+fn every_method_has_a_bound_from_its_first_evaluations_on() {
+    for kind in Kind::ALL {
+        let more = BASELINES.into_iter().chain([Method::Nbm]);
+        for method in methods_for(kind).into_iter().chain(more) {
+            for most in [1, 2, 3, 30] {
+                let mut case = case_of(kind, method);
+                case.options.rules.max_evaluations =
+                    Some(most.max(case.data.labels.classes.len() as u64));
+                let (model, report) = fit(&case);
+                let told = format!("{kind:?} {method:?} {most}");
+                // Dual coordinate ascent has nothing to show before its first check.
+                if method != Method::DualCd || most == 30 {
+                    assert!(report.certificate.lower_bound.is_some(), "{told}");
+                    assert!(holds(&model, &case.data), "{told}");
+                }
+            }
+        }
+    }
+}
+
+/// Objectives of 1e-10 from rows of 255: margins carry rounding errors that the objective is not
+/// large against.
+#[test]
+fn tiny_objectives_pass_the_audit() {
+    let text = "0 2:171 3:99 8:164 11:254 12:81\n\
+                1 1:216 4:249 5:80 6:86 8:238 9:123 12:251 13:24\n\
+                0 3:113 4:219 5:228 6:14 9:137 10:20 12:123 13:234\n\
+                1 2:217 3:56 4:83 6:69 7:11 8:116 10:99 11:136 12:73 13:103\n";
+    let data = read_bytes("rows", text.as_bytes(), &ReadOptions::default()).expect("rows");
+    for lambda in [1.410201839783773e-6, 1e-6, 1e-7] {
+        for method in [Method::Auto, Method::DualCd, Method::LsPBmrm] {
+            let mut case = case_of(Kind::Hinge, method);
+            case.options.lambda = Some(Lambda::Lambda(lambda));
+            case.options.bias = None;
+            let case = Case { data: data.clone(), ..case };
+            let (model, _) = fit(&case);
+            let verdict = audit(&through_file(&model), &case.data, None);
+            assert!(verdict.holds, "{lambda:e} {method:?}: {}", verdict.why);
+        }
     }
 }

@@ -229,3 +229,28 @@ fn sgd_closes_the_gap_of_every_loss() {
         assert!(late < 0.5 * early && late < 0.05, "{kind:?}: {early} and then {late}");
     }
 }
+
+/// Integers up to 2000 that nobody has scaled: single examples pull the weights about, and what
+/// `auto` begins with the planes must end.
+#[test]
+fn planes_take_over_where_coordinates_creep() {
+    let mut handed_over = 0;
+    for seed in 0..12 {
+        let mut random = Random::new(seed);
+        let (n, d, k) = (25, 7, 4);
+        let mut cell = || if random.chance(0.3) { (1000.0 * random.normal()).round() } else { 0.0 };
+        let rows: Vec<Vec<f64>> = (0..n).map(|_| (0..d).map(|_| cell()).collect()).collect();
+        let matrix = common::sparse(&rows, d, Storage::F64);
+        let labels = (0..n).map(|i| (i % k) as u32).collect();
+        let loss = MulticlassHinge::new(k, labels, uniform_margins(k));
+        let risk = LinearRisk::new(Design::new(&matrix, None), loss, ExampleWeights::mean(n));
+        let regularizer = L2::new(1.0 / n as f64).expect("a regularizer");
+        let problem = Problem::new(&risk, &regularizer);
+        assert_eq!(Method::Auto.resolve(problem), Method::DualCd);
+        let outcome = run(&risk, &regularizer, Method::Auto, 1e-3);
+        assert!(outcome.certificate.certifies(1e-3), "seed {seed}: {outcome:?}");
+        assert!(outcome.evaluations < 5_000, "seed {seed}: {} evaluations", outcome.evaluations);
+        handed_over += usize::from(outcome.evaluations > 1_000);
+    }
+    assert!(handed_over > 0, "no case here needs planes");
+}

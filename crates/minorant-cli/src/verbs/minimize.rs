@@ -23,7 +23,8 @@ pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<ExitCode> {
         built => built?,
     };
     let cancel = cancel_on_interrupt();
-    let mut watchers = Watchers::new(method.name(), rules.tol, args.output.quiet);
+    let mut watchers = Watchers::new(method.name(), rules.tol, args.output.quiet)
+        .with_records_if(args.trace.is_some());
     let ran = solver::run(&mut *solver, problem, rules, &cancel, &mut watchers, &mut ());
     watchers.finish();
     let report = TrainReport::of_run(method.name(), (0, 0), args.lambda, &ran?);

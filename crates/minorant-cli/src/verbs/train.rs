@@ -35,7 +35,8 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
             let weights = start_from(&FittedModel::load(file)?, &data, &options);
             options.start = Some(weights.with_context(|| file.display().to_string())?);
         }
-        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
+        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet)
+            .with_records_if(args.trace.is_some() || args.report.is_some());
         let mut checkpoints = FileCheckpoints::new(
             args.checkpoint.as_deref(),
             args.resume.as_deref(),

@@ -472,7 +472,7 @@ pub fn run(
         }
     }
     let mut stored = None;
-    let status = loop {
+    let mut status = loop {
         // Where a limit or the user ends the run, a later one goes on from here: the step below
         // may still prove convergence, but it must not be half done in the checkpoint.
         let last = iteration.checked_sub(1);
@@ -503,6 +503,9 @@ pub fn run(
             Err(Halt::Failed(error)) => return Err(error.into()),
         }
     };
+    if let Err(Halt::Stop(Status::Converged)) = solver.conclude(&mut run) {
+        status = Status::Converged;
+    }
     // Where the risk ends at a wall, the best point lies before it; a risk that has never come back
     // is out of order.
     if let (Status::Stalled, Some((error, _)), false) =

@@ -7,6 +7,7 @@ mod bmrm;
 mod cccp;
 mod driver;
 mod dual_cd;
+mod dual_first;
 mod finish;
 mod gd;
 mod hybrid;
@@ -36,6 +37,7 @@ pub use bmrm::Bmrm;
 pub use cccp::Cccp;
 pub use driver::{Checkpoints, Outcome, Run, RunError, run};
 pub use dual_cd::DualCd;
+pub use dual_first::DualFirst;
 pub use finish::finish;
 pub use gd::Gd;
 pub use hybrid::Hybrid;
@@ -204,6 +206,12 @@ pub trait Solver {
 
     /// One iteration.
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt>;
+
+    /// Tells the bound that the method's planes prove, where a run ends before it would have been
+    /// told; most methods tell it in every iteration.
+    fn conclude(&mut self, _run: &mut Run<'_>) -> Result<(), Halt> {
+        Ok(())
+    }
 
     /// The best point so far, once there is one.
     fn best(&self) -> Option<&Point>;

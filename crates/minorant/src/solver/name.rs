@@ -2,8 +2,8 @@
 
 use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
-    Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Nbm,
-    NewtonCd, Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, SgdAnywhere, Solver,
+    Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, DualFirst, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS,
+    Nbm, NewtonCd, Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, SgdAnywhere, Solver,
     Strategy, SubBfgs, Subgradient, Subgradients, sgd_pass,
 };
 use crate::bundle::{Limits, Locality};
@@ -97,6 +97,8 @@ pub struct MethodOptions {
     pub direction_tolerance: Option<f64>,
     /// How `cccp` solves its convex problems.
     pub convex_problems: ConvexProblems,
+    /// Whether planes take over where `dual-cd` takes too long; `auto` has it so.
+    pub hands_over: bool,
     /// Lets methods for smooth risks run on others, where they may come to a halt anywhere.
     pub despite_kinks: bool,
 }
@@ -305,7 +307,7 @@ impl Method {
         if let Some(sets) = problem.risk.working_sets().filter(|_| fits) {
             return Ok(Box::new(Bcfw::new(problem, sets, options.proof_bytes)));
         }
-        method.build_owned(problem, options)
+        self.build_owned(problem, options)
     }
 
     /// The same for a method that outlives the problem; one that keeps hold of it is refused.
@@ -376,15 +378,20 @@ impl Method {
             Method::ProxBmrm | Method::ProxPBmrm => {
                 Box::new(ProxBmrm::new(risk.dim(), parts, limits, options.seed))
             }
-            Method::Nbm => Box::new(Nbm::new(problem, limits.planes)),
+            Method::Nbm => Box::new(Nbm::new(problem, limits.planes, companion())),
             Method::Cccp => Box::new(Cccp::new(risk.dim(), options)),
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
             Method::Owlqn => Box::new(Owlqn::new(risk.dim(), pairs, Subgradients::Least)),
             Method::OwlqnStar => Box::new(OwlqnStar::new(risk.dim(), pairs, Subgradients::Least)),
             Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
             Method::DualCd => {
-                let solver = DualCd::new(problem, options.seed);
-                Box::new(solver.ok_or_else(|| lacks("examples"))?)
+                let dual = DualCd::new(problem, options.seed).ok_or_else(|| lacks("examples"))?;
+                if self != Method::Auto && !options.hands_over {
+                    return Ok(Box::new(dual));
+                }
+                let planes = Method::pick_bundle(problem);
+                let parts = planes.parts(risk, options)?;
+                Box::new(DualFirst::new(dual, dim, parts, planes.limits(dim, parts, options)))
             }
             Method::Sgd if method.needs_no_metric(risk) => {
                 Box::new(SgdAnywhere::new(problem, companion(), options.seed))

@@ -5,9 +5,11 @@
 //!
 //! Everything is in the coordinates u = θ ∘ (w − w_reg) of the regularizer. The run stops by
 //! ‖p‖²/(2λ) + β̃ of the aggregate subgradient p and its error β̃, the gap that the other methods
-//! have; being a local one, it proves nothing.
+//! have; being a local one, it proves nothing. Where the risk is convex, the planes at all points
+//! give a bound in the end.
 
 use super::nrbm::evaluate_if_finite;
+use super::quasi_newton::Companion;
 use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{load_master, save_master};
@@ -57,6 +59,9 @@ pub struct Nbm {
     lambda: f64,
     most: usize,
     best: Option<Point>,
+    /// A lower point that was not low enough for a serious step, if it is the lowest of all.
+    lowest: Option<Point>,
+    companion: Companion,
     cuts: Vec<Cut>,
     gram: Gram,
     master: Master,
@@ -91,12 +96,14 @@ struct Found {
 
 impl Nbm {
     /// A run on a problem with at most `most` subgradients, the aggregate included.
-    pub fn new(problem: Problem<'_>, most: usize) -> Self {
+    pub(super) fn new(problem: Problem<'_>, most: usize, companion: Companion) -> Self {
         Nbm {
             dim: problem.risk.dim(),
             lambda: problem.regularizer.lambda(),
             most: most.max(3),
             best: None,
+            lowest: None,
+            companion,
             cuts: Vec::new(),
             gram: Gram::new(),
             master: Master::new(1),
@@ -145,7 +152,7 @@ impl Nbm {
 
     /// Steps along the direction until one is serious, or its subgradient tells the master enough.
     fn search(
-        &self,
+        &mut self,
         run: &mut Run<'_>,
         best: &Point,
         direction: &Direction,
@@ -162,6 +169,7 @@ impl Nbm {
                 step = low + 0.1 * (high - low);
                 continue;
             };
+            self.companion.add(run, &point.w, vec![plane.clone()]);
             let gradient = self.gradient(run, &point, plane);
             let value = run.problem.objective(&point);
             let slope = dot(&gradient, &direction.d);
@@ -264,6 +272,7 @@ impl Solver for Nbm {
         let (point, mut planes) = run.evaluate_with_planes(run.problem.start_point(), 1)?;
         let objective = run.objective(&point)?;
         run.offer_objective(objective);
+        self.companion.add(run, &point.w, planes.clone());
         let gradient = self.gradient(run, &point, planes.remove(0));
         self.weight = norm2(&gradient).sqrt().max(f64::MIN_POSITIVE);
         self.least_weight = LEAST_WEIGHT * self.weight;
@@ -297,11 +306,25 @@ impl Solver for Nbm {
         self.make_room();
         self.push(Cut { gradient, error, distance });
         if is_serious {
-            run.offer_objective(objective);
             self.best = Some(point);
+        } else if objective < run.best_objective() {
+            self.lowest = Some(point);
         }
+        run.offer_objective(objective);
         let kind = if is_serious { "descent" } else { "null" };
         Ok(Step { kind, objective, length: Some(length) })
+    }
+
+    fn conclude(&mut self, run: &mut Run<'_>) -> Result<(), Halt> {
+        // The method has a stop rule of its own, which the bound does not replace.
+        let _ = self.companion.solve(run);
+        let objective = |point: &Option<Point>| {
+            point.as_ref().map_or(f64::INFINITY, |point| run.problem.objective(point))
+        };
+        if objective(&self.lowest) < objective(&self.best) {
+            self.best = self.lowest.take();
+        }
+        Ok(())
     }
 
     fn best(&self) -> Option<&Point> {
@@ -320,6 +343,10 @@ impl Solver for Nbm {
         if let Some(best) = &self.best {
             save_point("best", best, archive);
         }
+        if let Some(lowest) = &self.lowest {
+            save_point("lowest", lowest, archive);
+        }
+        self.companion.save(archive);
         archive.put_reals("weight", vec![self.weight, self.least_weight]);
         archive.put_reals("steps", vec![self.steps as f64]);
         save_master(&self.gram, &self.master, archive);
@@ -339,6 +366,8 @@ impl Solver for Nbm {
         };
         self.cuts = numbers.iter().enumerate().map(cut).collect();
         self.best = Some(load_point("best", self.dim, archive)?);
+        self.lowest = load_point("lowest", self.dim, archive).ok();
+        self.companion.load(archive)?;
         let [weight, least_weight] = archive.take_reals("weight")?[..] else {
             return Err(ArchiveError("weight".into()));
         };

@@ -313,6 +313,13 @@ impl Solver for ProxBmrm {
         true
     }
 
+    fn conclude(&mut self, run: &mut Run<'_>) -> Result<(), Halt> {
+        let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
+        let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
+        run.offer_bounds(minimum.bounds, || self.bundle.proof());
+        run.check_gap()
+    }
+
     fn best(&self) -> Option<&Point> {
         self.best.as_ref()
     }

@@ -79,10 +79,7 @@ impl ProxNrbm {
                 return Ok(minimum);
             }
             if let Some(global) = &mut self.global {
-                let (regularizer, accuracy) = (run.problem.regularizer, run.master_gap());
-                let minimum = run.master(|| global.minimise(regularizer, accuracy));
-                run.offer_bound(minimum.bound, || global.proof());
-                run.check_gap()?;
+                tell_bound(global, run)?;
             } else {
                 let gap = run.master(|| bundle.honest_gap(accuracy));
                 run.check_local_gap(gap)?;
@@ -111,6 +108,14 @@ impl ProxNrbm {
             self.mu = raised.max(self.mu).min(cap);
         }
     }
+}
+
+/// Tells the bound that planes of a convex risk prove, and stops the run if it is good enough.
+fn tell_bound(planes: &mut Bundle, run: &mut Run<'_>) -> Result<(), Halt> {
+    let (regularizer, accuracy) = (run.problem.regularizer, run.master_gap());
+    let minimum = run.master(|| planes.minimise(regularizer, accuracy));
+    run.offer_bound(minimum.bound, || planes.proof());
+    run.check_gap()
 }
 
 impl Solver for ProxNrbm {
@@ -179,6 +184,10 @@ impl Solver for ProxNrbm {
         }
         self.adapt(before, objective, minimum.gap, curvature);
         Ok(Step { kind, objective, length: Some(minimum.distance) })
+    }
+
+    fn conclude(&mut self, run: &mut Run<'_>) -> Result<(), Halt> {
+        self.global.as_mut().map_or(Ok(()), |global| tell_bound(global, run))
     }
 
     fn best(&self) -> Option<&Point> {

@@ -1,7 +1,7 @@
 //! `sgd`: stochastic subgradient descent with steps of 1/(λ t) over the examples in random order, as
 //! Pegasos takes them (without its projection), and an average of the weights at the ends of the
-//! passes, later ones counting more. The certificate is ours, from one evaluation after every pass:
-//! forward at the average, backward for a bound. Each example was met with one tangent a pass; the
+//! passes, later ones counting more. The certificate is ours, from the planes at the start and one
+//! evaluation after every pass: forward at the average, backward for a bound. Each example was met with one tangent a pass; the
 //! averages of their slopes are a dual point. Where the risk does not know how high minorants with
 //! given slopes may lie, the plane at the average joins a small bundle, whose minimum is a bound.
 //!
@@ -112,22 +112,28 @@ impl Sgd {
             }
             self.offer(run, point)?
         } else {
-            let (point, planes) = run.evaluate_with_planes(w, 1)?;
-            run.master(|| self.bundle.add(&point.w, planes, problem.regularizer));
-            let accuracy = run.master_gap();
-            let minimum = run.master(|| self.bundle.minimise(problem.regularizer, accuracy));
-            run.offer_bound(minimum.bound, || self.bundle.proof());
-            self.offer(run, point)?
+            self.check_by_planes(run, w)?
         };
         self.evaluated = true;
         Ok(Step { kind: "check", objective, length: None })
+    }
+
+    /// Evaluates a point whose planes join the bundle, which tells its bound.
+    fn check_by_planes(&mut self, run: &mut Run<'_>, w: Vec<f64>) -> Result<f64, Halt> {
+        let regularizer = run.problem.regularizer;
+        let (point, planes) = run.evaluate_with_planes(w, 1)?;
+        run.master(|| self.bundle.add(&point.w, planes, regularizer));
+        let objective = self.offer(run, point)?;
+        let accuracy = run.master_gap();
+        let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
+        run.offer_bound(minimum.bound, || self.bundle.proof());
+        Ok(objective)
     }
 }
 
 impl Solver for Sgd {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
-        let point = run.evaluate(run.problem.start_point())?;
-        let objective = self.offer(run, point)?;
+        let objective = self.check_by_planes(run, run.problem.start_point())?;
         Ok(Step { kind: "start", objective, length: None })
     }
 

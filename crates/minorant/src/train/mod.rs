@@ -136,8 +136,8 @@ pub fn train(
         let problem = Problem::new(&*risk, &regularizer)
             .with_l1(options.l1(lambda))
             .starting_at(options.start.as_deref());
-        let method = options.method_for(problem);
-        let mut solver = method.build(problem, &options.method_options)?;
+        let (method, settings) = options.method_for(problem);
+        let mut solver = method.build(problem, &settings)?;
         let rules = options.rules;
         let outcome = solve(&mut *solver, problem, options, rules, cancel, observer, checkpoints)?;
         (vec![outcome], method)

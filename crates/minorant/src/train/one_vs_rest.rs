@@ -49,8 +49,9 @@ pub(super) fn solve(
         let risk = task.risk(class, design, weights.clone(), options);
         let begin = options.start.as_ref().map(|w| &w[class * risk.dim()..][..risk.dim()]);
         let problem = Problem::new(&*risk, regularizer).with_l1(l1).starting_at(begin);
-        method = options.method_for(problem);
-        let mut solver = method.build(problem, &options.method_options)?;
+        let settings;
+        (method, settings) = options.method_for(problem);
+        let mut solver = method.build(problem, &settings)?;
         let used: u64 = state.finished.iter().map(|o| o.evaluations).sum();
         let spent: f64 = state.finished.iter().map(|o| o.seconds).sum();
         let waiting = (classes - class - 1) as u64;

@@ -230,13 +230,16 @@ impl TrainOptions {
         }
     }
 
-    /// The method that is to solve a problem. Planes get to rounding where coordinate steps creep.
-    pub(super) fn method_for(&self, problem: Problem<'_>) -> Method {
-        if self.method == Method::Auto && self.to_rounding {
+    /// The method that is to solve a problem, with its settings. Planes get to rounding where
+    /// coordinate steps creep.
+    pub(super) fn method_for(&self, problem: Problem<'_>) -> (Method, MethodOptions) {
+        let is_auto = self.method == Method::Auto;
+        let method = if is_auto && self.to_rounding {
             Method::pick_bundle(problem)
         } else {
             self.method.resolve(problem)
-        }
+        };
+        (method, MethodOptions { hands_over: is_auto, ..self.method_options })
     }
 
     /// Refuses start weights that are not `dim` finite numbers.

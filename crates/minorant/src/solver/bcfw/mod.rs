@@ -347,6 +347,9 @@ impl<'p> Bcfw<'p> {
 impl Solver for Bcfw<'_> {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         let objective = self.pass(run, run.problem.start_point())?;
+        // All weight on the truths is a dual point, too.
+        let bound = self.bound();
+        run.offer_bound(bound, || self.proof());
         Ok(Step { kind: "start", objective, length: None })
     }
 

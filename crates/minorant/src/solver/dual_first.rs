@@ -1,0 +1,121 @@
+//! What `auto` makes of `dual-cd`: dual coordinate ascent, and `ls-p-bmrm` from its best weights on
+//! once it takes too long. Ascent by single examples creeps where a few of them can move the weights
+//! far (features that are not scaled, a large C); sizes alone do not tell when. The rule counts
+//! evaluations and never looks at a clock. Not a method that users name.
+
+use super::{DualCd, Halt, LsBmrm, Run, Solver, Status, Step};
+use crate::archive::{Archive, ArchiveError};
+use crate::bundle::{Bundle, Limits};
+use crate::risk::Point;
+
+/// So many evaluations must bring one more digit of the gap.
+const EVALUATIONS_A_DIGIT: u64 = 1000;
+const DIGIT: f64 = 0.1;
+
+/// Dual coordinate ascent, then planes.
+#[derive(Debug)]
+pub struct DualFirst {
+    dual: DualCd,
+    planes: LsBmrm,
+    taken_over: bool,
+    dim: usize,
+    parts: usize,
+    limits: Limits,
+    /// Evaluations at which the gap is looked at next, and what it must not exceed then.
+    look_at: u64,
+    gap_wanted: f64,
+}
+
+impl DualFirst {
+    /// Begins with `dual`; the bundle method would have `parts` plane models.
+    pub(super) fn new(dual: DualCd, dim: usize, parts: usize, limits: Limits) -> Self {
+        DualFirst {
+            dual,
+            planes: LsBmrm::new(dim, parts, limits),
+            taken_over: false,
+            dim,
+            parts,
+            limits,
+            look_at: EVALUATIONS_A_DIGIT,
+            gap_wanted: f64::INFINITY,
+        }
+    }
+
+    /// Whether the ascent has taken too long.
+    fn is_too_slow(&mut self, run: &Run<'_>) -> bool {
+        if run.evaluations() < self.look_at {
+            return false;
+        }
+        let gap = run.gap();
+        if gap > self.gap_wanted.min(DIGIT * run.best_objective().abs()) {
+            return true;
+        }
+        self.look_at += EVALUATIONS_A_DIGIT;
+        self.gap_wanted = DIGIT * gap;
+        false
+    }
+
+    /// The bundle method goes on from the best weights, with the planes there.
+    fn hand_over(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        let best = self.dual.best().ok_or(Halt::Stop(Status::Stalled))?;
+        let (point, planes) = run.evaluate_with_planes(best.w.clone(), self.parts)?;
+        let objective = run.objective(&point)?;
+        let mut bundle = Bundle::new(self.dim, self.parts, self.limits);
+        let regularizer = run.problem.regularizer;
+        run.master(|| bundle.add(&point.w, planes, regularizer));
+        self.planes.take_over(bundle, point, false);
+        self.taken_over = true;
+        run.keep_going();
+        Ok(Step { kind: "hand-over", objective, length: None })
+    }
+}
+
+impl Solver for DualFirst {
+    fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        self.dual.start(run)
+    }
+
+    fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
+        if self.taken_over {
+            self.planes.step(run)
+        } else if self.is_too_slow(run) {
+            run.check_gap()?;
+            self.hand_over(run)
+        } else {
+            self.dual.step(run)
+        }
+    }
+
+    fn best(&self) -> Option<&Point> {
+        if self.taken_over { self.planes.best() } else { self.dual.best() }
+    }
+
+    fn best_is_combined(&self) -> bool {
+        if self.taken_over { self.planes.best_is_combined() } else { self.dual.best_is_combined() }
+    }
+
+    fn planes(&self) -> usize {
+        if self.taken_over { self.planes.planes() } else { self.dual.planes() }
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        archive.put_integers("dual-first", [u64::from(self.taken_over), self.look_at]);
+        archive.put_reals("dual-first.gap", vec![self.gap_wanted]);
+        if self.taken_over {
+            self.planes.save(archive);
+        } else {
+            self.dual.save(archive);
+        }
+    }
+
+    fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
+        let [taken_over, look_at] = archive.take_integers("dual-first")?[..] else {
+            return Err(ArchiveError("dual-first".into()));
+        };
+        let [gap_wanted] = archive.take_reals("dual-first.gap")?[..] else {
+            return Err(ArchiveError("dual-first.gap".into()));
+        };
+        (self.taken_over, self.look_at, self.gap_wanted) = (taken_over != 0, look_at, gap_wanted);
+        if self.taken_over { self.planes.load(archive) } else { self.dual.load(archive) }
+    }
+}
