@@ -9,7 +9,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin, estimator, warn_unless_certified
+from ._estimator import (
+    ModelEstimator,
+    NoTableMixin,
+    StrengthMixin,
+    estimator,
+    warn_unless_certified,
+)
 from ._labels import class_numbers, labels
 from ._parameters import positive
 

@@ -10,7 +10,13 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._estimator import CertifiedEstimator, NoTableMixin, StrengthMixin, estimator, warn_unless_certified
+from ._estimator import (
+    CertifiedEstimator,
+    NoTableMixin,
+    StrengthMixin,
+    estimator,
+    warn_unless_certified,
+)
 from ._results import Certificate, Trace
 
 
