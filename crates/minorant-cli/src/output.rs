@@ -188,3 +188,21 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     };
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_of_objectives_that_are_zero_are_told_by_their_size() {
+        let of = |objective, lower_bound, local| {
+            gap_in_words(&Certificate { objective, lower_bound }, local)
+        };
+        assert_eq!(of(2.0, Some(1.0), None), "50.00 %");
+        assert_eq!(of(0.0, Some(-0.25), None), "0.250");
+        assert_eq!(of(0.0, Some(0.0), None), "0 %");
+        assert_eq!(of(0.0, None, Some(0.0)), "local model gap 0 %");
+        assert_eq!(of(0.0, None, Some(0.5)), "local model gap 0.500");
+        assert_eq!(of(1.0, None, None), "unknown");
+    }
+}

@@ -180,6 +180,17 @@ fn words_that_cannot_be_parsed_exit_with_2() {
 }
 
 #[test]
+fn the_help_of_made_up_data_shows_its_own_kind() {
+    let bench = Bench::new();
+    for kind in ["plates", "parts", "phones", "moons", "spirals"] {
+        let help = bench.call(&format!("generate {kind} --help")).text();
+        let (_, examples) = help.split_once("Example").unwrap();
+        let own = examples.lines().skip(1).all(|line| line.contains(&format!("generate {kind} ")));
+        assert!(own, "{kind}: {examples}");
+    }
+}
+
+#[test]
 fn solvers_are_looked_up_in_the_models_own_table() {
     let bench = Bench::new();
     bench.call("generate moons --examples 24 --labeled 4 --out moons.svm").text();
