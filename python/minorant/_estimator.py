@@ -160,6 +160,17 @@ class StrengthMixin:
         return {"lam": lam, "c": c}
 
 
+class NoTableMixin:
+    """Examples that are sequences or whatever a structure takes: not rows of one table, which
+    scikit-learn is told."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        return tags
+
+
 class ModelEstimator(CertifiedEstimator):
     """Base of the estimators that a model file can hold; not for use by itself.
 

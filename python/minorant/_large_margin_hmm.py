@@ -9,13 +9,19 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._estimator import ModelEstimator, StrengthMixin, estimator, warn_unless_certified
+from ._estimator import (
+    ModelEstimator,
+    NoTableMixin,
+    StrengthMixin,
+    estimator,
+    warn_unless_certified,
+)
 from ._labels import class_numbers, labels
 from ._parameters import positive, sample_weights
 
 
 @estimator
-class LargeMarginHMM(StrengthMixin, ModelEstimator):
+class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     """Hidden Markov models of real-valued frames, trained for large margins.
 
     Each class (or label) has a few hidden states with mixtures of diagonal Gaussians. Training

@@ -6,14 +6,14 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
-from ._estimator import ModelEstimator, StrengthMixin, warn_unless_certified
+from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin, warn_unless_certified
 from ._features import hand_over
 from ._labels import classes_of_texts
 from ._parameters import positive, sample_weights
 from ._sequences import labels_of, tokens_of
 
 
-class SequenceEstimator(StrengthMixin, ModelEstimator):
+class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
     """Base of the estimators of sequences; not for use by itself.
 
     Parameters

@@ -10,13 +10,19 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._estimator import CertifiedEstimator, StrengthMixin, estimator, warn_unless_certified
+from ._estimator import (
+    CertifiedEstimator,
+    NoTableMixin,
+    StrengthMixin,
+    estimator,
+    warn_unless_certified,
+)
 from ._parameters import sample_weights
 from ._results import Certificate, Trace
 
 
 @estimator
-class StructuredSVM(StrengthMixin, CertifiedEstimator):
+class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
     """A structured support vector machine for whatever outputs have an argmax.
 
     Minimises λ/2 ‖w‖² plus the mean over examples of the largest of: the loss of an output, plus

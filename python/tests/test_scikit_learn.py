@@ -6,19 +6,26 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import SkipTestWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from minorant import (
     S3VC,
+    ChainCRF,
+    ChainSVM,
+    LargeMarginHMM,
     LatentSVC,
     LinearSVC,
     LogisticRegression,
     MultilabelSVC,
+    NeuroCRF,
     RampSVC,
     RobustSVC,
+    StructuredSVM,
     TransductiveSVC,
 )
 
@@ -46,6 +53,21 @@ def expected_failures(estimator):
 @parametrize_with_checks(ESTIMATORS + KERNEL, expected_failed_checks=expected_failures)
 def test_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [ChainSVM(), ChainCRF(), NeuroCRF(), LargeMarginHMM(), StructuredSVM(None)],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_estimators_without_tables(estimator):
+    """scikit-learn's checks give every estimator a table, and leave out those that take none."""
+    tags = get_tags(estimator)
+    assert not tags.input_tags.two_d_array
+    assert tags.target_tags.required
+    with pytest.warns(SkipTestWarning, match="requires input"):
+        check_estimator(estimator)
+    assert clone(estimator).get_params() == estimator.get_params()
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

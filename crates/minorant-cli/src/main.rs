@@ -11,10 +11,14 @@ mod verbs;
 
 use args::{Cli, Verb};
 use clap::Parser;
+use clap::error::ErrorKind;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if let Err(why) = cli.verb.check_solvers() {
+        clap::Error::raw(ErrorKind::ValueValidation, why + "\n").exit();
+    }
     let result = match &cli.verb {
         Verb::Train(args) => verbs::train::run(args),
         Verb::Predict(args) => verbs::predict::run(args),

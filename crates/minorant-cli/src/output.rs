@@ -1,6 +1,7 @@
 //! What goes to standard output: JSON objects with the contract's keys, and tables for people; and
 //! how notes get to standard error.
 
+use minorant::certificate::Certificate;
 use minorant::data::Label;
 use minorant::model::FittedModel;
 use minorant::solver::{Method, Status};
@@ -136,8 +137,28 @@ fn local_gap_in_words(gap: f64, objective: f64, tol: f64) -> String {
     let verdict = if is_small { "stationary within the tolerance" } else { "not yet stationary" };
     format!(
         "{verdict}: the local model around these weights promises no more than {} below them; it is no bound, and other weights may be better",
-        percent(gap / objective.abs())
+        share_or_size(gap, objective)
     )
+}
+
+/// A gap as a share of the objective, or by its size where the objective is 0.
+pub(crate) fn share_or_size(gap: f64, objective: f64) -> String {
+    match gap / objective.abs() {
+        _ if gap == 0.0 => percent(0.0),
+        share if share.is_finite() => percent(share),
+        _ => crate::number::above(gap, 3),
+    }
+}
+
+/// The gap of a certificate, or of a local model where there is no bound.
+pub(crate) fn gap_in_words(certificate: &Certificate, local_gap: Option<f64>) -> String {
+    match (certificate.gap(), local_gap) {
+        (Some(gap), _) => share_or_size(gap, certificate.objective),
+        (None, Some(gap)) => {
+            format!("local model gap {}", share_or_size(gap, certificate.objective))
+        }
+        (None, None) => "unknown".into(),
+    }
 }
 
 /// A share as a percentage with two or more significant digits.
@@ -166,4 +187,22 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
         cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
     };
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_of_objectives_that_are_zero_are_told_by_their_size() {
+        let of = |objective, lower_bound, local| {
+            gap_in_words(&Certificate { objective, lower_bound }, local)
+        };
+        assert_eq!(of(2.0, Some(1.0), None), "50.00 %");
+        assert_eq!(of(0.0, Some(-0.25), None), "0.250");
+        assert_eq!(of(0.0, Some(0.0), None), "0 %");
+        assert_eq!(of(0.0, None, Some(0.0)), "local model gap 0 %");
+        assert_eq!(of(0.0, None, Some(0.5)), "local model gap 0.500");
+        assert_eq!(of(1.0, None, None), "unknown");
+    }
 }

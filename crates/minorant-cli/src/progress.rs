@@ -74,7 +74,7 @@ impl Observer for Watchers {
         }
         let gap = record.gap().map(|gap| gap / record.best_objective.abs());
         let message = || {
-            let gap = gap.map_or("unknown".into(), |gap| format!("{gap:.1e}"));
+            let gap = gap.map_or("unknown".into(), crate::number::scientific);
             format!(
                 "objective {}  gap {gap}  evaluations {}",
                 objective(record.best_objective),

@@ -116,6 +116,13 @@ fn one_label_and_empty_sequences_are_no_trouble() {
         // The objective is 0, to which no gap is small.
         assert_eq!((&report["examples"], &report["status"]), (&2.into(), &"converged".into()));
         assert_eq!(bench.call("predict m.st one.txt").stdout, "X\nX\n\nX\n");
+        let told = bench.call(&format!("train {model} one.txt --lambda 0.1")).text();
+        let seen = bench.call("inspect m.st").text();
+        for text in [told, seen] {
+            let gap = text.lines().find(|line| line.starts_with("gap")).unwrap();
+            assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+            assert!(gap.ends_with(|last: char| last.is_ascii_digit() || last == '%'), "{gap}");
+        }
     }
 }
 
@@ -184,13 +191,22 @@ fn what_does_not_fit_is_refused() {
     bench.write("negative", &format!("1\n-2\n{}", "1\n".repeat(58)));
     bench.write("none", &"0\n".repeat(60));
     bench.write("nan", "nan\n");
+    bench.write("letters.crf", "A\tw=a\tn:2\nB\tw=b\n");
+    bench.write("t", "U:%x[0,0]\n");
     for (line, expected) in [
         ("train chain-svm broken.txt", "broken.txt:2: expected 2 columns"),
         ("train chain-svm train.txt --penalty l1", "l1 goes with chain-crf"),
         ("train chain-svm train.txt --loss hinge", "do not go with chain-svm"),
         ("train svm train.svm --boundary", "go with chain-svm and chain-crf"),
         ("train svm train.svm --folds 0-7", "go with chain-svm and chain-crf"),
-        ("train chain-crf train.txt --solver bcfw", "bcfw needs a risk that is a maximum"),
+        ("train chain-crf train.txt --solver owlqn", "owlqn needs the penalty l1"),
+        (
+            "train chain-crf letters.crf --format crfsuite --template t",
+            "which a template goes with",
+        ),
+        ("train chain-crf letters.crf --template t", "found the format crfsuite"),
+        ("train neuro-crf train.txt --format conll --folds 0-7", "which folds go with"),
+        ("train chain-svm train.txt --folds 8", "train.txt: expected letters of the format ocr"),
         ("train chain-crf train.txt --hash-bits 40", "from 1 to 28"),
         (
             "train chain-svm train.txt --weights short",

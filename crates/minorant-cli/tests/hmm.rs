@@ -144,7 +144,6 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         ("train hmm c.npz --validation-fraction 1", "held-out fraction"),
         ("train hmm c.npz --validation-fraction 0.01", "enough sequences"),
         ("train hmm c.npz --group-weight means=-1", "weight of means must be a positive number"),
-        ("train hmm c.npz --solver bmrm", "a convex risk"),
         ("train hmm c.npz --bias 1", "do not go with hmm"),
         ("train hmm c.npz --weights few", "expected 12 example weights, one a sequence, found 3"),
         ("train svm train.svm --states 3", "go with hmm"),

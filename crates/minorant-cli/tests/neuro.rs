@@ -115,7 +115,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         (format!("{train} --bias 1"), 1, "--bias"),
         (format!("{train} --weights few"), 1, "expected 80 example weights, one a sequence"),
         (format!("{train} --pairs observed"), 1, "--pairs"),
-        (format!("{train} --solver bmrm"), 1, "convex"),
+        (format!("{train} --solver bmrm"), 2, "its solvers are: auto, lbfgs"),
         ("train chain-crf train.txt --format crfsuite --hidden 3".into(), 1, "--hidden"),
         ("train svm train.txt --activation tanh".into(), 1, "--activation"),
     ] {

@@ -174,7 +174,6 @@ fn wrong_settings_are_refused() {
         ("ramp-svm multiclass.svm --multiclass ovr", "together"),
         ("ramp-svm multilabel.svm", "one label a row"),
         ("ramp-svm train.svm --gamma 1", "goes with tsvm"),
-        ("ramp-svm train.svm --solver bmrm", "a convex risk"),
         ("svm train.svm --ramp 0", "goes with ramp-svm"),
         ("tsvm few.svm --gamma -1", "0 or more"),
         ("tsvm few.svm --gamma inf", "0 or more"),
@@ -183,8 +182,6 @@ fn wrong_settings_are_refused() {
         ("tsvm few.svm --loss hinge", "goes with svm"),
         ("tsvm train.svm", "without a label"),
         ("tsvm one.svm", "one class only"),
-        ("tsvm few.svm --solver ls-bmrm", "a convex risk"),
-        ("svm train.svm --solver cccp", "difference"),
     ] {
         let called = bench.call(&format!("train {args}"));
         let why = called.refused();

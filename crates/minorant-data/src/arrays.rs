@@ -35,7 +35,7 @@ impl std::fmt::Debug for Arrays<'_> {
 impl<'a> Arrays<'a> {
     /// Opens an archive.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        Self::from_source(&Source::Path(path.to_path_buf()))
+        Self::from_source(&Source::at(path)?)
     }
 
     /// Opens an archive that is already in memory; `name` stands for it in refusals.

@@ -80,9 +80,9 @@ fn read_arff(
         None => false,
     };
     let beside = match (source, &collector.options.label_xml) {
-        (_, Some(given)) => Some(Source::Path(given.clone())),
+        (_, Some(given)) => Some(Source::at(given)?),
         (Source::Path(path), None) => label_xml::beside(path).map(Source::Path),
-        (Source::Bytes { .. }, None) => None,
+        (Source::Piped { .. } | Source::Bytes { .. }, None) => None,
     };
     let xml = if follows { next } else { beside.as_ref() };
     let names = xml.map(label_xml::read_names).transpose()?;

@@ -55,8 +55,7 @@ pub fn read_for_model(
     paths: &[PathBuf],
     options: &ReadOptions,
 ) -> Result<(Dataset<'static>, usize), ReadError> {
-    let sources: Vec<Source<'_>> = paths.iter().cloned().map(Source::Path).collect();
-    read_sources(&sources, options)
+    read_sources(&Source::all(paths)?, options)
 }
 
 /// Reads a file that is already in memory; `name` stands for it in refusals.

@@ -170,13 +170,31 @@ fn npz_archives() {
             ("y.npy", &npy("|u1", false, &[2], &[0, 1])),
         ])
     };
-    assert_snapshot!(sparse(b"coo", &[0, 1, 2], &[0, 1]), @"d.npz/format.npy: expected csr or csc, found 'coo'");
+    assert_snapshot!(sparse(b"bsr", &[0, 1, 2], &[0, 1]), @"d.npz/format.npy: expected csr, csc or coo, found 'bsr'");
+    assert_snapshot!(sparse(b"coo", &[0, 1, 2], &[0, 1]), @"d.npz: expected an array named row, found none");
     assert_snapshot!(sparse(b"csr", &[0, 2, 1], &[0, 1]), @"d.npz/indptr.npy: expected starts that begin at 0 and never descend, found 1 after 2");
     assert_snapshot!(sparse(b"csr", &[0, 2], &[0, 1]), @"d.npz/indptr.npy: expected 3 starts, found 2");
     assert_snapshot!(sparse(b"csr", &[0, 1, 2], &[0, 3]), @"d.npz/indices.npy: expected indices below 3, found 3");
     assert_snapshot!(sparse(b"csr", &[0, 2, 2], &[1, 1]), @"d.npz/shape.npy: expected each column once in a row, found column 1 twice in row 0");
     assert_snapshot!(sparse(b"csr", &[0, 1, 2], &[0]), @"d.npz/indices.npy: expected 2 indices, found 1");
     assert_snapshot!(sparse(b"csr", &[0, 1, 2], &[0, -1]), @"d.npz/indices.npy: expected integers from 0 on, found -1");
+    let coordinates = |shape: &[i32], rows: &[i32], columns: &[i32]| {
+        archive(&[
+            ("format.npy", &npy("|S3", false, &[], b"coo")),
+            ("shape.npy", &npy("<i4", false, &[2], &i32s(shape))),
+            ("row.npy", &npy("<i4", false, &[rows.len()], &i32s(rows))),
+            ("col.npy", &npy("<i4", false, &[columns.len()], &i32s(columns))),
+            ("data.npy", &npy("<f8", false, &[2], &values[..16])),
+            ("y.npy", &npy("|u1", false, &[2], &[0, 1])),
+        ])
+    };
+    assert_snapshot!(coordinates(&[2, 3], &[0, 2], &[0, 1]), @"d.npz/row.npy: expected indices below 2, found 2");
+    assert_snapshot!(coordinates(&[2, 3], &[0, 1], &[0, 3]), @"d.npz/col.npy: expected indices below 3, found 3");
+    assert_snapshot!(coordinates(&[2, 3], &[0, -1], &[0, 1]), @"d.npz/row.npy: expected integers from 0 on, found -1");
+    assert_snapshot!(coordinates(&[2, 3], &[0, 1], &[0]), @"d.npz/col.npy: expected 2 indices, found 1");
+    assert_snapshot!(coordinates(&[2, 3], &[1], &[0]), @"d.npz/data.npy: expected 1 values, found 2");
+    assert_snapshot!(coordinates(&[2, 3], &[1, 1], &[2, 2]), @"d.npz/shape.npy: expected each column once in a row, found column 2 twice in row 1");
+    assert_snapshot!(coordinates(&[2, i32::MAX], &[0, 1], &[0, 1]), @"d.npz/shape.npy: expected at most 10000000 columns for 2 non-zeros (--features allows more), found 2147483647");
 }
 
 fn arff(text: &str) -> String {

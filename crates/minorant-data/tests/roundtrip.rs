@@ -115,6 +115,25 @@ fn as_scipy(values: &[Vec<u8>], labels: &[u8], turned: bool) -> Vec<u8> {
     ])
 }
 
+/// Coordinates in the order of columns, backwards.
+fn as_coordinates(values: &[Vec<u8>], labels: &[u8]) -> Vec<u8> {
+    let (starts, rows, data) = compressed(values, true);
+    let columns: Vec<i32> = starts
+        .windows(2)
+        .enumerate()
+        .flat_map(|(column, range)| (range[0]..range[1]).map(move |_| column as i32))
+        .collect();
+    let shape = i32s(&[values.len() as i32, values[0].len() as i32]);
+    zip(&[
+        ("row.npy", &npy("<i4", false, &[rows.len()], &i32s(&rows))),
+        ("col.npy", &npy("<i4", false, &[columns.len()], &i32s(&columns))),
+        ("format.npy", &npy("|S3", false, &[], b"coo")),
+        ("shape.npy", &npy("<i4", false, &[2], &shape)),
+        ("data.npy", &npy("<f8", false, &[data.len()], &f64s(&data))),
+        ("y.npy", &npy("|u1", false, &[labels.len()], labels)),
+    ])
+}
+
 #[test]
 fn every_format_gives_the_same_data() {
     let (values, labels) = example(23, 7);
@@ -163,6 +182,7 @@ fn every_format_gives_the_same_data() {
         ),
         ("csr", vec![("a.npz", as_scipy(&values, &labels, false))]),
         ("csc", vec![("a.npz", as_scipy(&values, &labels, true))]),
+        ("coo", vec![("a.npz", as_coordinates(&values, &labels))]),
         ("idx", vec![("x", idx(8, &[23, 7], &bytes)), ("y", idx(8, &[23], &labels))]),
         (
             "mixed",

@@ -176,13 +176,13 @@ fn read_all(
     files: &[PathBuf],
     read: impl Fn(&mut Arrays<'static>) -> Result<Images, ReadError>,
 ) -> Result<Images, ReadError> {
-    let mut all: Option<Images> = None;
+    let mut all: Option<(Images, Arrays<'static>)> = None;
     for path in files {
         let mut arrays = Arrays::open(path)?;
         let images = read(&mut arrays)?;
         match &mut all {
-            None => all = Some(images),
-            Some(all) => {
+            None => all = Some((images, arrays)),
+            Some((all, _)) => {
                 if !all.append(images) {
                     let expected = "images of the same shape as in the files before";
                     return Err(arrays.refuse(expected, "others"));
@@ -190,12 +190,9 @@ fn read_all(
             }
         }
     }
-    match (all, files.first()) {
-        (Some(images), Some(first)) if images.is_empty() => {
-            images.or_refuse_none(&Arrays::open(first)?)
-        }
-        (Some(images), _) => Ok(images),
-        (None, _) => Err(Arrays::none()),
+    match all {
+        Some((images, first)) => images.or_refuse_none(&first),
+        None => Err(Arrays::none()),
     }
 }
 

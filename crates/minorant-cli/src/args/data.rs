@@ -3,7 +3,8 @@
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use minorant::data::{
-    Dataset, Format, LabelKind, ReadOptions, SequenceFormat, SequenceOptions, Sequences, Template,
+    Arrays, Dataset, Format, LabelKind, LabelledBy, ReadOptions, SequenceFormat, SequenceOptions,
+    Sequences, Template, recordings_in,
 };
 use minorant::linalg::Storage;
 use minorant::model::SequenceModel;
@@ -109,18 +110,49 @@ enum StorageArg {
     F64,
 }
 
+/// What files hold.
+pub(crate) enum DataKind {
+    Rows,
+    Sequences,
+    Recordings(LabelledBy),
+    Plates,
+    Parts,
+}
+
 impl DataArgs {
-    /// Refuses what has to do with sequences only.
-    pub(crate) fn refuse_sequences(&self) -> anyhow::Result<()> {
-        let format =
-            matches!(self.format, Some(FormatArg::Conll | FormatArg::Crfsuite | FormatArg::Ocr));
-        let given = format
+    /// Whether anything was typed that has to do with sequences only.
+    fn asks_for_sequences(&self) -> bool {
+        matches!(self.format, Some(FormatArg::Conll | FormatArg::Crfsuite | FormatArg::Ocr))
             || self.template.is_some()
             || self.hash_bits.is_some()
             || self.folds.is_some()
-            || self.min_count != 1;
+            || self.min_count != 1
+    }
+
+    /// Refuses what has to do with sequences only.
+    pub(crate) fn refuse_sequences(&self) -> anyhow::Result<()> {
+        let given = self.asks_for_sequences();
         anyhow::ensure!(!given, "options for reading sequences go with chain-svm and chain-crf");
         Ok(())
+    }
+
+    /// What the files hold, by what was typed and by the arrays of the first file.
+    pub(crate) fn kind(&self) -> DataKind {
+        if self.asks_for_sequences() {
+            return DataKind::Sequences;
+        }
+        // A pipe gives its bytes only once.
+        let archive = self.files.first().filter(|path| path.is_file());
+        let Some((path, arrays)) = archive.and_then(|path| Some((path, Arrays::open(path).ok()?)))
+        else {
+            return DataKind::Rows;
+        };
+        match (arrays.has("pixels"), arrays.has("values") && arrays.has("offsets")) {
+            (true, _) if arrays.has("widths") => DataKind::Plates,
+            (true, _) if arrays.has("parents") => DataKind::Parts,
+            (_, true) => recordings_in(path).map_or(DataKind::Sequences, DataKind::Recordings),
+            _ => DataKind::Rows,
+        }
     }
 
     /// The library's options for reading sequences.
@@ -179,7 +211,7 @@ impl DataArgs {
     }
 
     /// Refuses other formats than NPZ, and what has to do with reading them.
-    pub(super) fn refuse_all_but_npz(&self, what: &str) -> anyhow::Result<()> {
+    pub(crate) fn refuse_all_but_npz(&self, what: &str) -> anyhow::Result<()> {
         anyhow::ensure!(
             matches!(self.format, None | Some(FormatArg::Npz)),
             "{what} have the format npz"

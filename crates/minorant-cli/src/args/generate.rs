@@ -28,8 +28,14 @@ pub(crate) enum GenerateKind {
     /// Phone-like recordings for hmm --task label: frames of labels that are spoken in a row
     Phones(PhonesArgs),
     /// Two half circles that reach into each other, for s3vm
+    #[command(after_help = "Examples:
+  minorant generate moons --examples 120 --labeled 2 --out moons.svm
+  minorant generate moons --examples 80 --skip 120 --out test.svm     (others)")]
     Moons(CloudsArgs),
     /// Two spirals of one and a half turns, for s3vm
+    #[command(after_help = "Examples:
+  minorant generate spirals --examples 200 --labeled 20 --out spirals.svm
+  minorant generate spirals --examples 80 --skip 200 --out test.svm     (others)")]
     Spirals(CloudsArgs),
 }
 
@@ -113,9 +119,6 @@ pub(crate) struct PhonesArgs {
 
 /// Two clouds in the plane: evenly along the moons, at random along the spirals.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  minorant generate moons --examples 120 --labeled 2 --out moons.svm
-  minorant generate moons --examples 80 --skip 120 --out test.svm     (others)")]
 pub(crate) struct CloudsArgs {
     /// Seed of the points
     #[arg(long, value_name = "N", default_value_t = 0)]

@@ -3,7 +3,7 @@
 use super::train::{ModelArg, ProblemArgs};
 use anyhow::ensure;
 use clap::Args;
-use minorant::data::{LabelledBy, RecordingOptions, Recordings, recordings_in};
+use minorant::data::{LabelledBy, RecordingOptions, Recordings};
 use minorant::hmm::{Group, Task, Topology};
 use minorant::model::HmmModel;
 use minorant::solver::Method;
@@ -125,16 +125,13 @@ impl super::DataArgs {
         Ok(minorant::data::read_recordings(&self.files, &options)?)
     }
 
-    /// The recordings in these files, if the first holds any.
-    pub(crate) fn recordings(&self) -> anyhow::Result<Option<(Recordings, LabelledBy)>> {
-        let Some(labelled_by) = self.files.first().and_then(|file| recordings_in(file)) else {
-            return Ok(None);
-        };
+    /// Reads recordings that are labelled this way.
+    pub(crate) fn recordings(&self, labelled_by: LabelledBy) -> anyhow::Result<Recordings> {
         let task = match labelled_by {
             LabelledBy::Sequence => Task::Classify,
             LabelledBy::Frame => Task::Label,
         };
-        Ok(Some((self.read_recordings(task, None)?, labelled_by)))
+        self.read_recordings(task, None)
     }
 
     /// Reads recordings for a model.

@@ -1,12 +1,11 @@
 //! The options of kernel models as typed, and the library's options for them.
 
+use super::SolverArg;
 use super::train::{ProblemArgs, quarter_of_memory};
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use clap::{Args, ValueEnum};
 use minorant::kernel::Kernel;
-use minorant::latent;
 use minorant::s3vm::{self, Balance, Mode};
-use minorant::solver::Method;
 use minorant::train::{KernelName, LatentOptions, RobustOptions, S3vmOptions};
 
 /// The relative gap that kernel models are solved to.
@@ -87,36 +86,6 @@ fn parse_balance(text: &str) -> Result<Balance, String> {
             (None, Some((low, high))) => Ok(Balance::Between(number(low)?, number(high)?)),
             (None, None) => Err(wrong()),
         },
-    }
-}
-
-/// The name of a solver that some model has.
-#[derive(Debug, Clone)]
-pub(crate) struct SolverArg(String);
-
-pub(super) fn parse_solver(name: &str) -> Result<SolverArg, String> {
-    if s3vm::Solver::from_name(name).is_none() {
-        super::train::parse_method(name)?;
-    }
-    Ok(SolverArg(name.into()))
-}
-
-impl SolverArg {
-    /// The method of that name for models that are no kernel models.
-    pub(crate) fn method(&self) -> anyhow::Result<Method> {
-        Ok(Method::from_name(&self.0)?)
-    }
-
-    /// The method of that name for a kernel model, which has `solvers`.
-    fn kernel(&self, model: KernelName, solvers: &[s3vm::Solver]) -> anyhow::Result<s3vm::Solver> {
-        match s3vm::Solver::from_name(&self.0).filter(|solver| solvers.contains(solver)) {
-            Some(solver) => Ok(solver),
-            None => {
-                let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
-                let (model, names) = (model.as_str(), names.join(", "));
-                bail!("{model} has no solver '{}'; its solvers are: auto, {names}", self.0)
-            }
-        }
     }
 }
 
@@ -218,16 +187,11 @@ impl ProblemArgs {
     }
 
     /// What the methods of kernel models share.
-    fn kernel_method(
-        &self,
-        name: KernelName,
-        solver: &SolverArg,
-        solvers: &[s3vm::Solver],
-    ) -> anyhow::Result<s3vm::Options> {
+    fn kernel_method(&self, name: KernelName, solver: &SolverArg) -> anyhow::Result<s3vm::Options> {
         self.refuse_for_kernels(name)?;
         let (args, defaults) = (&self.kernel, s3vm::Options::default());
         Ok(s3vm::Options {
-            solver: solver.kernel(name, solvers)?,
+            solver: solver.kernel(name)?,
             mode: match args.mode {
                 None | Some(ModeArg::Search) => Mode::Search,
                 Some(ModeArg::Strict) => Mode::Strict,
@@ -256,7 +220,7 @@ impl ProblemArgs {
             c1: args.c1.unwrap_or(defaults.c1),
             c2: args.c2,
             balance: args.balance.unwrap_or_default(),
-            method: self.kernel_method(KernelName::S3vm, solver, &s3vm::Solver::ALL)?,
+            method: self.kernel_method(KernelName::S3vm, solver)?,
             max_bytes: self.kernel_bytes(defaults.max_bytes),
         })
     }
@@ -273,7 +237,7 @@ impl ProblemArgs {
             components: args.components.unwrap_or(defaults.components),
             c_pos: args.c_pos.unwrap_or(defaults.c_pos),
             c_neg: args.c_neg.unwrap_or(defaults.c_neg),
-            method: self.kernel_method(KernelName::LatentSvm, solver, &latent::SOLVERS)?,
+            method: self.kernel_method(KernelName::LatentSvm, solver)?,
             max_bytes: self.kernel_bytes(defaults.max_bytes),
         })
     }
@@ -287,7 +251,7 @@ impl ProblemArgs {
         // The ramp is the loss's own here, not that of the method cccp.
         let method = s3vm::Options {
             ramp: s3vm::Options::default().ramp,
-            ..self.kernel_method(name, solver, &s3vm::RAMP_SOLVERS)?
+            ..self.kernel_method(name, solver)?
         };
         Ok(RobustOptions {
             kernel: args.kernel()?,

@@ -8,16 +8,18 @@ mod kernel;
 mod minimize;
 mod neuro;
 mod path;
+mod solvers;
 mod stopping;
 mod train;
 
-pub(crate) use data::DataArgs;
+pub(crate) use data::{DataArgs, DataKind};
 pub(crate) use generate::{
     CloudsArgs, GenerateArgs, GenerateKind, PartsArgs, PhonesArgs, PlatesArgs,
 };
-pub(crate) use kernel::{KernelOptions, SolverArg};
+pub(crate) use kernel::KernelOptions;
 pub(crate) use minimize::MinimizeArgs;
 pub(crate) use path::{PathArgs, TuneArgs};
+pub(crate) use solvers::SolverArg;
 pub(crate) use stopping::StoppingArgs;
 pub(crate) use train::{ModelArg, ProblemArgs};
 
@@ -95,8 +97,8 @@ pub(crate) enum Verb {
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
-    /// Solver; a name that does not exist lists those that do
-    #[arg(long, value_name = "S", default_value = "auto", value_parser = kernel::parse_solver)]
+    /// Solver; a name that the model does not have lists those that it has
+    #[arg(long, value_name = "S", default_value = "auto", value_parser = solvers::parse_solver)]
     pub(crate) solver: SolverArg,
     /// Save the model here
     #[arg(long, value_name = "FILE")]
@@ -168,7 +170,7 @@ pub(crate) struct EvaluateArgs {
 /// Show what is in a file.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  minorant inspect model.safetensors\n  minorant inspect train.svm.gz"
+    after_help = "Examples:\n  minorant inspect model.safetensors\n  minorant inspect train.svm.gz\n  minorant inspect train.txt --format conll\n  minorant inspect letter.data.gz --format ocr --folds 0-7\n  minorant inspect plates.npz"
 )]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
@@ -186,7 +188,7 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) problem: ProblemArgs,
     /// Solvers, separated by commas
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', required = true, value_parser = kernel::parse_solver)]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', required = true, value_parser = solvers::parse_solver)]
     pub(crate) solvers: Vec<SolverArg>,
     /// Write the HTML report here
     #[arg(long, value_name = "FILE.html")]

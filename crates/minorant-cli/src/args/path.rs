@@ -1,9 +1,8 @@
 //! The command lines of `path` and `tune`: problems over a range of λ.
 
-use super::train::parse_method;
-use super::{OutputArgs, ProblemArgs};
+use super::solvers::parse_solver;
+use super::{OutputArgs, ProblemArgs, SolverArg};
 use clap::Args;
-use minorant::solver::Method;
 use std::path::PathBuf;
 
 /// λ from one end to the other, at equal ratios.
@@ -47,8 +46,8 @@ pub(crate) struct PathArgs {
     #[arg(long, value_name = "A:B:K", value_parser = parse_grid, conflicts_with_all = ["lambda", "c"], help_heading = "Problem")]
     pub(crate) lambdas: Grid,
     /// Solver: auto or a bundle method (bmrm, p-bmrm, prox-bmrm, ls-bmrm, ls-p-bmrm ...)
-    #[arg(long, value_name = "S", default_value = "auto", value_parser = parse_method)]
-    pub(crate) solver: Method,
+    #[arg(long, value_name = "S", default_value = "auto", value_parser = parse_solver)]
+    pub(crate) solver: SolverArg,
     /// Measure every model's error on this data too (a label file goes with a --validation of its
     /// own, right behind)
     #[arg(long, value_name = "FILE")]
@@ -83,8 +82,8 @@ pub(crate) struct TuneArgs {
     #[arg(long = "cv", id = "cv", value_name = "K", default_value_t = 5)]
     pub(crate) folds: usize,
     /// Solver: auto or a bundle method (bmrm, p-bmrm, prox-bmrm, ls-bmrm, ls-p-bmrm ...)
-    #[arg(long, value_name = "S", default_value = "auto", value_parser = parse_method)]
-    pub(crate) solver: Method,
+    #[arg(long, value_name = "S", default_value = "auto", value_parser = parse_solver)]
+    pub(crate) solver: SolverArg,
     /// Save the model of the best λ, trained on all data, here
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -12,11 +12,18 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let mut model = match AnyModel::load(&args.model)? {
         AnyModel::Linear(model) => model,
         AnyModel::Chain(model) => return super::chain::audit(model, args),
-        AnyModel::Kernel(model) => anyhow::bail!(
-            "{}: expected a model with a proof, found {}, whose bound is not auditable",
-            args.model.display(),
-            model.model.as_str()
-        ),
+        AnyModel::Kernel(model) => {
+            let audit = Audit {
+                holds: false,
+                objective: None,
+                lower_bound: None,
+                why: format!(
+                    "not auditable: {} is not convex and carries no proof of a global bound",
+                    model.model.as_str()
+                ),
+            };
+            return show(&audit, args.json);
+        }
         AnyModel::Hmm(_) => return super::hmm::audit(args),
         AnyModel::Image(model) => return super::image::audit(model, args),
         AnyModel::Neuro(_) => return super::neuro::audit(args),

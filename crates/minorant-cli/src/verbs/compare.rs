@@ -221,7 +221,7 @@ pub(super) fn table<M>(runs: &[Compared<M>], tol: f64) -> String {
             run.report.solver.to_string(),
             number::objective(certificate.objective),
             certificate.lower_bound.map_or("-".into(), number::bound),
-            certificate.relative_gap().map_or("-".into(), |gap| format!("{gap:.1e}")),
+            certificate.relative_gap().map_or("-".into(), number::scientific),
             if certificate.certifies(tol) { "yes" } else { "no" }.into(),
             run.report.evaluations.to_string(),
             format!("{:.3}", run.report.seconds),

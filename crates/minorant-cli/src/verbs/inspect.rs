@@ -1,10 +1,9 @@
-//! `minorant inspect`: a model file or data files, whichever it is given.
+//! `minorant inspect`: a model file or data files, whichever it is given. What it shows of linear
+//! models is here, what it shows of data in `inspect_data.rs`.
 
 use crate::args::InspectArgs;
 use crate::output::{self, maybe, number};
 use minorant::certificate::Certificate;
-use minorant::data::{Dataset, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings};
-use minorant::linalg::Values;
 use minorant::model::{AnyModel, FittedModel};
 use serde_json::json;
 use std::io::Read;
@@ -21,21 +20,19 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
             AnyModel::Image(model) => super::image::inspect(&model, args.json),
             AnyModel::Neuro(model) => super::neuro::inspect(&model, args.json),
         },
-        files => match args.data.recordings()? {
-            Some((data, labelled_by)) => inspect_recordings(&data, labelled_by, args.json),
-            None => {
-                let options = ReadOptions { for_prediction: true, ..args.data.options() };
-                inspect_data(&minorant::data::read(files, &options)?, args.json)
-            }
-        },
+        _ => super::inspect_data::shown(args)?,
     };
     output::print(&shown)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Safetensors begin with the length of a JSON header, eight bytes, and the header's brace.
+/// Safetensors begin with the length of a JSON header, eight bytes, and the header's brace. What a
+/// pipe begins with could not be read again.
 fn looks_like_a_model(path: &Path) -> bool {
     let mut start = [0; 9];
+    if !path.is_file() {
+        return false;
+    }
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start[8] == b'{' && start[4..8] == [0; 4]
 }
@@ -104,12 +101,7 @@ fn inspect_model(model: &FittedModel, as_json: bool) -> String {
 
 /// The lines about a model's certificate.
 pub(super) fn certified(certificate: &Certificate, local_gap: Option<f64>) -> String {
-    let local = local_gap.map(|gap| {
-        let share = output::percent(gap / certificate.objective.abs());
-        format!("local model gap {share}")
-    });
-    let gap = certificate.relative_gap().map(output::percent);
-    let gap = gap.or(local).unwrap_or_else(|| "unknown".into());
+    let gap = output::gap_in_words(certificate, local_gap);
     let bound = certificate.lower_bound.map_or("none".into(), crate::number::bound);
     let objective = crate::number::objective(certificate.objective);
     format!("objective     {objective}\nlower bound   {bound}\ngap           {gap}")
@@ -119,98 +111,4 @@ pub(super) fn certified(certificate: &Certificate, local_gap: Option<f64>) -> St
 pub(super) fn proof_and_data(is_auditable: bool, sha256: &str) -> String {
     let place = if is_auditable { "in the file" } else { "not in the file" };
     format!("proof         {place}\ndata          sha256 {sha256}")
-}
-
-fn inspect_data(data: &Dataset<'_>, as_json: bool) -> String {
-    let matrix = &data.features;
-    let nonzero = match matrix.values() {
-        Values::F32(values) => values.iter().filter(|x| **x != 0.0).count(),
-        Values::F64(values) => values.iter().filter(|x| **x != 0.0).count(),
-    };
-    let cells = matrix.rows() as f64 * matrix.cols() as f64;
-    let density = if cells > 0.0 { nonzero as f64 / cells } else { 0.0 };
-    let storage = if matrix.is_sparse() { "sparse" } else { "dense" };
-    let precision = if matrix.values().width() == 4 { "f32" } else { "f64" };
-    let kind = match (&data.labels.rows, data.labels.kind()) {
-        (LabelRows::None, _) | (_, None) => "none",
-        (LabelRows::Single(_), _) if data.labels.classes.len() == 1 => "one class",
-        (_, Some(LabelKind::Binary)) => "binary",
-        (_, Some(LabelKind::Multiclass)) => "multiclass",
-        (_, Some(LabelKind::Multilabel)) => "multilabel",
-    };
-    if as_json {
-        return json!({
-            "kind": "data",
-            "examples": matrix.rows(),
-            "features": matrix.cols(),
-            "nonzero": nonzero,
-            "density": number(density),
-            "storage": storage,
-            "precision": precision,
-            "labels": kind,
-            "classes": counted(&data.labels, "examples"),
-        })
-        .to_string();
-    }
-    let mut lines = vec![
-        format!("examples      {}", matrix.rows()),
-        format!("features      {}", matrix.cols()),
-        format!("non-zeros     {nonzero} ({} of all cells)", output::percent(density)),
-        format!("stored        {storage}, {precision}"),
-        match data.labels.classes.len() {
-            0 | 1 => format!("labels        {kind}"),
-            classes => format!("labels        {kind}, {classes} classes"),
-        },
-    ];
-    if kind != "none" {
-        lines.push(table(&data.labels, "examples"));
-    }
-    lines.join("\n")
-}
-
-fn inspect_recordings(data: &Recordings, labelled_by: LabelledBy, as_json: bool) -> String {
-    let lengths = || data.starts.windows(2).map(|span| span[1] - span[0]);
-    let (shortest, longest) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
-    let precision = if data.frames.values().width() == 4 { "f32" } else { "f64" };
-    let counts = match labelled_by {
-        LabelledBy::Sequence => "sequences",
-        LabelledBy::Frame => "frames",
-    };
-    if as_json {
-        return json!({
-            "kind": "recordings",
-            "examples": data.len(),
-            "frames": data.frames.rows(),
-            "features": data.frames.cols(),
-            "shortest": shortest,
-            "longest": longest,
-            "precision": precision,
-            "labels": counts,
-            "classes": counted(&data.labels, counts),
-        })
-        .to_string();
-    }
-    [
-        format!("sequences     {}", data.len()),
-        format!("frames        {}, {shortest} to {longest} a sequence", data.frames.rows()),
-        format!("features      {}", data.frames.cols()),
-        format!("stored        dense, {precision}"),
-        format!("labels        of {counts}, {} classes", data.labels.classes.len()),
-        table(&data.labels, counts),
-    ]
-    .join("\n")
-}
-
-/// How often each class occurs.
-fn counted(labels: &Labels, what: &str) -> Vec<serde_json::Value> {
-    let classes = labels.classes.iter().zip(labels.counts());
-    classes.map(|(label, count)| json!({"label": output::label(label), what: count})).collect()
-}
-
-/// The same for people, after a blank line.
-fn table(labels: &Labels, what: &str) -> String {
-    let mut rows = vec![vec!["class".to_string(), what.to_string()]];
-    let classes = labels.classes.iter().zip(labels.counts());
-    rows.extend(classes.map(|(label, count)| vec![label.to_string(), count.to_string()]));
-    format!("\n{}", output::table(&rows))
 }

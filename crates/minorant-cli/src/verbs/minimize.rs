@@ -59,10 +59,7 @@ fn summary(test: &TestProblem, report: &TrainReport, tol: f64) -> String {
         format!("objective     {}", number::objective(certificate.objective)),
         format!("minimum       {minimum}"),
         format!("lower bound   {}", certificate.lower_bound.map_or("none".into(), number::bound)),
-        format!(
-            "gap           {}",
-            certificate.relative_gap().map_or("unknown".into(), output::percent)
-        ),
+        format!("gap           {}", output::gap_in_words(&certificate, None)),
         format!(
             "status        {}, {} evaluations in {:.2} s",
             report.status.as_str(),

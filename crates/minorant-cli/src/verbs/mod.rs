@@ -10,6 +10,7 @@ pub(crate) mod generate;
 mod hmm;
 mod image;
 pub(crate) mod inspect;
+mod inspect_data;
 mod kernel;
 mod leave;
 pub(crate) mod man;

@@ -3,7 +3,7 @@
 use super::train::{facts, report_in_words};
 use super::{cancel_on_interrupt, check_writable, leave};
 use crate::args::{AuditArgs, TrainArgs};
-use crate::output::{self, maybe, number, percent};
+use crate::output::{self, maybe, number};
 use crate::progress::Watchers;
 use minorant::audit::Audit;
 use minorant::checkpoint::FileCheckpoints;
@@ -97,7 +97,7 @@ pub(super) fn inspect(model: &NeuroModel, as_json: bool) -> String {
         .to_string();
     }
     let gap = model.local_gap.map_or("unknown".into(), |gap| {
-        format!("local model gap {}", percent(gap / model.objective.abs()))
+        format!("local model gap {}", output::share_or_size(gap, model.objective))
     });
     let names: Vec<&str> = model.classes.iter().take(12).map(String::as_str).collect();
     let more = if model.classes.len() > 12 { ", …" } else { "" };

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 pub(crate) fn run(args: &PathArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
     let lambdas = args.lambdas.lambdas()?;
-    let options = problem.options(problem.linear_model("path")?, args.solver)?;
+    let options = problem.options(problem.linear_model("path")?, args.solver.method()?)?;
     check_writable(&[&args.report])?;
     if let Some(dir) = &args.out_dir {
         std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
@@ -74,7 +74,7 @@ fn read_validation(args: &PathArgs, data: &Dataset) -> anyhow::Result<Option<Dat
 
 fn progress(point: &PathPoint) -> String {
     let certificate = point.report.certificate;
-    let gap = certificate.relative_gap().map_or("unknown".into(), |gap| format!("{gap:.1e}"));
+    let gap = certificate.relative_gap().map_or("unknown".into(), number::scientific);
     format!(
         "lambda {}: objective {}  gap {gap}  evaluations {}",
         number::setting(point.report.lambda),
@@ -124,7 +124,7 @@ fn text(found: &Path) -> String {
     let head =
         ["lambda", "objective", "rel. gap", "until next", "train error", "validation", "evals"];
     let mut rows = vec![head.map(String::from).to_vec()];
-    let scientific = |gap: Option<f64>| gap.map_or("-".into(), |gap| format!("{gap:.1e}"));
+    let scientific = |gap: Option<f64>| gap.map_or("-".into(), number::scientific);
     for (at, point) in found.points.iter().enumerate() {
         let next = found.between.get(at).and_then(|between| between.relative_gap);
         rows.push(vec![

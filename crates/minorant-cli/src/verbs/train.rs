@@ -143,12 +143,7 @@ pub(super) fn report_in_words(
 ) -> String {
     let certificate = report.certificate;
     let bound = certificate.lower_bound.map_or("none".into(), number::bound);
-    let local = report.local_gap.map(|gap| {
-        let share = output::percent(gap / certificate.objective.abs());
-        format!("local model gap {share}")
-    });
-    let gap = certificate.relative_gap().map(output::percent);
-    let gap = gap.or(local).unwrap_or_else(|| "unknown".into());
+    let gap = output::gap_in_words(&certificate, report.local_gap);
     let mut lines = vec![
         format!(
             "{} by {} on {data}: {} examples, {} features, {} weights, lambda {}",

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
     let lambdas = args.lambdas.lambdas()?;
-    let mut options = problem.options(problem.linear_model("tune")?, args.solver)?;
+    let mut options = problem.options(problem.linear_model("tune")?, args.solver.method()?)?;
     check_writable(&[&args.out])?;
     let cancel = cancel_on_interrupt();
     problem.threads.install(|| -> anyhow::Result<ExitCode> {

@@ -47,6 +47,16 @@ impl Called {
     }
 }
 
+impl Called {
+    /// One clear sentence on standard error about what cannot be parsed, exit code 2.
+    pub(crate) fn unparsed(&self) -> &str {
+        assert_eq!((self.code, self.stdout.as_str()), (2, ""), "{}", self.stderr);
+        let lines: Vec<&str> = self.stderr.trim_end().lines().collect();
+        assert_eq!(lines.len(), 1, "one sentence: {}", self.stderr);
+        lines[0].strip_prefix("error: ").expect("an error")
+    }
+}
+
 impl Bench {
     pub(crate) fn new() -> Self {
         let bench = Bench { dir: tempfile::tempdir().unwrap() };

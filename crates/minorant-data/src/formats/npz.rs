@@ -43,6 +43,11 @@ impl<'a> Archive<'a> {
         self.zip.index_for_name(&format!("{name}.npy")).is_some()
     }
 
+    /// Whether there is a SciPy sparse matrix.
+    fn has_sparse(&self) -> bool {
+        self.has("indptr") || (self.has("row") && self.has("col"))
+    }
+
     fn first_of(&self, names: [&'static str; 2]) -> Option<&'static str> {
         names.into_iter().find(|name| self.has(name))
     }
@@ -89,7 +94,7 @@ pub(crate) fn read(
 ) -> Result<(), ReadError> {
     let mut archive = Archive::open(source)?;
     let storage = collector.options.storage;
-    if archive.has("indptr") {
+    if archive.has_sparse() {
         let shape = scipy::read_shape(&mut archive)?;
         // Labels first: they show that the number of rows is more than a claim.
         let labels = archive.labels(labels, shape.0, collector)?;
@@ -154,7 +159,7 @@ pub(crate) fn is_archive(source: &Source<'_>) -> Result<bool, ReadError> {
 /// Whether an archive has labels but no features.
 pub(crate) fn has_only_labels(source: &Source<'_>) -> Result<bool, ReadError> {
     let archive = Archive::open(source)?;
-    let has_features = archive.first_of(FEATURES).is_some() || archive.has("indptr");
+    let has_features = archive.first_of(FEATURES).is_some() || archive.has_sparse();
     Ok(!has_features && archive.first_of(LABELS).is_some())
 }
 

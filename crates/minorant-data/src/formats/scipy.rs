@@ -1,6 +1,6 @@
 //! Sparse matrices as SciPy saves them: compressed rows (`csr`) or columns (`csc`) in the arrays
-//! `data`, `indices`, `indptr` and `shape`. Indices may come in any order within a row, but not
-//! twice.
+//! `data`, `indices`, `indptr` and `shape`, or coordinates (`coo`) in `data`, `row`, `col` and
+//! `shape`. Indices may come in any order within a row, but not twice.
 
 use super::binary::{NumberType, Run, Trouble, expect_end};
 use super::npy_header::{ArrayHeader, Element};
@@ -12,7 +12,7 @@ use crate::text::check_claimed_columns;
 use crate::values::GrowingValues;
 use std::io::Read;
 
-/// Rows without entries cost a file of compressed columns nothing, or the byte of a label; beyond
+/// Rows without entries cost a file of columns or coordinates nothing, or the byte of a label; beyond
 /// these numbers they are not believed.
 const FREE_EMPTY_ROWS: u64 = 1 << 14;
 const LABELLED_ROWS_PER_ENTRY: u64 = 16;
@@ -44,12 +44,25 @@ pub(crate) fn read_cells(
     has_labels: bool,
     options: &ReadOptions,
 ) -> Result<Cells, ReadError> {
-    let by_columns = archive.member("format", is_csc)?;
+    let layout = archive.member("format", read_layout)?;
     let most_rows = rows.min(u64::from(BEYOND));
-    let (lines, across) = if by_columns { (cols, most_rows) } else { (rows, cols) };
-    let starts = archive.member("indptr", |input| read_starts(input, lines))?;
-    let entries = starts.last().copied().unwrap_or(0);
-    let indices = archive.member("indices", |input| read_indices(input, entries, across))?;
+    let (places, indices) = match layout {
+        Layout::Rows | Layout::Columns => {
+            let by_columns = layout == Layout::Columns;
+            let (lines, across) = if by_columns { (cols, most_rows) } else { (rows, cols) };
+            let starts = archive.member("indptr", |input| read_starts(input, lines))?;
+            let entries = starts.last().copied().unwrap_or(0);
+            let read = |input: &mut dyn Read| read_indices(input, Some(entries), across);
+            (Places::Starts(starts), archive.member("indices", read)?)
+        }
+        Layout::Coordinates => {
+            let rows = archive.member("row", |input| read_indices(input, None, most_rows))?;
+            let entries = Some(rows.len() as u64);
+            let columns = archive.member("col", |input| read_indices(input, entries, cols))?;
+            (Places::Columns(columns), rows)
+        }
+    };
+    let entries = indices.len() as u64;
     let storage = options.storage;
     let values = archive.member("data", |input| read_values(input, entries, storage))?;
     archive.member("shape", |_| {
@@ -58,63 +71,96 @@ pub(crate) fn read_cells(
             Some(_) => usize::try_from(cols).unwrap_or(usize::MAX),
             None => check_claimed_columns(cols, entries, options.features)?,
         };
-        let parts = Parts { starts, indices, values };
-        if !by_columns {
-            return parts.into_cells(cols, options);
-        }
+        let places = match places {
+            Places::Starts(starts) if layout == Layout::Rows => {
+                return Rows { starts, columns: indices, values }.into_cells(cols, options);
+            }
+            places => places,
+        };
         let rows_per_entry = if has_labels { LABELLED_ROWS_PER_ENTRY } else { 1 };
         if rows > FREE_EMPTY_ROWS + entries.saturating_mul(rows_per_entry) {
             let expected = format!("fewer empty rows among {rows} (compressed rows have no limit)");
             return Err(Trouble::new(expected, format!("only {entries} entries")));
         }
-        parts.turned(rows as usize).into_cells(cols, options)
+        let rows = rows as usize;
+        match places {
+            Places::Columns(columns) => by_rows(rows, indices, columns.into_iter(), values),
+            Places::Starts(starts) => {
+                let lines = starts.windows(2).enumerate();
+                let columns = lines.flat_map(|(column, range)| {
+                    let column = column.min(BEYOND as usize) as u32;
+                    std::iter::repeat_n(column, (range[1] - range[0]) as usize)
+                });
+                by_rows(rows, indices, columns, values)
+            }
+        }
+        .into_cells(cols, options)
     })
 }
 
-/// Compressed rows, or columns, as they stand in the file.
-struct Parts {
+/// How the entries are laid out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    Rows,
+    Columns,
+    Coordinates,
+}
+
+/// Where entries are, beside the index that each has.
+enum Places {
+    /// Where each compressed row or column starts, and where the last one ends.
+    Starts(Vec<u64>),
+    /// The column of each entry.
+    Columns(Vec<u32>),
+}
+
+/// Entries in the order of their rows, which `rows_of` tells.
+fn by_rows(
+    rows: usize,
+    rows_of: Vec<u32>,
+    columns_of: impl Iterator<Item = u32>,
+    values_of: GrowingValues,
+) -> Rows {
+    let mut starts = vec![0u64; rows + 1];
+    for &row in &rows_of {
+        starts[row as usize + 1] += 1;
+    }
+    for row in 0..rows {
+        starts[row + 1] += starts[row];
+    }
+    let mut from = vec![0usize; rows_of.len()];
+    let mut columns = vec![0u32; rows_of.len()];
+    for (at, column) in columns_of.enumerate() {
+        // A row's start moves along as the row fills, up to where the next row starts.
+        let slot = &mut starts[rows_of[at] as usize];
+        from[*slot as usize] = at;
+        columns[*slot as usize] = column;
+        *slot += 1;
+    }
+    starts.rotate_right(1);
+    starts[0] = 0;
+    let storage = minorant_linalg::Storage::Exact;
+    let mut values = GrowingValues::with_capacity(storage, from.len());
+    for at in from {
+        // Already stored once; narrowed again only where nothing is lost.
+        let _ = values.push(values_of.get(at));
+    }
+    Rows { starts, columns, values }
+}
+
+/// Compressed rows.
+struct Rows {
     starts: Vec<u64>,
-    indices: Vec<u32>,
+    columns: Vec<u32>,
     values: GrowingValues,
 }
 
-impl Parts {
-    /// Columns become rows.
-    fn turned(self, rows: usize) -> Parts {
-        let mut starts = vec![0u64; rows + 1];
-        for &row in &self.indices {
-            starts[row as usize + 1] += 1;
-        }
-        for row in 0..rows {
-            starts[row + 1] += starts[row];
-        }
-        let mut from = vec![0usize; self.indices.len()];
-        let mut columns = vec![0u32; self.indices.len()];
-        for (column, range) in self.starts.windows(2).enumerate() {
-            for at in range[0] as usize..range[1] as usize {
-                // A row's start moves along as the row fills, up to where the next row starts.
-                let slot = &mut starts[self.indices[at] as usize];
-                from[*slot as usize] = at;
-                columns[*slot as usize] = column.min(BEYOND as usize) as u32;
-                *slot += 1;
-            }
-        }
-        starts.rotate_right(1);
-        starts[0] = 0;
-        let storage = minorant_linalg::Storage::Exact;
-        let mut values = GrowingValues::with_capacity(storage, from.len());
-        for at in from {
-            // Already stored once; narrowed again only where nothing is lost.
-            let _ = values.push(self.values.get(at));
-        }
-        Parts { starts, indices: columns, values }
-    }
-
+impl Rows {
     /// Rows in ascending order of columns, without stored zeros.
     fn into_cells(self, cols: usize, options: &ReadOptions) -> Result<Cells, Trouble> {
         let mut lengths = Vec::with_capacity(self.starts.len().saturating_sub(1));
-        let mut columns = Vec::with_capacity(self.indices.len());
-        let mut values = GrowingValues::with_capacity(options.storage, self.indices.len());
+        let mut columns = Vec::with_capacity(self.columns.len());
+        let mut values = GrowingValues::with_capacity(options.storage, self.columns.len());
         let mut row: Vec<(u32, f64)> = Vec::new();
         for range in self.starts.windows(2) {
             row.clear();
@@ -123,7 +169,7 @@ impl Parts {
                 let expected = format!("at most {cols} entries in row {}", lengths.len());
                 return Err(Trouble::new(expected, range.len().to_string()));
             }
-            row.extend(range.map(|at| (self.indices[at], self.values.get(at))));
+            row.extend(range.map(|at| (self.columns[at], self.values.get(at))));
             row.sort_unstable_by_key(|&(column, _)| column);
             let is_twice = |pair: &&[(u32, f64)]| pair[0].0 == pair[1].0 && pair[0].0 < BEYOND;
             if let Some(pair) = row.windows(2).find(is_twice) {
@@ -141,20 +187,20 @@ impl Parts {
     }
 }
 
-/// Whether the matrix is compressed by columns.
-fn is_csc(input: &mut dyn Read) -> Result<bool, Trouble> {
+fn read_layout(input: &mut dyn Read) -> Result<Layout, Trouble> {
     let header = ArrayHeader::read(input)?;
     let (Element::Text(_) | Element::Bytes(_), []) = (header.element, &header.shape[..]) else {
-        return Err(Trouble::new("csr or csc", header.shape_text()));
+        return Err(Trouble::new("csr, csc or coo", header.shape_text()));
     };
     let mut name = Vec::new();
     input.take(64).read_to_end(&mut name)?;
     // The same letters, whatever the width of a character and the byte order.
     name.retain(|&b| b != 0);
     match &name[..] {
-        b"csr" => Ok(false),
-        b"csc" => Ok(true),
-        other => Err(Trouble::new("csr or csc", quoted(other))),
+        b"csr" => Ok(Layout::Rows),
+        b"csc" => Ok(Layout::Columns),
+        b"coo" => Ok(Layout::Coordinates),
+        other => Err(Trouble::new("csr, csc or coo", quoted(other))),
     }
 }
 
@@ -176,7 +222,12 @@ fn read_starts(input: &mut dyn Read, lines: u64) -> Result<Vec<u64>, Trouble> {
     Ok(starts)
 }
 
-fn read_indices(input: &mut dyn Read, entries: u64, across: u64) -> Result<Vec<u32>, Trouble> {
+/// Indices below `across`, as many as there are entries where that is known.
+fn read_indices(
+    input: &mut dyn Read,
+    entries: Option<u64>,
+    across: u64,
+) -> Result<Vec<u32>, Trouble> {
     let mut indices = Vec::new();
     stream_integers(input, |index| {
         if index >= across {
@@ -185,10 +236,12 @@ fn read_indices(input: &mut dyn Read, entries: u64, across: u64) -> Result<Vec<u
         indices.push(index.min(u64::from(BEYOND)) as u32);
         Ok(())
     })?;
-    if indices.len() as u64 != entries {
-        return Err(Trouble::new(format!("{entries} indices"), indices.len().to_string()));
+    match entries {
+        Some(entries) if indices.len() as u64 != entries => {
+            Err(Trouble::new(format!("{entries} indices"), indices.len().to_string()))
+        }
+        _ => Ok(indices),
     }
-    Ok(indices)
 }
 
 fn read_values(

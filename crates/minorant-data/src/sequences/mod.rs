@@ -93,13 +93,40 @@ pub struct SequenceOptions {
     pub storage: Storage,
 }
 
+impl SequenceOptions {
+    /// Refuses what another format is read with. A model's own template stays unused instead.
+    fn refuse_foreign(&self, source: &Source<'_>, format: SequenceFormat) -> Result<(), ReadError> {
+        let foreign = |expected: &str| {
+            Err(ReadError::whole(&source.name(), expected, format!("the format {}", format.name())))
+        };
+        if self.template.is_some() && self.known.is_none() && format != SequenceFormat::Conll {
+            return foreign("columns of the format conll, which a template goes with");
+        }
+        if self.folds.is_some() && format != SequenceFormat::Ocr {
+            return foreign("letters of the format ocr, which folds go with");
+        }
+        Ok(())
+    }
+}
+
+impl SequenceFormat {
+    /// The name that users type.
+    fn name(self) -> &'static str {
+        match self {
+            SequenceFormat::Conll => "conll",
+            SequenceFormat::Crfsuite => "crfsuite",
+            SequenceFormat::Ocr => "ocr",
+            SequenceFormat::Npz => "npz",
+        }
+    }
+}
+
 /// Reads one or several files as one set of sequences.
 pub fn read_sequences(
     paths: &[PathBuf],
     options: &SequenceOptions,
 ) -> Result<Sequences, ReadError> {
-    let sources: Vec<Source<'_>> = paths.iter().cloned().map(Source::Path).collect();
-    read_sources(&sources, options)
+    read_sources(&Source::all(paths)?, options)
 }
 
 /// Reads a file that is already in memory; `name` stands for it in refusals.
@@ -121,6 +148,7 @@ fn read_sources(sources: &[Source<'_>], options: &SequenceOptions) -> Result<Seq
             Some(format) => format,
             None => detect(source)?,
         };
+        options.refuse_foreign(source, format)?;
         let before = builder.tokens();
         match format {
             SequenceFormat::Conll => conll::read(source, &mut builder)?,

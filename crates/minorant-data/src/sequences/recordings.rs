@@ -14,7 +14,7 @@ use crate::formats::npz::Archive;
 use crate::label_table::LabelTable;
 use crate::piece::{Cells, PieceRows};
 use crate::read::ReadOptions;
-use crate::source::Source;
+use crate::source::{Source, is_pipe};
 use crate::values::GrowingValues;
 use minorant_linalg::{Matrix, Storage};
 use std::path::{Path, PathBuf};
@@ -77,8 +77,11 @@ pub struct RecordingOptions {
     pub storage: Storage,
 }
 
-/// What has a label in a file, if it is an NPZ archive of recordings.
+/// What has a label in a file, if it is an NPZ archive of recordings. A pipe is left alone.
 pub fn recordings_in(path: &Path) -> Option<LabelledBy> {
+    if is_pipe(path) {
+        return None;
+    }
     let mut archive = Archive::open(&Source::Path(path.to_path_buf())).ok()?;
     let mut length = |name: &str| {
         let header = archive.member(name, |input| ArrayHeader::read(input)).ok()?;
@@ -97,8 +100,7 @@ pub fn read_recordings(
     paths: &[PathBuf],
     options: &RecordingOptions,
 ) -> Result<Recordings, ReadError> {
-    let sources: Vec<Source<'_>> = paths.iter().cloned().map(Source::Path).collect();
-    read_sources(&sources, options)
+    read_sources(&Source::all(paths)?, options)
 }
 
 /// Reads a file that is already in memory; `name` stands for it in refusals.

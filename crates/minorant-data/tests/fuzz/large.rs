@@ -125,6 +125,20 @@ fn memory_follows_the_input() {
                 ]),
             )],
         ),
+        (
+            "empty rows of coordinates",
+            vec![(
+                "x.npz",
+                zip(&[
+                    ("format.npy", &npy("|S3", false, &[], b"coo")),
+                    ("shape.npy", &npy("<i4", false, &[2], &i32s(&[LENGTH as i32, 1]))),
+                    ("row.npy", &npy("<i4", false, &[entries], &i32s(&indices))),
+                    ("col.npy", &npy("<i4", false, &[entries], &i32s(&vec![0; entries]))),
+                    ("data.npy", &npy("|u1", false, &[entries], &many_bytes[..entries])),
+                    ("y.npy", &npy("|u1", false, &[LENGTH], &many_bytes)),
+                ]),
+            )],
+        ),
         ("integers", vec![("x.npy", npy("<i4", true, &[LENGTH / 8, 2], &many_bytes))]),
         (
             "images",

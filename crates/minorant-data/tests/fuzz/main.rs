@@ -131,27 +131,34 @@ fn npy_files() {
 #[test]
 fn npz_files() {
     let (x, y, sets, texts) = arrays();
+    let shape = npy("<i8", false, &[2], &[3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]);
     let sparse = |format: &[u8]| {
         let starts: &[i32] = if format == b"csr" { &[0, 2, 2, 3] } else { &[0, 1, 1, 1, 3] };
         let columns: &[i32] = if format == b"csr" { &[3, 0, 1] } else { &[0, 1, 2] };
         files(&[
             ("format.npy", &npy("|S3", false, &[], format)),
-            (
-                "shape.npy",
-                &npy("<i8", false, &[2], &[3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]),
-            ),
+            ("shape.npy", &shape),
             ("indptr.npy", &npy("<i4", false, &[starts.len()], &i32s(starts))),
             ("indices.npy", &npy("<i4", false, &[3], &i32s(columns))),
             ("data.npy", &npy("<f8", false, &[3], &f64s(&[1.0, 2.0, 0.5]))),
             ("y.npy", &y),
         ])
     };
+    let coordinates = files(&[
+        ("format.npy", &npy("|S3", false, &[], b"coo")),
+        ("shape.npy", &shape),
+        ("row.npy", &npy("<i4", false, &[3], &i32s(&[2, 0, 0]))),
+        ("col.npy", &npy("<i4", false, &[3], &i32s(&[1, 3, 0]))),
+        ("data.npy", &npy("<f8", false, &[3], &f64s(&[0.5, 1.0, 2.0]))),
+        ("y.npy", &y),
+    ]);
     let seeds = [
         files(&[("X.npy", &x), ("y.npy", &y)]),
         files(&[("features.npy", &x), ("labels.npy", &sets)]),
         files(&[("X.npy", &x), ("y.npy", &texts), ("other.npy", &y)]),
         sparse(b"csr"),
         sparse(b"csc"),
+        coordinates,
     ];
     fuzz("npz", Format::Npz, &seeds, &PLAIN, &|input, mut rng| {
         let deflated = rng.as_mut().is_some_and(|rng| rng.random_range(0..8) == 0);
