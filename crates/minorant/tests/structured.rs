@@ -260,6 +260,26 @@ fn methods_agree_on_the_optimum() {
     assert!(bmrm.certificate.lower_bound.unwrap() <= nrbm.certificate.objective);
 }
 
+/// Tokens without attributes, alone in their sequences: no weights tell one label from another, and
+/// the step from one to the other has no length to divide by.
+#[test]
+fn outputs_with_the_same_features_are_no_trouble() {
+    let mut rng = Pcg64Mcg::seed_from_u64(12);
+    let lengths: Vec<usize> = (0..60).map(|i| if i % 3 == 0 { 2 } else { 1 }).collect();
+    let mut sample = sample(&lengths, 2, 3, &mut rng);
+    let tokens = sample.labels.len();
+    let value = |at: usize| if at < tokens { 0.0 } else { rng.random_range(-1.0..1.0) };
+    let values: Vec<f64> = (0..2 * tokens).map(value).collect();
+    sample.tokens = Matrix::dense(tokens, 2, values.into()).unwrap();
+    let shape = shape(&sample, 3, false, None, false);
+    let chain = Chain::new(&shape, &sample.tokens, &sample.starts, &sample.labels, None);
+    let margin = MarginRisk::new(chain, ExampleWeights::mean(lengths.len()));
+    for lambda in [1.0, 1.0 / 60.0] {
+        let outcome = solve(&margin, lambda, Method::Bcfw, 1e-4);
+        assert!(outcome.certificate.certifies(1e-4), "{lambda}: {:?}", outcome.certificate);
+    }
+}
+
 #[test]
 fn same_bits_on_any_number_of_threads() {
     let mut rng = Pcg64Mcg::seed_from_u64(6);

@@ -110,7 +110,9 @@ fn onto_simplex(x: &mut [f64]) {
         }
         // Those above only become fewer; at least the largest stays.
         let next = if count == 0 { threshold } else { (sum - 1.0) / f64::from(count) };
-        if next <= threshold {
+        // No number rises above one that is none.
+        let rises = next > threshold;
+        if !rises {
             break;
         }
         threshold = next;

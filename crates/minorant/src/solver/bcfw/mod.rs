@@ -244,7 +244,10 @@ impl<'p> Bcfw<'p> {
             let direction = &mut self.direction;
             self.sets.difference(example, up.0, down.0, &mut |at, x| direction.add(at, x));
             let square = direction.square();
-            let wanted = self.lambda * rise / (weight * square);
+            // Outputs may have the same features: then nothing limits the step. (A sum of no
+            // squares may be −0, too.)
+            let wanted =
+                if square > 0.0 { self.lambda * rise / (weight * square) } else { f64::INFINITY };
             let most = block.alpha[down.0];
             let moved = if wanted < most { wanted } else { most };
             direction.apply(-weight * moved / self.lambda, &mut self.w);
