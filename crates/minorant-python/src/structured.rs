@@ -216,8 +216,8 @@ pub(crate) fn train_structured<'py>(
     };
     let watched = watch::here(py, &cancel, callback.as_ref(), |observer| {
         let problem = Problem::new(&risk, &regularizer);
-        let method = method.resolve(problem);
         let mut solver = method.build(problem, &settings).map_err(|error| error.to_string())?;
+        let method = method.resolve(problem);
         let outcome = solver::run(&mut *solver, problem, rules, &cancel, observer, &mut ());
         outcome.map(|outcome| (outcome, method.name())).map_err(|error| error.to_string())
     });

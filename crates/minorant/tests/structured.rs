@@ -280,6 +280,26 @@ fn outputs_with_the_same_features_are_no_trouble() {
     }
 }
 
+/// Values of a thousand that nobody has scaled: where `bcfw` comes to a halt, `auto` must not.
+#[test]
+fn features_that_are_not_scaled_end_in_a_certificate() {
+    for seed in 0..20 {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let mut sample = sample(&[3, 1, 4, 2, 5], 8, 3, &mut rng);
+        let value = |_| 1000.0 * (rng.random::<f64>() * 2.0 - 1.0);
+        let values: Vec<f64> = (0..8 * sample.labels.len()).map(value).collect();
+        sample.tokens = Matrix::dense(sample.labels.len(), 8, values.into()).unwrap();
+        let shape = shape(&sample, 3, false, None, true);
+        let chain = Chain::new(&shape, &sample.tokens, &sample.starts, &sample.labels, None);
+        let margin = MarginRisk::new(chain, ExampleWeights::mean(5));
+        for lambda in [20.0, 0.2, 0.002] {
+            let outcome = solve(&margin, lambda, Method::Auto, 1e-3);
+            let certificate = outcome.certificate;
+            assert!(certificate.certifies(1e-3), "{seed} {lambda}: {certificate:?}");
+        }
+    }
+}
+
 #[test]
 fn same_bits_on_any_number_of_threads() {
     let mut rng = Pcg64Mcg::seed_from_u64(6);

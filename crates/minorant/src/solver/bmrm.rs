@@ -27,6 +27,11 @@ impl Bmrm {
         Bmrm { dim, parts, limits, bundle: Bundle::new(dim, parts, limits), best: None }
     }
 
+    /// Goes on from a bundle and a best point that another method has found.
+    pub(super) fn take_over(&mut self, bundle: Bundle, best: Point) {
+        (self.bundle, self.best) = (bundle, Some(best));
+    }
+
     /// Evaluates the objective and adds the planes at `w`.
     fn visit(&mut self, run: &mut Run<'_>, w: Vec<f64>, kind: &'static str) -> Result<Step, Halt> {
         let (point, planes) = run.evaluate_with_planes(w, self.parts)?;

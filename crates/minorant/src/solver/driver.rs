@@ -252,6 +252,11 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Iterations since the last progress.
+    pub(super) fn idle_iterations(&self) -> u32 {
+        self.idle_iterations
+    }
+
     /// Tells that the iteration was worth making although neither objective nor bound got better:
     /// it does not count towards a stall.
     pub fn keep_going(&mut self) {

@@ -2,9 +2,9 @@
 
 use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
-    Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, DualFirst, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS,
-    Nbm, NewtonCd, Nrbm, Owlqn, OwlqnStar, Problem, ProxBmrm, ProxNrbm, Sgd, SgdAnywhere, Solver,
-    Strategy, SubBfgs, Subgradient, Subgradients, sgd_pass,
+    Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Nbm,
+    NewtonCd, Nrbm, Owlqn, OwlqnStar, PlanesAfter, Problem, ProxBmrm, ProxNrbm, Sgd, SgdAnywhere,
+    Solver, Strategy, SubBfgs, Subgradient, Subgradients, sgd_pass,
 };
 use crate::bundle::{Limits, Locality};
 use crate::risk::{Examples, Risk};
@@ -97,7 +97,7 @@ pub struct MethodOptions {
     pub direction_tolerance: Option<f64>,
     /// How `cccp` solves its convex problems.
     pub convex_problems: ConvexProblems,
-    /// Whether planes take over where `dual-cd` takes too long; `auto` has it so.
+    /// Whether planes take over where `dual-cd` takes too long, as with `auto`.
     pub hands_over: bool,
     /// Lets methods for smooth risks run on others, where they may come to a halt anywhere.
     pub despite_kinks: bool,
@@ -305,7 +305,14 @@ impl Method {
         let method = self.resolve(problem);
         let fits = method == Method::Bcfw && method.missing(problem, options).is_none();
         if let Some(sets) = problem.risk.working_sets().filter(|_| fits) {
-            return Ok(Box::new(Bcfw::new(problem, sets, options.proof_bytes)));
+            let dual = Box::new(Bcfw::new(problem, sets, options.proof_bytes));
+            if self != Method::Auto {
+                return Ok(dual);
+            }
+            let dim = problem.risk.dim();
+            let limits = Method::Bmrm.limits(dim, 1, options);
+            let planes = Box::new(Bmrm::new(dim, 1, limits));
+            return Ok(Box::new(PlanesAfter::new(dual, planes, dim, 1, limits)));
         }
         self.build_owned(problem, options)
     }
@@ -391,7 +398,9 @@ impl Method {
                 }
                 let planes = Method::pick_bundle(problem);
                 let parts = planes.parts(risk, options)?;
-                Box::new(DualFirst::new(dual, dim, parts, planes.limits(dim, parts, options)))
+                let limits = planes.limits(dim, parts, options);
+                let planes = Box::new(LsBmrm::new(dim, parts, limits));
+                Box::new(PlanesAfter::new(Box::new(dual), planes, dim, parts, limits))
             }
             Method::Sgd if method.needs_no_metric(risk) => {
                 Box::new(SgdAnywhere::new(problem, companion(), options.seed))

@@ -221,7 +221,7 @@ pub fn train_chain(
     };
     let problem = Problem::new(&*risk, &regularizer).with_l1(l1);
     let method = options.method.resolve(problem);
-    let mut solver = method.build(problem, &options.method_options)?;
+    let mut solver = options.method.build(problem, &options.method_options)?;
     let outcome = solver::run(&mut *solver, problem, options.rules, cancel, observer, checkpoints)?;
     let sizes = (data.len(), data.attributes.len());
     let report = TrainReport::of_run(method.name(), sizes, lambda, &outcome);

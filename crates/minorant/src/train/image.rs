@@ -111,7 +111,7 @@ pub fn train_images(
     };
     let problem = Problem::new(&*risk, &regularizer);
     let method = options.method.resolve(problem);
-    let mut solver = method.build(problem, &options.method_options)?;
+    let mut solver = options.method.build(problem, &options.method_options)?;
     let outcome = solver::run(&mut *solver, problem, options.rules, cancel, observer, checkpoints)?;
     let features = outcome.point.w.len();
     let report = TrainReport::of_run(method.name(), (data.len(), features), lambda, &outcome);

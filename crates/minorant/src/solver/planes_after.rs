@@ -1,9 +1,9 @@
-//! What `auto` makes of `dual-cd`: dual coordinate ascent, and `ls-p-bmrm` from its best weights on
-//! once it takes too long. Ascent by single examples creeps where a few of them can move the weights
-//! far (features that are not scaled, a large C); sizes alone do not tell when. The rule counts
-//! evaluations and never looks at a clock. Not a method that users name.
+//! What `auto` makes of the dual methods: `dual-cd` or `bcfw` first, and a bundle method from their
+//! best weights on once they take too long or come to a halt. Ascent by examples creeps where a few of
+//! them can move the weights far (features that are not scaled, a large C); sizes alone do not tell
+//! when. The rule counts evaluations and never looks at a clock. Not a method that users name.
 
-use super::{DualCd, Halt, LsBmrm, Run, Solver, Status, Step};
+use super::{Bmrm, Halt, LsBmrm, Run, Solver, Status, Step};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits};
 use crate::risk::Point;
@@ -11,12 +11,31 @@ use crate::risk::Point;
 /// So many evaluations must bring one more digit of the gap.
 const EVALUATIONS_A_DIGIT: u64 = 1000;
 const DIGIT: f64 = 0.1;
+/// So many iterations without any progress are a halt.
+const HALT: u32 = 10;
 
-/// Dual coordinate ascent, then planes.
-#[derive(Debug)]
-pub struct DualFirst {
-    dual: DualCd,
-    planes: LsBmrm,
+/// A bundle method that can go on from what another method has found.
+pub(super) trait TakesOver: Solver {
+    /// Goes on from a bundle and a best point.
+    fn take_over(&mut self, bundle: Bundle, best: Point);
+}
+
+impl TakesOver for LsBmrm {
+    fn take_over(&mut self, bundle: Bundle, best: Point) {
+        LsBmrm::take_over(self, bundle, best, false);
+    }
+}
+
+impl TakesOver for Bmrm {
+    fn take_over(&mut self, bundle: Bundle, best: Point) {
+        Bmrm::take_over(self, bundle, best);
+    }
+}
+
+/// A dual method, then planes.
+pub struct PlanesAfter<'p> {
+    dual: Box<dyn Solver + 'p>,
+    planes: Box<dyn TakesOver>,
     taken_over: bool,
     dim: usize,
     parts: usize,
@@ -26,12 +45,24 @@ pub struct DualFirst {
     gap_wanted: f64,
 }
 
-impl DualFirst {
-    /// Begins with `dual`; the bundle method would have `parts` plane models.
-    pub(super) fn new(dual: DualCd, dim: usize, parts: usize, limits: Limits) -> Self {
-        DualFirst {
+impl std::fmt::Debug for PlanesAfter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PlanesAfter").field("taken_over", &self.taken_over).finish_non_exhaustive()
+    }
+}
+
+impl<'p> PlanesAfter<'p> {
+    /// Begins with `dual`; the bundle method has `parts` plane models.
+    pub(super) fn new(
+        dual: Box<dyn Solver + 'p>,
+        planes: Box<dyn TakesOver>,
+        dim: usize,
+        parts: usize,
+        limits: Limits,
+    ) -> Self {
+        PlanesAfter {
             dual,
-            planes: LsBmrm::new(dim, parts, limits),
+            planes,
             taken_over: false,
             dim,
             parts,
@@ -43,6 +74,9 @@ impl DualFirst {
 
     /// Whether the ascent has taken too long.
     fn is_too_slow(&mut self, run: &Run<'_>) -> bool {
+        if run.idle_iterations() >= HALT {
+            return true;
+        }
         if run.evaluations() < self.look_at {
             return false;
         }
@@ -63,14 +97,14 @@ impl DualFirst {
         let mut bundle = Bundle::new(self.dim, self.parts, self.limits);
         let regularizer = run.problem.regularizer;
         run.master(|| bundle.add(&point.w, planes, regularizer));
-        self.planes.take_over(bundle, point, false);
+        self.planes.take_over(bundle, point);
         self.taken_over = true;
         run.keep_going();
         Ok(Step { kind: "hand-over", objective, length: None })
     }
 }
 
-impl Solver for DualFirst {
+impl Solver for PlanesAfter<'_> {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         self.dual.start(run)
     }
@@ -99,8 +133,8 @@ impl Solver for DualFirst {
     }
 
     fn save(&self, archive: &mut Archive) {
-        archive.put_integers("dual-first", [u64::from(self.taken_over), self.look_at]);
-        archive.put_reals("dual-first.gap", vec![self.gap_wanted]);
+        archive.put_integers("planes-after", [u64::from(self.taken_over), self.look_at]);
+        archive.put_reals("planes-after.gap", vec![self.gap_wanted]);
         if self.taken_over {
             self.planes.save(archive);
         } else {
@@ -109,11 +143,11 @@ impl Solver for DualFirst {
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
-        let [taken_over, look_at] = archive.take_integers("dual-first")?[..] else {
-            return Err(ArchiveError("dual-first".into()));
+        let [taken_over, look_at] = archive.take_integers("planes-after")?[..] else {
+            return Err(ArchiveError("planes-after".into()));
         };
-        let [gap_wanted] = archive.take_reals("dual-first.gap")?[..] else {
-            return Err(ArchiveError("dual-first.gap".into()));
+        let [gap_wanted] = archive.take_reals("planes-after.gap")?[..] else {
+            return Err(ArchiveError("planes-after.gap".into()));
         };
         (self.taken_over, self.look_at, self.gap_wanted) = (taken_over != 0, look_at, gap_wanted);
         if self.taken_over { self.planes.load(archive) } else { self.dual.load(archive) }
