@@ -13,6 +13,8 @@ const EVALUATIONS_A_DIGIT: u64 = 1000;
 const DIGIT: f64 = 0.1;
 /// So many iterations without any progress are a halt.
 const HALT: u32 = 10;
+/// Iterations of the bundle method that may pass before its bound has caught up.
+const WAIT: u64 = 1000;
 
 /// A bundle method that can go on from what another method has found.
 pub(super) trait TakesOver: Solver {
@@ -43,6 +45,9 @@ pub struct PlanesAfter<'p> {
     /// Evaluations at which the gap is looked at next, and what it must not exceed then.
     look_at: u64,
     gap_wanted: f64,
+    /// The least gap since the hand-over, and iterations since it was reached.
+    gap_reached: f64,
+    waited: u64,
 }
 
 impl std::fmt::Debug for PlanesAfter<'_> {
@@ -69,6 +74,8 @@ impl<'p> PlanesAfter<'p> {
             limits,
             look_at: EVALUATIONS_A_DIGIT,
             gap_wanted: f64::INFINITY,
+            gap_reached: f64::INFINITY,
+            waited: 0,
         }
     }
 
@@ -111,7 +118,16 @@ impl Solver for PlanesAfter<'_> {
 
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         if self.taken_over {
-            self.planes.step(run)
+            let step = self.planes.step(run)?;
+            // What the planes prove at first is less than what the dual method has proven.
+            let gap = run.gap();
+            let is_closer = gap < self.gap_reached;
+            self.waited = if is_closer { 0 } else { self.waited + 1 };
+            self.gap_reached = if is_closer { gap } else { self.gap_reached };
+            if self.waited < WAIT {
+                run.keep_going();
+            }
+            Ok(step)
         } else if self.is_too_slow(run) {
             run.check_gap()?;
             self.hand_over(run)
@@ -133,8 +149,9 @@ impl Solver for PlanesAfter<'_> {
     }
 
     fn save(&self, archive: &mut Archive) {
-        archive.put_integers("planes-after", [u64::from(self.taken_over), self.look_at]);
-        archive.put_reals("planes-after.gap", vec![self.gap_wanted]);
+        let counts = [u64::from(self.taken_over), self.look_at, self.waited];
+        archive.put_integers("planes-after", counts);
+        archive.put_reals("planes-after.gaps", vec![self.gap_wanted, self.gap_reached]);
         if self.taken_over {
             self.planes.save(archive);
         } else {
@@ -143,13 +160,14 @@ impl Solver for PlanesAfter<'_> {
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
-        let [taken_over, look_at] = archive.take_integers("planes-after")?[..] else {
+        let [taken_over, look_at, waited] = archive.take_integers("planes-after")?[..] else {
             return Err(ArchiveError("planes-after".into()));
         };
-        let [gap_wanted] = archive.take_reals("planes-after.gap")?[..] else {
-            return Err(ArchiveError("planes-after.gap".into()));
+        let [gap_wanted, gap_reached] = archive.take_reals("planes-after.gaps")?[..] else {
+            return Err(ArchiveError("planes-after.gaps".into()));
         };
-        (self.taken_over, self.look_at, self.gap_wanted) = (taken_over != 0, look_at, gap_wanted);
+        (self.taken_over, self.look_at, self.waited) = (taken_over != 0, look_at, waited);
+        (self.gap_wanted, self.gap_reached) = (gap_wanted, gap_reached);
         if self.taken_over { self.planes.load(archive) } else { self.dual.load(archive) }
     }
 }
