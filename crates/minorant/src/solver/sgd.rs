@@ -1,9 +1,10 @@
 //! `sgd`: stochastic subgradient descent with steps of 1/(λ t) over the examples in random order, as
 //! Pegasos takes them (without its projection), and an average of the weights at the ends of the
 //! passes, later ones counting more. The certificate is ours, from the planes at the start and one
-//! evaluation after every pass: forward at the average, backward for a bound. Each example was met with one tangent a pass; the
-//! averages of their slopes are a dual point. Where the risk does not know how high minorants with
-//! given slopes may lie, the plane at the average joins a small bundle, whose minimum is a bound.
+//! evaluation after every pass: forward at the average, backward for a bound. Each example was met
+//! with one tangent a pass; the averages of their slopes are a dual point. Where the risk does not
+//! know how high minorants with given slopes may lie, the plane at the average joins a small bundle,
+//! whose minimum is a bound.
 //!
 //! A pass and an evaluation are iterations of their own, so that none costs more than one evaluation
 //! and a run can stop and resume between them.
