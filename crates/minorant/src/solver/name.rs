@@ -377,7 +377,9 @@ impl Method {
             Method::Nrbm => nrbm(Strategy::Minimiser),
             Method::NrbmLs => nrbm(Strategy::Greedy),
             Method::NrbmLsFull => nrbm(Strategy::Full),
-            Method::ProxNrbm => Box::new(ProxNrbm::new(problem, options.locality, limits)),
+            Method::ProxNrbm => {
+                Box::new(ProxNrbm::new(problem, options.locality, limits, companion()))
+            }
             Method::Bcfw => return Err(lacks("a problem that outlives it")),
             Method::Bmrm | Method::LmBmrm | Method::PBmrm | Method::Auto => {
                 Box::new(Bmrm::new(risk.dim(), parts, limits))

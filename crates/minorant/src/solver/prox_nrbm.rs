@@ -4,10 +4,11 @@
 //! risk there are no localities, and the same planes give a lower bound.
 
 use super::nrbm::evaluate_if_finite;
+use super::quasi_newton::Companion;
 use super::ray_search::gradient;
 use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
-use crate::bundle::{Bundle, Limits, LocalBundle, LocalMinimum, Locality, Trial, Update};
+use crate::bundle::{Limits, LocalBundle, LocalMinimum, Locality, Trial, Update};
 use crate::risk::Point;
 
 /// A step that brings more than this share of what the model promised lowers μ.
@@ -32,7 +33,7 @@ pub struct ProxNrbm {
     locality: Locality,
     bundle: Option<LocalBundle>,
     /// The planes of a convex risk, for the bound.
-    global: Option<Bundle>,
+    global: Companion,
     best: Option<Point>,
     /// A subgradient of the objective at the best point.
     gradient: Vec<f64>,
@@ -46,7 +47,12 @@ pub struct ProxNrbm {
 
 impl ProxNrbm {
     /// A run on a problem.
-    pub fn new(problem: Problem<'_>, locality: Locality, limits: Limits) -> Self {
+    pub(super) fn new(
+        problem: Problem<'_>,
+        locality: Locality,
+        limits: Limits,
+        global: Companion,
+    ) -> Self {
         let is_convex = problem.risk.is_convex();
         let dim = problem.risk.dim();
         ProxNrbm {
@@ -55,7 +61,7 @@ impl ProxNrbm {
             limits,
             locality: if is_convex { Locality::Off } else { locality },
             bundle: None,
-            global: is_convex.then(|| Bundle::new(dim, 1, limits)),
+            global,
             best: None,
             gradient: Vec::new(),
             mu: 0.0,
@@ -78,8 +84,8 @@ impl ProxNrbm {
                 self.gap = minimum.gap;
                 return Ok(minimum);
             }
-            if let Some(global) = &mut self.global {
-                tell_bound(global, run)?;
+            if self.global.is_bounding() {
+                self.global.solve(run)?;
             } else {
                 let gap = run.master(|| bundle.honest_gap(accuracy));
                 run.check_local_gap(gap)?;
@@ -110,14 +116,6 @@ impl ProxNrbm {
     }
 }
 
-/// Tells the bound that planes of a convex risk prove, and stops the run if it is good enough.
-fn tell_bound(planes: &mut Bundle, run: &mut Run<'_>) -> Result<(), Halt> {
-    let (regularizer, accuracy) = (run.problem.regularizer, run.master_gap());
-    let minimum = run.master(|| planes.minimise(regularizer, accuracy));
-    run.offer_bound(minimum.bound, || planes.proof());
-    run.check_gap()
-}
-
 impl Solver for ProxNrbm {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         let (point, mut planes) = run.evaluate_with_planes(run.problem.start_point(), 1)?;
@@ -125,9 +123,7 @@ impl Solver for ProxNrbm {
         run.offer_objective(objective);
         self.gradient = gradient(run, &point, &planes[0]);
         let regularizer = run.problem.regularizer;
-        if let Some(global) = &mut self.global {
-            global.add(&point.w, planes.clone(), regularizer);
-        }
+        self.global.add(run, &point.w, planes.clone());
         let start = Trial {
             step: 0.0,
             u: regularizer.to_metric(&point.w),
@@ -164,9 +160,7 @@ impl Solver for ProxNrbm {
             .sum();
         let curvature = 2.0 * (objective - before - slope) / (minimum.distance * minimum.distance);
         let new_gradient = gradient(run, &point, &plane);
-        if let Some(global) = &mut self.global {
-            run.master(|| global.add(&point.w, vec![plane.clone()], regularizer));
-        }
+        self.global.add(run, &point.w, vec![plane.clone()]);
         let trial = Trial {
             step: 1.0,
             u: minimum.u,
@@ -187,7 +181,7 @@ impl Solver for ProxNrbm {
     }
 
     fn conclude(&mut self, run: &mut Run<'_>) -> Result<(), Halt> {
-        self.global.as_mut().map_or(Ok(()), |global| tell_bound(global, run))
+        self.global.solve(run).map(|_| ())
     }
 
     fn best(&self) -> Option<&Point> {
@@ -206,9 +200,7 @@ impl Solver for ProxNrbm {
         if let Some(bundle) = &self.bundle {
             bundle.save(archive);
         }
-        if let Some(global) = &self.global {
-            archive.put_all("global", |archive| global.save(archive));
-        }
+        archive.put_all("global", |archive| self.global.save(archive));
         if let Some(best) = &self.best {
             save_point("best", best, archive);
         }
@@ -219,10 +211,7 @@ impl Solver for ProxNrbm {
 
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
         let most = self.limits.planes;
-        if self.global.is_some() {
-            let mut own = archive.take_all("global");
-            self.global = Some(Bundle::load(self.dim, 1, self.limits, &mut own)?);
-        }
+        self.global.load(&mut archive.take_all("global"))?;
         self.bundle = Some(LocalBundle::load(self.lambda, most, self.locality, archive)?);
         self.best = Some(load_point("best", self.dim, archive)?);
         self.gradient = archive.take_reals("gradient")?;
