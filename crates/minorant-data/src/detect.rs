@@ -22,6 +22,23 @@ pub enum Format {
     Idx,
 }
 
+impl Format {
+    /// All formats of rows, by the names that users type.
+    pub const ALL: [(&'static str, Format); 6] = [
+        ("libsvm", Format::Libsvm),
+        ("csv", Format::Csv),
+        ("npy", Format::Npy),
+        ("npz", Format::Npz),
+        ("arff", Format::Arff),
+        ("idx", Format::Idx),
+    ];
+
+    /// The format with this name.
+    pub fn from_name(name: &str) -> Option<Format> {
+        Format::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+    }
+}
+
 /// What a file turns out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -11,6 +11,7 @@ mod dataset;
 mod detect;
 mod error;
 mod formats;
+mod images;
 mod label_table;
 mod number;
 mod pairing;
@@ -25,6 +26,7 @@ pub use arrays::{Array, Arrays, NamedArray, npz_bytes};
 pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
 pub use detect::Format;
 pub use error::{Place, ReadError};
+pub use images::{Images, PartsImage, Plate, TreeShape};
 pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files, read_for_model};
 pub use sequences::{
     Attributes, LabelledBy, RecordingOptions, Recordings, SequenceFormat, SequenceOptions,

@@ -5,8 +5,7 @@
 use crate::archive::Archive;
 use crate::container::{Array, Container, FileError};
 use crate::solver::Checkpoints;
-use crate::train::TrainOptions;
-use minorant_data::Dataset;
+use crate::family::{Data, Settings};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,25 +22,6 @@ struct Header {
     settings: String,
 }
 
-impl Header {
-    /// Data and all settings that the iterates depend on (how far to go is not among them).
-    fn new(data: &Dataset<'_>, options: &TrainOptions) -> Self {
-        let data_sha256 = data.sha256_with(options.example_weights.as_deref());
-        let settings = format!(
-            "{:?}",
-            (
-                (options.model, options.loss, options.multiclass, options.label_kind),
-                (&options.label_loss, options.lambda, options.bias, options.bias_weight),
-                (&options.class_weights, options.method, options.penalty),
-                (options.method_options.memory, options.method_options.parts),
-                (options.method_options.locality, options.ramp, options.transduction),
-                (options.method_options.seed, options.method_options.convex_problems),
-            )
-        );
-        Header { data_sha256, settings }
-    }
-}
-
 /// Checkpoints in a file.
 #[derive(Debug)]
 pub struct FileCheckpoints {
@@ -54,27 +34,16 @@ pub struct FileCheckpoints {
 }
 
 impl FileCheckpoints {
-    /// Writes checkpoints to `write`, and starts from the one in `resume`, each if given.
-    pub fn new(
+    /// Writes checkpoints to `write`, and starts from the one in `resume`, each if given. Only a
+    /// checkpoint of a run on the same data, under settings that lead to the same iterates, is taken.
+    pub fn new<'d>(
         write: Option<&Path>,
         resume: Option<&Path>,
-        data: &Dataset<'_>,
-        options: &TrainOptions,
+        data: impl Into<Data<'d>>,
+        settings: &Settings,
     ) -> Result<Self, FileError> {
-        Self::open(write, resume, Header::new(data, options))
-    }
-
-    /// The same for a run of another kind; `settings` are all that its iterates depend on besides
-    /// the data with its example weights.
-    pub fn of_run(
-        write: Option<&Path>,
-        resume: Option<&Path>,
-        data: &impl Fingerprint,
-        example_weights: Option<&[f64]>,
-        settings: String,
-    ) -> Result<Self, FileError> {
-        let data_sha256 = data.sha256_with(example_weights);
-        Self::open(write, resume, Header { data_sha256, settings })
+        let data_sha256 = data.into().sha256_with(settings.example_weights().as_deref());
+        Self::open(write, resume, Header { data_sha256, settings: settings.of_iterates() })
     }
 
     fn open(
@@ -111,9 +80,11 @@ fn load(path: &Path, header: &Header) -> Result<Archive, FileError> {
         return Err(differs("data"));
     }
     if found.settings != header.settings {
-        return Err(differs(
-            "settings (model, lambda or kernel, bias, weights, balance, solver, memory, parts, seed; with kernels tol)",
-        ));
+        return Err(FileError::Content {
+            path: path.into(),
+            expected: format!("a checkpoint of a run with the settings: {}", header.settings),
+            found: format!("one with the settings: {}", found.settings),
+        });
     }
     let mut archive = Archive::default();
     for (name, array) in container.arrays {

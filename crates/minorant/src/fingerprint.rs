@@ -2,8 +2,7 @@
 //! files that hold the same data have the same fingerprint.
 
 use crate::container::hex;
-use crate::images::Images;
-use minorant_data::{Dataset, LabelRows, Recordings, Sequences};
+use minorant_data::{Dataset, Images, LabelRows, Recordings, Sequences};
 use minorant_linalg::Matrix;
 use sha2::{Digest, Sha256};
 

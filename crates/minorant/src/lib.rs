@@ -26,33 +26,31 @@
 //! ```
 
 pub mod archive;
-pub mod audit;
 #[cfg(doctest)]
 pub mod book;
 pub mod bundle;
 pub mod certificate;
 pub mod checkpoint;
 mod container;
+pub mod family;
 mod fingerprint;
 pub mod generate;
 pub mod hmm;
-pub mod images;
 pub mod kernel;
 pub mod latent;
 pub mod line;
 pub mod master;
-pub mod model;
 pub mod neural;
-pub mod path;
+pub mod options;
 pub mod problems;
 pub mod proof;
+pub mod proof_check;
 pub mod regularizer;
 pub mod risk;
 pub mod s3vm;
 pub mod solver;
 pub mod structured;
 pub mod trace;
-pub mod train;
 
 pub use container::{FileError, write_atomically};
 pub use minorant_data as data;

@@ -110,6 +110,17 @@ impl SequenceOptions {
 }
 
 impl SequenceFormat {
+    /// The format with this name.
+    pub fn from_name(name: &str) -> Option<SequenceFormat> {
+        let all = [
+            SequenceFormat::Conll,
+            SequenceFormat::Crfsuite,
+            SequenceFormat::Ocr,
+            SequenceFormat::Npz,
+        ];
+        all.into_iter().find(|format| format.name() == name)
+    }
+
     /// The name that users type.
     fn name(self) -> &'static str {
         match self {

@@ -105,16 +105,6 @@ impl Segmentation {
         Segmentation { height, widths, templates, plates, loss, truths: Vec::new() }
     }
 
-    /// Whether characters of these widths can cover so many columns.
-    pub fn can_cut(widths: &[usize], columns: usize) -> bool {
-        let mut reached = vec![false; columns + 1];
-        reached[0] = true;
-        for end in 1..=columns {
-            reached[end] = widths.iter().any(|&width| width <= end && reached[end - width]);
-        }
-        reached[columns]
-    }
-
     /// The best way to cut an image, whose score may have the loss added.
     fn cut(&self, example: usize, w: &[f64], with_loss: bool) -> Box<[u16]> {
         let plate = &self.plates[example];

@@ -7,10 +7,42 @@
 //! channels), `parents` (of each part but the first), `labels` (images x parts x 2: column and row)
 //! and `scale`, what displacements are divided by. Labels may be missing at prediction.
 
-use crate::structured::segment::{Plate, Segmentation};
-use crate::structured::tree::{PartsImage, TreeShape};
-use minorant_data::{Arrays, NamedArray, ReadError};
+use crate::arrays::{Arrays, NamedArray};
+use crate::error::ReadError;
 use std::path::PathBuf;
+
+/// An image to cut into characters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plate {
+    /// The columns one after the other, as many numbers each as images have rows.
+    pub pixels: Vec<f64>,
+    /// The characters from left to right; none where the image is not labelled.
+    pub characters: Box<[u16]>,
+}
+
+/// An image to find the parts of an object in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartsImage {
+    /// The numbers at column x and row y begin at `(x * height + y) * channels`.
+    pub pixels: Vec<f64>,
+    /// The place x · height + y of each part; none where the image is not labelled.
+    pub places: Box<[u32]>,
+}
+
+/// The grid that images lie on, and the tree that the parts of an object form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeShape {
+    /// Columns of the grid.
+    pub width: usize,
+    /// Rows of the grid.
+    pub height: usize,
+    /// Numbers at each place.
+    pub channels: usize,
+    /// The parent of each part after the first; it comes before the part.
+    pub parents: Vec<usize>,
+    /// Displacements are divided by this, and their squares by its square.
+    pub scale: f64,
+}
 
 /// Images of one kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -233,7 +265,7 @@ fn read_plates(arrays: &mut Arrays<'_>, labels_needed: bool) -> Result<Images, R
             }
             characters[image] = of_image.iter().map(|&a| a as u16).collect();
         }
-    } else if let Some(image) = images.position(|columns| !Segmentation::can_cut(&widths, columns))
+    } else if let Some(image) = images.position(|columns| !can_cut(&widths, columns))
     {
         let expected = "images that characters of these widths can cover";
         let columns = offsets[image + 1] - offsets[image];
@@ -298,4 +330,14 @@ fn read_parts(arrays: &mut Arrays<'_>, labels_needed: bool) -> Result<Images, Re
     let images = (0..count).map(of_image).collect();
     let shape = TreeShape { width, height, channels, parents, scale };
     Ok(Images::Parts { shape, images, labelled })
+}
+
+/// Whether characters of these widths can cover so many columns.
+fn can_cut(widths: &[usize], columns: usize) -> bool {
+    let mut reached = vec![false; columns + 1];
+    reached[0] = true;
+    for end in 1..=columns {
+        reached[end] = widths.iter().any(|&width| width <= end && reached[end - width]);
+    }
+    reached[columns]
 }

@@ -1,0 +1,122 @@
+//! What every fitted model has: the model's name and settings, λ, the solver and how its run ended,
+//! the certificate, and the fingerprint of the data. They stand beside the form's own keys in the
+//! header of a model file. Threads, memory and limits of time are no facts of a model.
+
+use super::{Data, Misfit, Settings, TrainReport};
+use crate::certificate::Certificate;
+use crate::options::common::WEIGHTS;
+use serde_json::{Map, Value as Json, json};
+
+/// The facts of a fitted model.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// The model, with the settings that it depends on.
+    pub settings: Settings,
+    /// λ; nothing where losses are weighed by constants of their own.
+    pub lambda: Option<f64>,
+    /// The solver that found the model.
+    pub solver: String,
+    /// How the solver's run ended.
+    pub status: String,
+    /// The relative gap that was asked for.
+    pub tol: f64,
+    /// Objective and bound.
+    pub certificate: Certificate,
+    /// The gap of the last local model, where the problem is not convex.
+    pub local_gap: Option<f64>,
+    /// Examples of the training data: rows, sequences or images.
+    pub examples: usize,
+    /// SHA-256 of the training data and of its example weights.
+    pub data_sha256: String,
+}
+
+impl Facts {
+    pub(super) fn new(
+        settings: &Settings,
+        report: &TrainReport,
+        data: Data<'_>,
+        data_sha256: String,
+    ) -> Self {
+        let mut settings = settings.clone();
+        // Example weights are part of the data, which its fingerprint stands for.
+        if settings.entry().option(WEIGHTS.spec.name).is_some() {
+            settings.put(&WEIGHTS, None);
+        }
+        Facts {
+            lambda: report.lambda,
+            solver: report.solver.into(),
+            status: report.status.as_str().into(),
+            tol: settings.tol(),
+            certificate: report.certificate,
+            local_gap: report.local_gap,
+            examples: data.examples(),
+            data_sha256,
+            settings,
+        }
+    }
+
+    /// The name of the model.
+    pub fn model(&self) -> &'static str {
+        self.settings.model()
+    }
+
+    /// Whether the bound proves a relative gap of at most what was asked for.
+    pub fn is_certified(&self) -> bool {
+        self.certificate.certifies(self.tol)
+    }
+
+    /// The keys of the header that every model has, and those of its settings.
+    pub(super) fn header(&self) -> Map<String, Json> {
+        let mut header = Map::new();
+        header.extend(self.settings.kept());
+        let facts = json!({
+            "model": self.model(),
+            "lambda": self.lambda,
+            "solver": self.solver,
+            "status": self.status,
+            "tol": self.tol,
+            "objective": self.certificate.objective,
+            "lower_bound": self.certificate.lower_bound,
+            "local_gap": self.local_gap,
+            "examples": self.examples,
+            "data_sha256": self.data_sha256,
+        });
+        if let Json::Object(facts) = facts {
+            header.extend(facts);
+        }
+        header
+    }
+
+    /// The facts that a header holds, of this version or of an earlier one.
+    pub(super) fn of_header(header: &Json) -> Result<Self, Misfit> {
+        let fields = header.as_object().ok_or_else(|| Misfit::without("a header with keys"))?;
+        let incomplete = |name: &str| Misfit::without(format!("a complete header with {name}"));
+        let text = |name: &'static str| {
+            let found = fields.get(name).and_then(Json::as_str).map(String::from);
+            found.ok_or_else(|| incomplete(name))
+        };
+        let number = |name: &str| fields.get(name).and_then(Json::as_f64);
+        let mut settings = Settings::new(&text("model")?).map_err(|_| {
+            let found = fields.get("model").and_then(Json::as_str).unwrap_or("none");
+            Misfit::without(format!("a model that this version knows instead of '{found}'"))
+        })?;
+        settings.take_kept(fields);
+        let objective = number("objective").ok_or_else(|| incomplete("objective"))?;
+        let lambda = number("lambda");
+        if lambda.is_some_and(|lambda| !(lambda > 0.0 && lambda.is_finite())) {
+            return Err(Misfit::without("a positive lambda"));
+        }
+        let examples = fields.get("examples").and_then(Json::as_u64);
+        Ok(Facts {
+            settings,
+            lambda,
+            solver: text("solver")?,
+            status: text("status")?,
+            tol: number("tol").ok_or_else(|| incomplete("tol"))?,
+            certificate: Certificate { objective, lower_bound: number("lower_bound") },
+            local_gap: number("local_gap"),
+            examples: examples.ok_or_else(|| incomplete("examples"))? as usize,
+            data_sha256: text("data_sha256")?,
+        })
+    }
+}

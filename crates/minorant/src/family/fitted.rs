@@ -1,0 +1,251 @@
+//! The fitted model: facts, the family's form, and the proofs behind its bounds. What predicts, is
+//! saved, loaded and audited, the same way for every family.
+
+use super::data::Purpose;
+use super::{
+    Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted, Writer,
+    data, proof_arrays,
+};
+use crate::container::{Container, FileError};
+use crate::fingerprint::Fingerprint;
+use crate::proof::Proof;
+use crate::proof_check::{Audit, Claim, check, nothing_to_check, refused};
+use minorant_data::ReadError;
+use serde_json::{Map, Value as Json, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const KIND: &str = "model";
+const PROOF_KIND: &str = "proof";
+
+/// Proofs up to this size are saved with the model.
+pub const PROOF_BYTES: u64 = 64 << 20;
+
+/// A trained model.
+#[derive(Debug, Clone)]
+pub struct FittedModel {
+    /// What every model has.
+    pub facts: Facts,
+    /// What its family adds.
+    form: Arc<dyn Form>,
+    /// The proof behind the bound of each problem that was solved.
+    pub proofs: Vec<Option<Proof>>,
+}
+
+impl FittedModel {
+    pub(super) fn new(facts: Facts, form: Box<dyn Form>, proofs: Vec<Option<Proof>>) -> Self {
+        FittedModel { facts, form: form.into(), proofs }
+    }
+
+    /// The name of the model.
+    pub fn name(&self) -> &'static str {
+        self.facts.model()
+    }
+
+    /// What its family adds to the facts.
+    pub fn form(&self) -> &dyn Form {
+        &*self.form
+    }
+
+    /// The form, for those who know its family; nothing where it is another family's.
+    pub fn form_as<F: Form>(&self) -> Option<&F> {
+        self.form.as_any().downcast_ref()
+    }
+
+    /// The same model with another form of its family.
+    pub fn with_form(&self, form: Box<dyn Form>) -> Self {
+        FittedModel { form: form.into(), ..self.clone() }
+    }
+
+    /// Predicts.
+    pub fn predict<'d>(&self, data: impl Into<Data<'d>>) -> Result<Predictions, String> {
+        self.form.predict(data.into(), Wanted::Labels)
+    }
+
+    /// Predicts, with decision values or probabilities.
+    pub fn predict_with<'d>(
+        &self,
+        data: impl Into<Data<'d>>,
+        wanted: Wanted,
+    ) -> Result<Predictions, String> {
+        self.form.predict(data.into(), wanted)
+    }
+
+    /// Compares predictions with the true outputs of the same data.
+    pub fn evaluate<'d>(&self, data: impl Into<Data<'d>>) -> Result<Evaluation, String> {
+        self.form.evaluate(data.into())
+    }
+
+    /// Reads data for the model, with the number of entries in columns that it does not know.
+    pub fn read(
+        &self,
+        settings: &Settings,
+        files: &[PathBuf],
+        purpose: Purpose,
+    ) -> Result<(OwnedData, usize), ReadError> {
+        data::read_for(self.form(), settings, files, purpose)
+    }
+
+    /// Reads the data of an audit.
+    pub fn read_for_audit(
+        &self,
+        settings: &Settings,
+        files: &[PathBuf],
+    ) -> Result<OwnedData, ReadError> {
+        data::read_for_audit(self.form(), settings, files)
+    }
+
+    /// How many weights are not zero.
+    pub fn nonzero_weights(&self) -> usize {
+        self.form.weights().into_iter().flatten().filter(|w| **w != 0.0).count()
+    }
+
+    /// Whether every bound has a proof here.
+    pub fn is_auditable(&self) -> bool {
+        !self.proofs.is_empty() && self.proofs.iter().all(Option::is_some)
+    }
+
+    /// Whether a model of this name has a global bound to prove.
+    pub fn is_convex(&self) -> bool {
+        self.facts.settings.entry().model.is_convex
+    }
+
+    /// Checks the certificate against the data, by code that shares nothing with training.
+    pub fn audit<'d>(&self, data: impl Into<Data<'d>>, example_weights: Option<&[f64]>) -> Audit {
+        let data = data.into();
+        if !self.is_convex() {
+            let name = self.name();
+            return nothing_to_check(format!(
+                "{name} is not convex: it has no global bound to check"
+            ));
+        }
+        let facts = &self.facts;
+        let is_same = data.examples() == facts.examples
+            && data.sha256_with(example_weights) == facts.data_sha256;
+        if !is_same {
+            return refused(
+                "this is not the data that the model was trained on (files, labels, example \
+                 weights and the options for reading them must be the same)",
+            );
+        }
+        let problems = match self.form.plain(facts, data, example_weights) {
+            Ok(problems) => problems,
+            Err(why) => return refused(why),
+        };
+        if self.proofs.len() != problems.len() {
+            return refused("the model's numbers do not fit together");
+        }
+        if !self.is_auditable() {
+            return nothing_to_check("not auditable: the model carries no proof of its bound");
+        }
+        let (objective, lower_bound) =
+            (facts.certificate.objective, facts.certificate.lower_bound);
+        check(Claim { objective, lower_bound }, &problems, &self.proofs)
+    }
+
+    // Files
+
+    /// Saves the model, with its proof where that is at most `proof_bytes` long. Returns whether
+    /// the proof is in the file.
+    pub fn save(&self, path: &Path, proof_bytes: u64) -> Result<bool, FileError> {
+        let with_proof = self.carries_proof(proof_bytes);
+        self.container(with_proof).write(path, KIND)?;
+        Ok(with_proof)
+    }
+
+    /// The bytes that [`FittedModel::save`] writes.
+    pub fn to_bytes(&self, proof_bytes: u64) -> Vec<u8> {
+        self.container(self.carries_proof(proof_bytes)).to_bytes(KIND)
+    }
+
+    fn carries_proof(&self, proof_bytes: u64) -> bool {
+        let size = self.proofs.iter().flatten().map(proof_arrays::bytes).sum::<u64>();
+        self.is_auditable() && size <= proof_bytes
+    }
+
+    fn container(&self, with_proof: bool) -> Container {
+        let mut file = Writer::new(self.facts.header());
+        self.form.write(&mut file);
+        if with_proof {
+            self.put_proofs(&mut file);
+        }
+        file.finish()
+    }
+
+    /// The header of the model's file: the facts, the settings, and the form's own keys.
+    pub fn header(&self) -> Map<String, Json> {
+        let mut file = Writer::new(self.facts.header());
+        self.form.write(&mut file);
+        file.header
+    }
+
+    fn put_proofs(&self, file: &mut Writer) {
+        let weights = self.form.weights();
+        for (k, proof) in self.proofs.iter().enumerate() {
+            let Some(proof) = proof else { continue };
+            let prefix = self.form.proof_prefix(k);
+            proof_arrays::put(proof, &prefix, weights[k].len(), self.slopes_shape(), file);
+        }
+    }
+
+    fn slopes_shape(&self) -> [usize; 2] {
+        [self.facts.examples, self.form.slopes_of_example()]
+    }
+
+    /// Saves the proof alone. Returns whether there is one.
+    pub fn save_proof(&self, path: &Path) -> Result<bool, FileError> {
+        let header = json!({
+            "data_sha256": self.facts.data_sha256,
+            "problems": self.proofs.len(),
+        });
+        let mut file = Writer::new(header.as_object().cloned().unwrap_or_default());
+        self.put_proofs(&mut file);
+        file.finish().write(path, PROOF_KIND)?;
+        Ok(self.is_auditable())
+    }
+
+    /// Takes the proof from a file of its own.
+    pub fn load_proof(&mut self, path: &Path) -> Result<(), FileError> {
+        let mut container = Container::read(path, PROOF_KIND)?;
+        let of_data = container.header.get("data_sha256").and_then(Json::as_str);
+        let is_same = of_data == Some(self.facts.data_sha256.as_str());
+        let proofs = self.take_proofs(&mut Reader { container: &mut container });
+        match proofs {
+            Ok(proofs) if is_same => {
+                self.proofs = proofs;
+                Ok(())
+            }
+            _ => Err(FileError::content(path, "the proof of this model", "the proof of another")),
+        }
+    }
+
+    fn take_proofs(&self, file: &mut Reader<'_>) -> Result<Vec<Option<Proof>>, Misfit> {
+        let shape = self.slopes_shape();
+        let of = |(k, weights): (usize, &[f64])| {
+            proof_arrays::take(file, &self.form.proof_prefix(k), weights.len(), shape)
+        };
+        self.form.weights().into_iter().enumerate().map(of).collect()
+    }
+
+    /// Loads a model of any family.
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        Self::from_container(path, Container::read(path, KIND)?)
+    }
+
+    /// The model that [`FittedModel::to_bytes`] gave; `path` is what errors call it.
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, FileError> {
+        Self::from_container(path, Container::from_bytes(path, KIND, bytes)?)
+    }
+
+    fn from_container(path: &Path, mut container: Container) -> Result<Self, FileError> {
+        let misfit =
+            |Misfit(expected): Misfit| FileError::content(path, &expected, "a file without it");
+        let mut facts = Facts::of_header(&container.header).map_err(misfit)?;
+        let family = facts.settings.entry().family;
+        let mut file = Reader { container: &mut container };
+        let form = family.load(&mut facts, &mut file).map_err(misfit)?;
+        let mut model = FittedModel::new(facts, form, Vec::new());
+        model.proofs = model.take_proofs(&mut file).map_err(misfit)?;
+        Ok(model)
+    }
+}

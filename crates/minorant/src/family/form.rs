@@ -1,0 +1,87 @@
+//! What a fitted model holds beyond the facts that every model has, and what can be asked of it.
+//! Each family has one type of form.
+
+use super::{Data, Evaluation, Facts, Predictions, Reading, Wanted, Writer};
+use crate::proof_check::Plain;
+use serde_json::{Map, Value as Json};
+use std::any::Any;
+use std::fmt::Debug;
+
+/// The fitted form of a family's models.
+pub trait Form: Debug + Send + Sync + Any {
+    /// Writes the keys and arrays that the model file has of its own.
+    fn write(&self, file: &mut Writer);
+
+    /// The weights of each problem that was solved for the model: one, or one a class.
+    fn weights(&self) -> Vec<&[f64]>;
+
+    /// The data that the model predicts.
+    fn reading(&self) -> Reading<'_>;
+
+    /// Predicts. One sentence where the data is not the model's, or does not offer what is wanted.
+    fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String>;
+
+    /// Compares predictions with the true outputs of the same data.
+    fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String>;
+
+    /// What `inspect` shows of the form.
+    fn describe(&self) -> Description;
+
+    /// The problems behind the model's bounds in their plainest form, for the audit. Nothing where
+    /// there is no bound to check because the model is not convex.
+    fn plain<'a>(
+        &'a self,
+        _facts: &'a Facts,
+        _data: Data<'a>,
+        _example_weights: Option<&'a [f64]>,
+    ) -> Result<Vec<Plain<'a>>, String> {
+        Ok(Vec::new())
+    }
+
+    /// Where the arrays of a problem's proof stand in a file.
+    fn proof_prefix(&self, _problem: usize) -> String {
+        "proof.".into()
+    }
+
+    /// Slopes that a proof by slopes has for each example.
+    fn slopes_of_example(&self) -> usize {
+        0
+    }
+
+    /// The form itself, for those who know its family.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// What a form tells of itself.
+#[derive(Debug, Clone, Default)]
+pub struct Description {
+    /// What stands behind the model's name, in parentheses.
+    pub variant: String,
+    /// Lines for people: a heading of at most thirteen characters, and a text.
+    pub lines: Vec<(&'static str, String)>,
+    /// What it was trained on, in words.
+    pub trained_on: String,
+    /// Settings of the problem that belong behind that.
+    pub settings: String,
+    /// Keys for programs.
+    pub json: Map<String, Json>,
+}
+
+impl Description {
+    /// A line for people.
+    pub fn line(&mut self, heading: &'static str, text: impl Into<String>) {
+        self.lines.push((heading, text.into()));
+    }
+
+    /// A key for programs.
+    pub fn key(&mut self, name: &str, value: impl Into<Json>) {
+        self.json.insert(name.into(), value.into());
+    }
+}
+
+/// How many there are, and the first dozen by name.
+pub(crate) fn listed<T: ToString>(names: &[T]) -> String {
+    let shown: Vec<String> = names.iter().take(12).map(ToString::to_string).collect();
+    let more = if names.len() > 12 { ", …" } else { "" };
+    format!("{}: {}{more}", names.len(), shown.join(", "))
+}

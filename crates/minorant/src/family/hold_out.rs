@@ -1,0 +1,190 @@
+//! Early stopping by examples that are held out: the weights of a run's best points are judged on
+//! them as it goes on, and those that did best become the answer. What is held out is decided by
+//! the data alone, and a resumed run remembers its choice.
+
+use super::TrainError;
+use crate::archive::Archive;
+use crate::solver::Checkpoints;
+use crate::trace::{Observer, TraceRecord};
+use std::cell::RefCell;
+use std::ops::Range;
+
+/// Which of `labels`' examples are held out: about `fraction` of each class. Neighbours in a file
+/// are often alike (one speaker, one hand), so that they are held out in blocks, a class having
+/// five blocks held out where it has as many examples.
+fn held_out(labels: &[u32], classes: usize, fraction: f64) -> Vec<bool> {
+    const BLOCKS: f64 = 5.0;
+    let blocks = (BLOCKS / fraction).round();
+    let mut counts = vec![0usize; classes];
+    labels.iter().for_each(|&label| counts[label as usize] += 1);
+    let mut seen = vec![0usize; classes];
+    let is_held_out = |&label: &u32| {
+        let (at, of) = (seen[label as usize] as f64, counts[label as usize] as f64);
+        seen[label as usize] += 1;
+        let block = (at * blocks.min(of) / of).floor();
+        ((block + 1.0) * fraction).floor() > (block * fraction).floor()
+    };
+    labels.iter().map(is_held_out).collect()
+}
+
+/// The examples to train on and those that are held out, of examples that weigh something and have
+/// these labels; nothing is held out where the fraction is 0.
+pub(crate) fn split(
+    examples: Vec<usize>,
+    labels: &[u32],
+    classes: usize,
+    fraction: f64,
+) -> Result<[Vec<usize>; 2], TrainError> {
+    if fraction == 0.0 {
+        return Ok([examples, Vec::new()]);
+    }
+    let held = held_out(labels, classes, fraction);
+    if !held.contains(&true) || !held.contains(&false) {
+        return Err(TrainError::Setting(format!(
+            "expected enough examples to hold out a share of {fraction}, found {}",
+            examples.len()
+        )));
+    }
+    Ok([false, true].map(|is_held| {
+        let those = examples.iter().zip(&held).filter(|(_, held)| **held == is_held);
+        those.map(|(i, _)| *i).collect()
+    }))
+}
+
+/// Tells the error of weights on what is held out.
+pub(crate) type Judge<'a> = dyn Fn(&[f64]) -> f64 + 'a;
+
+/// The share of units that are wrong, those of each example with its weight.
+pub(crate) fn error_of(
+    units: impl Iterator<Item = Range<usize>>,
+    weights: Option<&[f64]>,
+    is_wrong: impl Fn(usize) -> bool,
+) -> f64 {
+    let (mut wrong, mut all) = (0.0, 0.0);
+    for (i, units) in units.enumerate() {
+        let weight = weights.map_or(1.0, |weights| weights[i]);
+        all += weight * units.len() as f64;
+        wrong += weight * units.filter(|&unit| is_wrong(unit)).count() as f64;
+    }
+    wrong / all
+}
+
+/// The weights that did best on what is held out.
+#[derive(Debug, Clone)]
+pub(crate) struct Chosen {
+    pub(crate) w: Vec<f64>,
+    /// Their error on what is held out.
+    pub(crate) error: f64,
+    /// The objective at the weights.
+    pub(crate) objective: f64,
+    /// The evaluation by which they were found.
+    pub(crate) evaluations: u64,
+}
+
+/// Judges the best points of a run as they come.
+pub(super) struct Validation<'a> {
+    judge: &'a Judge<'a>,
+    observer: &'a mut dyn Observer,
+    last: Vec<f64>,
+    is_new: bool,
+    chosen: &'a RefCell<Option<Chosen>>,
+}
+
+impl<'a> Validation<'a> {
+    /// A judge between a run and its observer.
+    pub(crate) fn new(
+        judge: &'a Judge<'a>,
+        observer: &'a mut dyn Observer,
+        chosen: &'a RefCell<Option<Chosen>>,
+    ) -> Self {
+        Validation { judge, observer, last: Vec::new(), is_new: false, chosen }
+    }
+}
+
+impl Observer for Validation<'_> {
+    fn best(&mut self, w: &[f64]) {
+        self.is_new = self.last != w;
+        if self.is_new {
+            self.last = w.to_vec();
+        }
+        self.observer.best(w);
+    }
+
+    fn iteration(&mut self, record: &TraceRecord) {
+        if std::mem::take(&mut self.is_new) {
+            let error = (self.judge)(&self.last);
+            let mut chosen = self.chosen.borrow_mut();
+            // Of weights that err alike, those with the lower objective are chosen.
+            if chosen.as_ref().is_none_or(|chosen| error <= chosen.error) {
+                *chosen = Some(Chosen {
+                    w: self.last.clone(),
+                    error,
+                    objective: record.best_objective,
+                    evaluations: record.evaluations,
+                });
+            }
+        }
+        self.observer.iteration(record);
+    }
+}
+
+/// Checkpoints that carry the choice along.
+pub(super) struct WithChoice<'a> {
+    pub(crate) checkpoints: &'a mut dyn Checkpoints,
+    pub(crate) chosen: &'a RefCell<Option<Chosen>>,
+}
+
+const NUMBERS: &str = "chosen.numbers";
+const WEIGHTS: &str = "chosen.w";
+
+impl Checkpoints for WithChoice<'_> {
+    fn resume(&mut self) -> Option<Archive> {
+        let mut archive = self.checkpoints.resume()?;
+        let (numbers, w) = (archive.take_reals(NUMBERS), archive.take_reals(WEIGHTS));
+        if let (Ok([error, objective, evaluations]), Ok(w)) = (numbers.as_deref(), w) {
+            *self.chosen.borrow_mut() = Some(Chosen {
+                w,
+                error: *error,
+                objective: *objective,
+                evaluations: *evaluations as u64,
+            });
+        }
+        Some(archive)
+    }
+
+    fn are_wanted(&self) -> bool {
+        self.checkpoints.are_wanted()
+    }
+
+    fn is_due(&mut self) -> bool {
+        self.checkpoints.is_due()
+    }
+
+    fn store(&mut self, mut archive: Archive) {
+        if let Some(chosen) = &*self.chosen.borrow() {
+            let numbers = vec![chosen.error, chosen.objective, chosen.evaluations as f64];
+            archive.put_reals(NUMBERS, numbers);
+            archive.put_reals(WEIGHTS, chosen.w.clone());
+        }
+        self.checkpoints.store(archive);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::held_out;
+
+    #[test]
+    fn a_share_of_each_class_is_held_out_and_never_all_of_it() {
+        let labels: Vec<u32> = (0..1000).map(|i| u32::from(i >= 30)).collect();
+        let held = held_out(&labels, 2, 0.2);
+        let count =
+            |class: u32| labels.iter().zip(&held).filter(|(z, h)| **z == class && **h).count();
+        assert!((5..=7).contains(&count(0)) && (180..=208).contains(&count(1)));
+        for n in 1..6 {
+            let held = held_out(&vec![0; n], 1, 0.2);
+            assert!(held.iter().any(|held| !held), "{n}");
+        }
+        assert_eq!(held_out(&[0, 0, 0, 0, 0], 1, 0.4), [false, false, true, false, true]);
+    }
+}

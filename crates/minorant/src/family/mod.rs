@@ -1,0 +1,163 @@
+//! Model families: each says once what it is called, what data it reads, which options it has,
+//! which solvers fit, how it makes a problem, what its fitted form holds, how that predicts, is
+//! evaluated and audited. Everything else (reading, seeds, checkpoints, hold-outs, reports, model
+//! files, proofs) stands once, in the files beside this one. The command, Python and the Rust
+//! façade ask [`models`] and know no family by name.
+
+mod attributes;
+mod classes;
+mod data;
+mod evaluation;
+mod facts;
+mod fitted;
+mod form;
+mod hold_out;
+mod mean;
+mod predictions;
+mod proof_arrays;
+mod report;
+mod settings;
+mod stored;
+mod tokens;
+mod walk;
+
+pub use classes::ClassCounts;
+pub use data::{Data, DataKind, OwnedData, Purpose, Reading, read, read_for, read_training};
+pub use evaluation::{Evaluation, Measure, Style};
+pub use facts::Facts;
+pub use fitted::{FittedModel, PROOF_BYTES};
+pub use form::{Description, Form};
+pub use predictions::{Numbers, Outputs, Predictions, Wanted};
+pub use report::TrainReport;
+pub use settings::{Lambda, Settings};
+pub use walk::{Context, TrainError, train};
+
+pub(crate) use stored::{Reader, Writer};
+pub(crate) use walk::{Answer, Walk};
+
+use crate::options::{OptionSpec, Probe, Taken};
+use std::sync::LazyLock;
+
+/// A model that can be trained, by the name that users type.
+#[derive(Debug)]
+pub struct Model {
+    /// The name.
+    pub name: &'static str,
+    /// What it is, in a few words for lists.
+    pub about: &'static str,
+    /// Whether its problem is convex, so that an answer can have a proof.
+    pub is_convex: bool,
+}
+
+/// A kind of models with the same data, options, solvers and fitted form.
+pub trait Family: Sync {
+    /// Its models.
+    fn models(&self) -> &'static [Model];
+
+    /// The options of its models, as lists that families may share.
+    fn options(&self) -> &'static [&'static [Taken]];
+
+    /// The names of the solvers that a model has, `auto` first.
+    fn solvers(&self, model: &Model) -> Vec<&'static str>;
+
+    /// What data a model is trained on.
+    fn data(&self, settings: &Settings) -> DataKind;
+
+    /// Trains: from data to an answer. Settings were checked against the option table.
+    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError>;
+
+    /// The fitted form that a model file holds beside the facts.
+    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit>;
+}
+
+/// What a model file should hold and does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit(pub String);
+
+impl Misfit {
+    /// A file without this.
+    pub fn without(expected: impl Into<String>) -> Self {
+        Misfit(expected.into())
+    }
+}
+
+/// The families, in the order in which their models are listed.
+static FAMILIES: [&dyn Family; 0] = [];
+
+/// A model with its family and everything that the option table says of it.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// The model.
+    pub model: &'static Model,
+    /// Its family.
+    pub family: &'static dyn Family,
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Entry").field(&self.model.name).finish()
+    }
+}
+
+impl Entry {
+    /// The options that the model takes.
+    pub fn options(&self) -> impl Iterator<Item = Taken> + use<> {
+        let name = self.model.name;
+        let all = self.family.options().iter().flat_map(|list| list.iter().copied());
+        all.filter(move |taken| taken.models.is_empty() || taken.models.contains(&name))
+    }
+
+    /// The option of this name that the model takes.
+    pub fn option(&self, name: &str) -> Option<&'static OptionSpec> {
+        self.options().find(|taken| taken.spec.name == name).map(|taken| taken.spec)
+    }
+
+    /// The situation in which an option matters to the model.
+    pub fn probe(&self, name: &str) -> Option<Probe> {
+        let taken = self.options().find(|taken| taken.spec.name == name)?;
+        Some(taken.probe.unwrap_or(taken.spec.probe))
+    }
+
+    /// The names of the model's solvers.
+    pub fn solvers(&self) -> Vec<&'static str> {
+        self.family.solvers(self.model)
+    }
+}
+
+static MODELS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let of = |family: &'static dyn Family| {
+        family.models().iter().map(move |model| Entry { model, family })
+    };
+    FAMILIES.into_iter().flat_map(of).collect()
+});
+
+/// All models.
+pub fn models() -> &'static [Entry] {
+    &MODELS
+}
+
+/// The model of this name, or a sentence that lists the models there are.
+pub fn model(name: &str) -> Result<Entry, String> {
+    let found = models().iter().copied().find(|entry| entry.model.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = models().iter().map(|entry| entry.model.name).collect();
+        format!("there is no model '{name}'; the models are: {}", names.join(", "))
+    })
+}
+
+/// The names of the models that take an option.
+pub fn models_with(option: &str) -> Vec<&'static str> {
+    let takes = |entry: &&Entry| entry.option(option).is_some();
+    models().iter().filter(takes).map(|entry| entry.model.name).collect()
+}
+
+/// All options of all models, each name once for each declaration.
+pub fn options() -> Vec<&'static OptionSpec> {
+    let mut found: Vec<&'static OptionSpec> = Vec::new();
+    for taken in models().iter().flat_map(Entry::options) {
+        if !found.iter().any(|spec| std::ptr::eq(*spec, taken.spec)) {
+            found.push(taken.spec);
+        }
+    }
+    found
+}

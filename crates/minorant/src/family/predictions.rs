@@ -1,0 +1,94 @@
+//! What a fitted model predicts, whatever its family: labels of rows, sets of them, labels of
+//! tokens, or structures; with decision values or probabilities where they are wanted.
+
+use minorant_data::Label;
+
+/// What is wanted besides the labels.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// Nothing.
+    #[default]
+    Labels,
+    /// Decision values.
+    Scores,
+    /// Probabilities of labels at tokens.
+    Marginals,
+}
+
+/// Predicted outputs, with classes as numbers in the model's order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outputs {
+    /// One class an example.
+    Labels(Vec<u32>),
+    /// A set of classes an example.
+    Sets(Vec<Vec<u32>>),
+    /// One class a token; sequence i has the tokens `starts[i]..starts[i + 1]`.
+    Tokens {
+        /// Where sequences start, and where the last one ends.
+        starts: Vec<usize>,
+        /// The class of each token.
+        labels: Vec<u32>,
+    },
+    /// A list of items an example, each a number or a place.
+    Structures(Vec<Vec<Vec<u32>>>),
+}
+
+/// A row of numbers for each example or token.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbers {
+    /// Numbers in a row.
+    pub width: usize,
+    /// Row by row.
+    pub values: Vec<f64>,
+}
+
+impl Numbers {
+    /// One of the rows.
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.width..(row + 1) * self.width]
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.values.len() / self.width.max(1)
+    }
+}
+
+/// Predictions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predictions {
+    /// The classes in order.
+    pub classes: Vec<Label>,
+    /// The outputs.
+    pub outputs: Outputs,
+    /// Decision values (`scores`) or probabilities (`marginals`), where they were wanted.
+    pub numbers: Option<Numbers>,
+    /// What was left out because the model does not know it, in one sentence.
+    pub note: Option<String>,
+}
+
+impl Predictions {
+    /// Outputs without numbers.
+    pub fn new(classes: Vec<Label>, outputs: Outputs) -> Self {
+        Predictions { classes, outputs, numbers: None, note: None }
+    }
+
+    /// The class of each example or token, where there is one of each.
+    pub fn labels(&self) -> &[u32] {
+        match &self.outputs {
+            Outputs::Labels(labels) | Outputs::Tokens { labels, .. } => labels,
+            Outputs::Sets(_) | Outputs::Structures(_) => &[],
+        }
+    }
+
+    /// The decision values or probabilities.
+    pub fn numbers(&self) -> &[f64] {
+        self.numbers.as_ref().map_or(&[], |numbers| &numbers.values)
+    }
+}
+
+/// The first of the highest.
+pub(crate) fn argmax(scores: &[f64]) -> u32 {
+    let better = |best: usize, z: usize| if scores[z] > scores[best] { z } else { best };
+    (1..scores.len()).fold(0, better) as u32
+}

@@ -1,0 +1,301 @@
+//! What a user asks of a training run: a model, and values for some of its options. A value is
+//! checked when it is set; what options ask of each other is checked before the run.
+
+use super::{Entry, model, models_with};
+use crate::options::common::{ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, SOLVER, WEIGHTS};
+use crate::options::{Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Value, in_words};
+use crate::solver::StopRules;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A model with values for its options.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    entry: Entry,
+    values: BTreeMap<&'static str, Value>,
+    /// The first mistake of a builder, which the run will tell.
+    mistake: Option<OptionError>,
+}
+
+/// How strong the regularizer is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Lambda {
+    /// λ itself.
+    Lambda(f64),
+    /// LIBLINEAR's C = 1/(λ Σ sᵢ).
+    C(f64),
+}
+
+impl Settings {
+    /// The defaults of a model, by its name.
+    pub fn new(name: &str) -> Result<Self, String> {
+        Ok(Settings::of(model(name)?))
+    }
+
+    /// The defaults of a model.
+    pub fn of(entry: Entry) -> Self {
+        Settings { entry, values: BTreeMap::new(), mistake: None }
+    }
+
+    /// The model and its family.
+    pub fn entry(&self) -> Entry {
+        self.entry
+    }
+
+    /// The name of the model.
+    pub fn model(&self) -> &'static str {
+        self.entry.model.name
+    }
+
+    /// Sets an option by its name; refuses one that the model does not take, and a value out of
+    /// range.
+    pub fn set(&mut self, name: &str, value: Value) -> Result<(), OptionError> {
+        let Some(spec) = self.entry.option(name) else { return Err(self.foreign(name)) };
+        let value = adapt(spec, value);
+        if let Some(what) = spec.kind.refusal(&value) {
+            return Err(OptionError::new(name, what));
+        }
+        if matches!(spec.kind, Kind::Solver) {
+            self.check_solver(&value)?;
+        }
+        match (self.values.get_mut(spec.name), value) {
+            (Some(Value::Pairs(all)), Value::Pairs(more)) => all.extend(more),
+            (_, value) => {
+                self.values.insert(spec.name, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same settings with an option set; a mistake is told when they are used.
+    pub fn with<T: Setting>(mut self, key: &Key<T>, value: T) -> Self {
+        self.put(key, value);
+        self
+    }
+
+    /// Sets an option, or takes it back; a mistake is told when the settings are used.
+    pub fn put<T: Setting>(&mut self, key: &Key<T>, value: T) {
+        self.values.remove(key.spec.name);
+        let set = match value.value() {
+            Some(value) => self.set(key.spec.name, value),
+            None => Ok(()),
+        };
+        if let Err(mistake) = set {
+            self.mistake.get_or_insert(mistake);
+        }
+    }
+
+    /// Whether a value was given.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
+    /// The value of an option, or its default.
+    pub fn get<T: Setting>(&self, key: &Key<T>) -> T {
+        self.find(key).unwrap_or_else(|| {
+            unreachable!("the option {} has no value and no default", key.spec.name)
+        })
+    }
+
+    fn find<T: Setting>(&self, key: &Key<T>) -> Option<T> {
+        if let Some(value) = self.values.get(key.spec.name) {
+            return T::of(Some(value));
+        }
+        let default = key.spec.default.and_then(|text| key.spec.kind.parse(text).ok());
+        T::of(default.as_ref())
+    }
+
+    /// The value of an option as it would be typed: given or by default.
+    fn word(&self, name: &str) -> Option<String> {
+        let given = self.values.get(name).map(|value| match value {
+            Value::Word(word) => word.clone(),
+            other => other.to_string(),
+        });
+        given.or_else(|| self.entry.option(name)?.default.map(String::from))
+    }
+
+    /// Refuses mistakes of a builder, and options that the others leave no use for.
+    pub fn check(&self) -> Result<(), OptionError> {
+        if let Some(mistake) = &self.mistake {
+            return Err(mistake.clone());
+        }
+        for name in self.values.keys() {
+            let Some(spec) = self.entry.option(name) else { continue };
+            spec.needs.iter().try_for_each(|need| self.check_need(name, need))?;
+        }
+        Ok(())
+    }
+
+    fn check_need(&self, name: &str, need: &Need) -> Result<(), OptionError> {
+        let refuse = |what: String| Err(OptionError::new(name, what));
+        match need {
+            Need::Is(other, values) => {
+                let found = self.word(other).unwrap_or_default();
+                if values.contains(&found.as_str()) {
+                    return Ok(());
+                }
+                let values: Vec<&str> = values.iter().copied().filter(|v| *v != "auto").collect();
+                refuse(format!("goes with {other} {}, not with {other} {found}", values.join(" or ")))
+            }
+            Need::Given(other) if !self.is_given(other) => {
+                refuse(format!("needs {other}, which is not given"))
+            }
+            Need::NotGiven(other) if self.is_given(other) => {
+                refuse(format!("does not go together with {other}"))
+            }
+            Need::Given(_) | Need::NotGiven(_) => Ok(()),
+        }
+    }
+
+    fn check_solver(&self, value: &Value) -> Result<(), OptionError> {
+        let Value::Word(name) = value else { return Ok(()) };
+        let solvers = self.entry.solvers();
+        if solvers.contains(&name.as_str()) {
+            return Ok(());
+        }
+        let (model, solvers) = (self.model(), solvers.join(", "));
+        Err(OptionError::new(
+            "solver",
+            format!("'{name}' does not exist for {model}; its solvers are: {solvers}"),
+        ))
+    }
+
+    /// The refusal of an option that this model does not take.
+    fn foreign(&self, name: &str) -> OptionError {
+        let what = match &models_with(name)[..] {
+            [] => "is no option".into(),
+            others => format!("goes with {}, not with {}", in_words(others), self.model()),
+        };
+        OptionError::new(name, what)
+    }
+
+    // What the walk asks for.
+
+    /// λ for examples of this weight together, as given or for C = 1.
+    pub fn lambda(&self, total: f64) -> Result<f64, OptionError> {
+        match (self.get(&LAMBDA), self.get(&C)) {
+            (Some(lambda), _) => Ok(lambda),
+            (None, Some(c)) if c > 0.0 => Ok(1.0 / (c * total)),
+            (None, Some(c)) => Err(OptionError::new("c", format!("must be a positive number, not {c}"))),
+            (None, None) => Ok(1.0 / total),
+        }
+    }
+
+    /// Sets λ in one of the two ways that there are.
+    pub fn set_lambda(&mut self, lambda: Lambda) {
+        self.put(&LAMBDA, None);
+        self.put(&C, None);
+        match lambda {
+            Lambda::Lambda(lambda) => self.put(&LAMBDA, Some(lambda)),
+            Lambda::C(c) => self.put(&C, Some(c)),
+        }
+    }
+
+    /// When to stop.
+    pub fn rules(&self) -> StopRules {
+        StopRules {
+            tol: self.tol(),
+            abs_tol: self.get(&ABS_TOL),
+            max_evaluations: self.get(&MAX_EVALS),
+            max_seconds: self.get(&MAX_SECONDS),
+        }
+    }
+
+    /// The relative gap to stop at, whose default is the model's own.
+    pub fn tol(&self) -> f64 {
+        let typed = self.entry.option("tol").and_then(|spec| spec.default);
+        match self.values.get("tol") {
+            Some(Value::Number(tol)) => *tol,
+            _ => typed.and_then(|text| text.parse().ok()).unwrap_or_default(),
+        }
+    }
+
+    /// The name of the solver.
+    pub fn solver(&self) -> String {
+        self.get(&SOLVER)
+    }
+
+    /// Bytes for planes or kernels: as given, else a quarter of the machine's memory.
+    pub fn max_bytes(&self) -> Option<u64> {
+        self.get(&MAX_MEMORY).or_else(quarter_of_memory)
+    }
+
+    /// One weight for each example, where they are given.
+    pub fn example_weights(&self) -> Option<Vec<f64>> {
+        self.get(&WEIGHTS)
+    }
+
+    /// The file that an option names.
+    pub fn file(&self, name: &str) -> Option<PathBuf> {
+        match self.values.get(name) {
+            Some(Value::File(path)) => Some(path.clone()),
+            _ => None,
+        }
+    }
+
+    // What files and checkpoints hold.
+
+    /// The values that a model file keeps, by their names there: all that the model depends on,
+    /// defaults included.
+    pub(super) fn kept(&self) -> BTreeMap<String, Json> {
+        let specs = self.entry.options().map(|taken| taken.spec);
+        let kept = specs.filter(|spec| spec.effect == Effect::Model).map(|spec| {
+            let default = || spec.default.and_then(|text| spec.kind.parse(text).ok());
+            let value = self.values.get(spec.name).cloned().or_else(default);
+            (spec.key(), value.and_then(|value| value.to_json()).unwrap_or(Json::Null))
+        });
+        kept.collect()
+    }
+
+    /// Takes up the values that a model file keeps.
+    pub(super) fn take_kept(&mut self, header: &serde_json::Map<String, Json>) {
+        for spec in self.entry.options().map(|taken| taken.spec) {
+            let kept = header.get(&spec.key()).filter(|_| spec.effect == Effect::Model);
+            if let Some(value) = kept.and_then(Value::from_json) {
+                // What does not fit the table is not the option's value but the form's own.
+                let _ = self.set(spec.name, value);
+            }
+        }
+    }
+
+    /// All that the iterates depend on besides the data, in one canonical line.
+    pub(crate) fn of_iterates(&self) -> String {
+        let mut words = vec![self.model().to_string()];
+        for spec in self.entry.options().map(|taken| taken.spec) {
+            if matches!(spec.effect, Effect::Model | Effect::Iterates) {
+                let default = || spec.default.and_then(|text| spec.kind.parse(text).ok());
+                let value = self.values.get(spec.name).cloned().or_else(default);
+                words.extend(value.map(|value| format!("{} {value:?}", spec.name)));
+            }
+        }
+        words.join("; ")
+    }
+
+    /// All values that were given, by name.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.values.iter().map(|(name, value)| (*name, value))
+    }
+}
+
+/// The value as the option's kind holds it: whole numbers serve where numbers are asked for.
+fn adapt(spec: &OptionSpec, value: Value) -> Value {
+    match (spec.kind, value) {
+        (Kind::Number(_), Value::Whole(n)) => Value::Number(n as f64),
+        (Kind::Whole(..), Value::Number(x)) if x >= 0.0 && x.fract() == 0.0 && x < 1e15 => {
+            Value::Whole(x as u64)
+        }
+        (Kind::Wholes | Kind::Ranges, Value::Whole(n)) => Value::Wholes(vec![n]),
+        (Kind::NumbersOfFile, Value::Wholes(all)) => {
+            Value::Numbers(all.into_iter().map(|n| n as f64).collect())
+        }
+        (Kind::File, Value::Word(word)) => Value::File(word.into()),
+        (_, value) => value,
+    }
+}
+
+fn quarter_of_memory() -> Option<u64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024 / 4)
+}

@@ -1,0 +1,271 @@
+//! The one walk from data to a fitted model: settings are checked, the family makes its problem, a
+//! method solves it while somebody watches and checkpoints are kept, and the answer becomes a model
+//! with its facts and proof. No mathematics is done here.
+
+use super::hold_out::{Chosen, Judge, Validation, WithChoice};
+use super::{Data, Facts, FittedModel, Form, PROOF_BYTES, Settings, TrainReport};
+use crate::fingerprint::Fingerprint;
+use crate::options::common::{CONVEX_PROBLEMS, LOCALITY, MEMORY, PARTS, SEED, SOLVER};
+use crate::options::{Key, OptionError, Setting};
+use crate::proof::Proof;
+use crate::regularizer::RegularizerError;
+use crate::risk::Cancel;
+use crate::solver::{
+    self, Checkpoints, Method, MethodError, MethodOptions, Outcome, Problem,
+    RunError, Status, StopRules,
+};
+use crate::trace::Observer;
+use std::cell::RefCell;
+
+/// Why nothing was trained.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// An option is out of range or does not go with the others.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// The data and the settings do not go together.
+    #[error("{0}")]
+    Setting(String),
+    /// The regularizer cannot be made.
+    #[error(transparent)]
+    Regularizer(#[from] RegularizerError),
+    /// The method cannot be had.
+    #[error(transparent)]
+    Method(#[from] MethodError),
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl From<String> for TrainError {
+    fn from(sentence: String) -> Self {
+        TrainError::Setting(sentence)
+    }
+}
+
+/// Who takes part in a run besides data and settings: who may cancel it, who watches, where its
+/// state is kept, where it starts.
+pub struct Context<'c> {
+    /// Cancels the run.
+    pub cancel: Cancel,
+    /// Watches the run.
+    pub observer: Option<&'c mut dyn Observer>,
+    /// Keeps states of the run, and gives one to go on from.
+    pub checkpoints: Option<&'c mut dyn Checkpoints>,
+    /// Weights to start from, those of one problem after the other.
+    pub start: Option<Vec<f64>>,
+    /// Whether to go on to rounding whatever the tolerances say.
+    pub to_rounding: bool,
+    /// Bytes that a proof may take.
+    pub proof_bytes: u64,
+}
+
+impl std::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").finish_non_exhaustive()
+    }
+}
+
+impl Default for Context<'_> {
+    fn default() -> Self {
+        Context {
+            cancel: Cancel::new(),
+            observer: None,
+            checkpoints: None,
+            start: None,
+            to_rounding: false,
+            proof_bytes: PROOF_BYTES,
+        }
+    }
+}
+
+impl<'c> Context<'c> {
+    /// With a token that cancels the run.
+    pub fn cancelled_by(self, cancel: &Cancel) -> Self {
+        Context { cancel: cancel.clone(), ..self }
+    }
+
+    /// With somebody who watches.
+    pub fn observed_by(self, observer: &'c mut dyn Observer) -> Self {
+        Context { observer: Some(observer), ..self }
+    }
+
+    /// With checkpoints.
+    pub fn kept_by(self, checkpoints: &'c mut dyn Checkpoints) -> Self {
+        Context { checkpoints: Some(checkpoints), ..self }
+    }
+}
+
+/// What a family's training gives.
+#[derive(Debug)]
+pub struct Answer {
+    /// The fitted form.
+    pub(crate) form: Box<dyn Form>,
+    /// The proof of each problem's bound.
+    pub(crate) proofs: Vec<Option<Proof>>,
+    /// Counts, seconds and how the run ended.
+    pub(crate) report: TrainReport,
+}
+
+/// Trains a model.
+pub fn train<'d>(
+    data: impl Into<Data<'d>>,
+    settings: &Settings,
+    context: Context<'_>,
+) -> Result<(FittedModel, TrainReport), TrainError> {
+    settings.check()?;
+    let data = data.into();
+    let (mut nobody, mut nowhere) = ((), ());
+    let mut walk = Walk {
+        settings,
+        cancel: &context.cancel,
+        observer: context.observer.unwrap_or(&mut nobody),
+        checkpoints: context.checkpoints.unwrap_or(&mut nowhere),
+        start: context.start.as_deref(),
+        to_rounding: context.to_rounding,
+        proof_bytes: context.proof_bytes,
+    };
+    let answer = settings.entry().family.fit(data, &mut walk)?;
+    // The fingerprint reads the data once more, for which somebody in a hurry does not wait.
+    let weights = settings.example_weights();
+    let sha256 = if context.cancel.is_hurried() {
+        String::new()
+    } else {
+        data.sha256_with(weights.as_deref())
+    };
+    let facts = Facts::new(settings, &answer.report, data, sha256);
+    Ok((FittedModel::new(facts, answer.form, answer.proofs), answer.report))
+}
+
+/// A run on its way: what families ask while they train.
+pub struct Walk<'w> {
+    /// What was asked for.
+    pub(crate) settings: &'w Settings,
+    /// Cancels the run.
+    pub(crate) cancel: &'w Cancel,
+    /// Watches the run.
+    pub(crate) observer: &'w mut dyn Observer,
+    /// Keeps states of the run.
+    pub(crate) checkpoints: &'w mut dyn Checkpoints,
+    /// Weights to start from.
+    pub(crate) start: Option<&'w [f64]>,
+    to_rounding: bool,
+    proof_bytes: u64,
+}
+
+impl std::fmt::Debug for Walk<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Walk").field("model", &self.settings.model()).finish_non_exhaustive()
+    }
+}
+
+impl Walk<'_> {
+    /// The value of an option.
+    pub(crate) fn get<T: Setting>(&self, key: &Key<T>) -> T {
+        self.settings.get(key)
+    }
+
+    /// The method that was asked for.
+    pub(crate) fn asked_method(&self) -> Result<Method, TrainError> {
+        Ok(Method::from_name(&self.get(&SOLVER))?)
+    }
+
+    /// The settings of methods.
+    pub(crate) fn method_options(&self) -> MethodOptions {
+        // What the model does not take has its default.
+        MethodOptions {
+            memory: self.get(&MEMORY),
+            parts: self.get(&PARTS),
+            seed: self.get(&SEED),
+            locality: self.get(&LOCALITY),
+            convex_problems: self.get(&CONVEX_PROBLEMS),
+            max_bytes: self.settings.max_bytes(),
+            proof_bytes: self.proof_bytes,
+            ..MethodOptions::default()
+        }
+    }
+
+    /// The method for a problem, with its settings. Planes get to rounding where coordinate steps
+    /// creep.
+    pub(crate) fn method_for(
+        &self,
+        problem: Problem<'_>,
+    ) -> Result<(Method, MethodOptions), TrainError> {
+        let asked = self.asked_method()?;
+        let is_auto = asked == Method::Auto;
+        let method = match is_auto && self.to_rounding {
+            true => Method::pick_bundle(problem),
+            false => asked.resolve(problem),
+        };
+        Ok((method, MethodOptions { hands_over: is_auto, ..self.method_options() }))
+    }
+
+    /// Minimises, to the rules or to rounding.
+    pub(crate) fn minimise(
+        &mut self,
+        problem: Problem<'_>,
+        rules: StopRules,
+    ) -> Result<(Outcome, Method), TrainError> {
+        let (method, options) = self.method_for(problem)?;
+        // `auto` itself is built where it may hand over from one method to another.
+        let asked = self.asked_method()?;
+        let built = if asked == Method::Auto && !self.to_rounding { asked } else { method };
+        let mut solver = built.build(problem, &options)?;
+        let (cancel, observer) = (self.cancel, &mut *self.observer);
+        if !self.to_rounding {
+            let outcome =
+                solver::run(&mut *solver, problem, rules, cancel, observer, self.checkpoints)?;
+            return Ok((outcome, method));
+        }
+        // A smooth problem is finished by other means than planes; one with kinks by more of them.
+        let to_rounding = StopRules { tol: 0.0, abs_tol: 0.0, ..rules };
+        let smooth = problem.risk.is_smooth() && problem.l1 == 0.0;
+        let first = if smooth { rules } else { to_rounding };
+        let mut outcome =
+            solver::run(&mut *solver, problem, first, cancel, observer, self.checkpoints)?;
+        solver::finish(problem, &mut outcome, rules, self.proof_bytes, cancel, observer)?;
+        // Where rounding is the aim, to be stopped by it is to converge.
+        if outcome.status == Status::Stalled && outcome.certificate.certifies(rules.tol) {
+            outcome.status = Status::Converged;
+        }
+        Ok((outcome, method))
+    }
+
+    /// Minimises; where a judge knows held-out examples, the answer is the one of the run's best
+    /// points that did best on them.
+    pub(crate) fn minimise_judged(
+        &mut self,
+        problem: Problem<'_>,
+        rules: StopRules,
+        judge: Option<&Judge<'_>>,
+    ) -> Result<(Outcome, Method, Option<Chosen>), TrainError> {
+        let Some(judge) = judge else {
+            let (outcome, method) = self.minimise(problem, rules)?;
+            return Ok((outcome, method, None));
+        };
+        let chosen = RefCell::new(None);
+        let (mut outcome, method) = {
+            let mut validation = Validation::new(judge, &mut *self.observer, &chosen);
+            let mut store = WithChoice { checkpoints: &mut *self.checkpoints, chosen: &chosen };
+            let mut walk = Walk {
+                settings: self.settings,
+                cancel: self.cancel,
+                observer: &mut validation,
+                checkpoints: &mut store,
+                start: self.start,
+                to_rounding: self.to_rounding,
+                proof_bytes: self.proof_bytes,
+            };
+            walk.minimise(problem, rules)?
+        };
+        let chosen: Option<Chosen> = chosen.into_inner();
+        if let Some(chosen) = chosen.as_ref().filter(|chosen| chosen.w != outcome.point.w) {
+            outcome.point.w = chosen.w.clone();
+            outcome.point.value = chosen.objective - problem.penalty(&chosen.w);
+            outcome.certificate.objective = chosen.objective;
+            // The local model was one around other weights.
+            outcome.local_gap = None;
+        }
+        Ok((outcome, method, chosen))
+    }
+}

@@ -1,0 +1,216 @@
+//! What values an option can have: how a typed word becomes a value, and which values are in range.
+//! A word that cannot be parsed is a mistake of the command line; a value out of range is a
+//! sentence of the library, whoever hands it over.
+
+use super::Value;
+use minorant_data::Label;
+
+/// The numbers that an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Range {
+    /// Any finite number.
+    Finite,
+    /// Numbers above 0.
+    Positive,
+    /// Numbers of 0 or more.
+    NotNegative,
+    /// Numbers of 0 or more, infinity included.
+    NotNegativeOrInfinite,
+    /// Finite numbers below 1.
+    BelowOne,
+    /// Numbers above 0 and up to 1.
+    Fraction,
+    /// Numbers from 0 to below 1.
+    Share,
+}
+
+impl Range {
+    fn holds(self, x: f64) -> bool {
+        match self {
+            Range::Finite => x.is_finite(),
+            Range::Positive => x > 0.0 && x.is_finite(),
+            Range::NotNegative => x >= 0.0 && x.is_finite(),
+            Range::NotNegativeOrInfinite => x >= 0.0,
+            Range::BelowOne => x < 1.0 && x.is_finite(),
+            Range::Fraction => x > 0.0 && x <= 1.0,
+            Range::Share => (0.0..1.0).contains(&x),
+        }
+    }
+
+    fn in_words(self) -> &'static str {
+        match self {
+            Range::Finite => "a finite number",
+            Range::Positive => "a positive number",
+            Range::NotNegative | Range::NotNegativeOrInfinite => "a number of 0 or more",
+            Range::BelowOne => "a finite number below 1",
+            Range::Fraction => "a number above 0 and up to 1",
+            Range::Share => "a number from 0 to below 1",
+        }
+    }
+}
+
+/// What values an option has.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// Given or not given.
+    Flag,
+    /// A whole number from the first to the second.
+    Whole(u64, u64),
+    /// A number.
+    Number(Range),
+    /// A number of bytes, such as 500M or 4G.
+    Bytes,
+    /// One of several words, each with its meaning.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// One of the model's solvers.
+    Solver,
+    /// Whole numbers of 1 or more, separated by commas.
+    Wholes,
+    /// Whole numbers and ranges of them, such as 0-7 or 8,9.
+    Ranges,
+    /// A label or name with a number of the given range behind an equals sign; several may be given.
+    Pairs(Range),
+    /// A word that this function understands, or says what it expected.
+    Text(fn(&str) -> Result<(), String>),
+    /// The numbers of a text file.
+    NumbersOfFile,
+    /// A file.
+    File,
+}
+
+impl Kind {
+    /// Whether the option stands alone, without a value.
+    pub fn is_flag(&self) -> bool {
+        matches!(self, Kind::Flag)
+    }
+
+    /// The value that a typed word spells.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let number = |text: &str| {
+            text.parse::<f64>().map_err(|_| format!("expected a number, found '{text}'"))
+        };
+        match self {
+            Kind::Flag => Ok(Value::Flag(true)),
+            Kind::Whole(..) => text
+                .parse()
+                .map(Value::Whole)
+                .map_err(|_| format!("expected a whole number of 0 or more, found '{text}'")),
+            Kind::Number(_) => number(text).map(Value::Number),
+            Kind::Bytes => parse_bytes(text).map(Value::Whole),
+            Kind::Choice(choices) => {
+                let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+                if names.contains(&text) {
+                    return Ok(Value::Word(text.into()));
+                }
+                Err(format!("expected {}, found '{text}'", names.join(" or ")))
+            }
+            Kind::Solver | Kind::NumbersOfFile => Ok(Value::Word(text.into())),
+            Kind::Wholes => {
+                let wrong = || format!("expected whole numbers such as 300,300, found '{text}'");
+                let each = text.split(',').map(|word| word.trim().parse().map_err(|_| wrong()));
+                each.collect::<Result<_, _>>().map(Value::Wholes)
+            }
+            Kind::Ranges => parse_ranges(text).map(Value::Wholes),
+            Kind::Pairs(_) => {
+                let (name, value) =
+                    text.rsplit_once('=').ok_or("expected NAME=NUMBER, such as -1=2.5")?;
+                Ok(Value::Pairs(vec![(Label::parse(name), number(value)?)]))
+            }
+            Kind::Text(understands) => {
+                understands(text)?;
+                Ok(Value::Word(text.into()))
+            }
+            Kind::File => Ok(Value::File(text.into())),
+        }
+    }
+
+    /// The end of the sentence "NAME must be …, not …" where a value is out of range.
+    pub(crate) fn refusal(&self, value: &Value) -> Option<String> {
+        let must = |be: &str, found: &dyn std::fmt::Display| {
+            Some(format!("must be {be}, not {found}"))
+        };
+        match (self, value) {
+            (Kind::Whole(least, most), Value::Whole(n)) if !(least..=most).contains(&n) => {
+                match *most {
+                    u64::MAX => must(&format!("at least {least}"), n),
+                    most => must(&format!("from {least} to {most}"), n),
+                }
+            }
+            (Kind::Number(range), Value::Number(x)) if !range.holds(*x) => {
+                must(range.in_words(), x)
+            }
+            (Kind::Pairs(range), Value::Pairs(pairs)) => {
+                let (name, x) = pairs.iter().find(|(_, x)| !range.holds(*x))?;
+                Some(format!("of {name} must be {}, not {x}", range.in_words()))
+            }
+            (Kind::Wholes, Value::Wholes(each)) if each.is_empty() || each.contains(&0) => {
+                Some("must be whole numbers of 1 or more".into())
+            }
+            (Kind::Choice(choices), Value::Word(word)) => {
+                let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+                (!names.contains(&word.as_str()))
+                    .then(|| format!("must be {}, not '{word}'", names.join(" or ")))
+            }
+            (Kind::Text(understands), Value::Word(word)) => {
+                understands(word).err().map(|why| format!("cannot be understood: {why}"))
+            }
+            (Kind::Flag, Value::Flag(_))
+            | (Kind::Whole(..) | Kind::Bytes, Value::Whole(_))
+            | (Kind::Number(_), Value::Number(_))
+            | (Kind::Wholes | Kind::Ranges, Value::Wholes(_))
+            | (Kind::Solver, Value::Word(_))
+            | (Kind::NumbersOfFile, Value::Numbers(_))
+            | (Kind::File, Value::File(_)) => None,
+            (kind, value) => must(kind.in_words(), value),
+        }
+    }
+
+    fn in_words(self) -> &'static str {
+        match self {
+            Kind::Flag => "true or false",
+            Kind::Whole(..) => "a whole number",
+            Kind::Number(range) => range.in_words(),
+            Kind::Bytes => "a number of bytes",
+            Kind::Choice(_) | Kind::Solver | Kind::Text(_) => "a word",
+            Kind::Wholes | Kind::Ranges => "whole numbers",
+            Kind::Pairs(_) => "names with numbers",
+            Kind::NumbersOfFile => "numbers",
+            Kind::File => "a file",
+        }
+    }
+}
+
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        other => return Err(format!("expected K, M, G or T behind the number, found '{other}'")),
+    };
+    let number: f64 =
+        digits.parse().map_err(|_| format!("expected a number of bytes, found '{text}'"))?;
+    let bytes = number * (1u64 << shift) as f64;
+    if bytes >= 0.0 && bytes < u64::MAX as f64 {
+        Ok(bytes as u64)
+    } else {
+        Err("expected a number of bytes".into())
+    }
+}
+
+fn parse_ranges(text: &str) -> Result<Vec<u64>, String> {
+    let wrong = || format!("expected numbers such as 0-7 or 8,9, found '{text}'");
+    let mut all = Vec::new();
+    for range in text.split(',') {
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        let number = |text: &str| text.trim().parse::<u64>().map_err(|_| wrong());
+        let (from, to) = (number(from)?, number(to)?);
+        if from > to || to - from > 10_000 {
+            return Err(wrong());
+        }
+        all.extend(from..=to);
+    }
+    Ok(all)
+}

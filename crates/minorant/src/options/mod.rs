@@ -1,0 +1,232 @@
+//! The option table: every setting that a user can give to a training run is declared once, with
+//! its name, meaning, default, range, and the models it belongs to. The command line, its help and
+//! manual pages, Python's parameters and the Rust façade are drawn from these declarations. What an
+//! option does to a model is the business of the model's family, which declares its own options;
+//! the options that all families share stand in [`common`] and [`reading`].
+
+pub mod common;
+mod kind;
+mod named;
+pub mod reading;
+mod setting;
+mod value;
+
+pub use kind::{Kind, Range};
+pub use named::Named;
+pub use setting::Setting;
+pub use value::{Value, read_numbers};
+pub(crate) use value::{label_json, label_of_json};
+
+use std::marker::PhantomData;
+
+/// The heading under which the help lists an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// What is minimised.
+    Problem,
+    /// How it is minimised.
+    Method,
+    /// When a run ends.
+    Stopping,
+    /// How files become data.
+    Reading,
+    /// What a run leaves behind, and how it is watched.
+    Output,
+}
+
+impl Group {
+    /// The words of the heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Group::Problem => "Problem",
+            Group::Method => "Method",
+            Group::Stopping => "Stopping",
+            Group::Reading => "Reading data",
+            Group::Output => "Output",
+        }
+    }
+}
+
+/// What an option changes, which decides where its value is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// The objective or the fitted model: the value is kept in the model file, and a checkpoint is
+    /// only resumed under the same value.
+    Model,
+    /// The way to the answer: a checkpoint is only resumed under the same value.
+    Iterates,
+    /// How far a run goes; a resumed run may go further than the one before it.
+    Extent,
+    /// The data that is read, which its fingerprint stands for.
+    Data,
+    /// Threads and memory: how fast the answer comes, never which answer it is.
+    Resources,
+    /// Files and lines that are written, and where a run starts from.
+    Files,
+}
+
+/// What else must hold for an option to be of use.
+#[derive(Debug, Clone, Copy)]
+pub enum Need {
+    /// Another option, given or by default, has one of these values.
+    Is(&'static str, &'static [&'static str]),
+    /// Another option is given.
+    Given(&'static str),
+    /// Another option is not given.
+    NotGiven(&'static str),
+}
+
+/// The declaration of one option. Which models take it, their families say ([`Taken`]). Several
+/// declarations may share a name where they belong to different models (`--loss` of the svm and of
+/// segment-svm).
+#[derive(Debug, Clone, Copy)]
+pub struct OptionSpec {
+    /// The name; users type it behind two dashes.
+    pub name: &'static str,
+    /// What stands for the value in the help.
+    pub value_name: &'static str,
+    /// What values there are.
+    pub kind: Kind,
+    /// The value where none is given, as it would be typed.
+    pub default: Option<&'static str>,
+    /// What happens where no value is given, if no single value stands for it.
+    pub otherwise: &'static str,
+    /// What the option means, in one sentence.
+    pub help: &'static str,
+    /// The heading of the help that it stands under.
+    pub group: Group,
+    /// What else must hold for it to be of use.
+    pub needs: &'static [Need],
+    /// What it changes.
+    pub effect: Effect,
+    /// For the tests: a value, and a situation in which it matters.
+    pub probe: Probe,
+}
+
+/// A declaration to start from: `OptionSpec { name: "ramp", ..OPTION }`.
+pub const OPTION: OptionSpec = OptionSpec {
+    name: "",
+    value_name: "",
+    kind: Kind::Flag,
+    default: None,
+    otherwise: "",
+    help: "",
+    group: Group::Problem,
+    needs: &[],
+    effect: Effect::Model,
+    probe: Probe::NONE,
+};
+
+impl OptionSpec {
+    /// The name of the option in Python and in model files.
+    pub fn key(&self) -> String {
+        self.name.replace('-', "_")
+    }
+
+    /// The default in words, for the help.
+    pub fn default_in_words(&self) -> Option<&'static str> {
+        self.default.or(Some(self.otherwise).filter(|words| !words.is_empty()))
+    }
+}
+
+/// An option together with the Rust type of its value; an `Option` where there need not be one.
+#[derive(Debug)]
+pub struct Key<T: 'static> {
+    /// The declaration.
+    pub spec: OptionSpec,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Key<T> {
+    /// An option whose values are of this type.
+    pub const fn new(spec: OptionSpec) -> Self {
+        Key { spec, of: PhantomData }
+    }
+}
+
+/// What is wrong with an option that was given: its name, and the rest of the sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{option} {what}")]
+pub struct OptionError {
+    /// The option's name, without dashes.
+    pub option: String,
+    /// The sentence that the name begins.
+    pub what: String,
+}
+
+impl OptionError {
+    /// The sentence "`option` `what`".
+    pub fn new(option: &str, what: impl Into<String>) -> Self {
+        OptionError { option: option.into(), what: what.into() }
+    }
+}
+
+/// An option that models of a family take.
+#[derive(Debug, Clone, Copy)]
+pub struct Taken {
+    /// The option.
+    pub spec: &'static OptionSpec,
+    /// Those of the family's models that take it; all of them where the list is empty.
+    pub models: &'static [&'static str],
+    /// A situation in which the option matters to these models, if not the option's own.
+    pub probe: Option<Probe>,
+}
+
+impl Taken {
+    /// An option that all models of a family take.
+    pub const fn by_all(spec: &'static OptionSpec) -> Self {
+        Taken { spec, models: &[], probe: None }
+    }
+
+    /// An option that some models of a family take.
+    pub const fn by(models: &'static [&'static str], spec: &'static OptionSpec) -> Self {
+        Taken { spec, models, probe: None }
+    }
+
+    /// The same, with a situation of its own in which it matters.
+    pub const fn probed(self, probe: Probe) -> Self {
+        Taken { probe: Some(probe), ..self }
+    }
+}
+
+/// For the tests, which try every option with every model: a situation in which an option matters.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    /// The value, as typed; `{FILE}` stands for a file that the tests make for the option.
+    pub value: &'static str,
+    /// What else is typed, also in the run without the option that this one is compared with.
+    pub with: &'static [&'static str],
+    /// The data of the run, by the name that the tests know it by; the model's usual data where it
+    /// is empty.
+    pub data: &'static str,
+}
+
+impl Probe {
+    /// Just the option, without a value, on the model's usual data.
+    pub const NONE: Probe = Probe { value: "", with: &[], data: "" };
+
+    /// A value on the model's usual data.
+    pub const fn value(value: &'static str) -> Probe {
+        Probe { value, ..Probe::NONE }
+    }
+
+    /// A value together with other options.
+    pub const fn with(value: &'static str, with: &'static [&'static str]) -> Probe {
+        Probe { value, with, ..Probe::NONE }
+    }
+
+    /// A value on other data.
+    pub const fn on(data: &'static str, value: &'static str) -> Probe {
+        Probe { value, data, ..Probe::NONE }
+    }
+}
+
+/// A list in words: "a", "a and b", "a, b and c".
+pub fn in_words<S: AsRef<str>>(names: &[S]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_last() {
+        None => String::new(),
+        Some((last, [])) => (*last).to_string(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}

@@ -1,0 +1,117 @@
+//! The value of an option, free of where it came from: a command line, a Python call, a Rust
+//! builder or a model file.
+
+use minorant_data::Label;
+use serde_json::{Value as Json, json};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The value of an option.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Given or not.
+    Flag(bool),
+    /// A whole number.
+    Whole(u64),
+    /// A number.
+    Number(f64),
+    /// A word.
+    Word(String),
+    /// Whole numbers.
+    Wholes(Vec<u64>),
+    /// Numbers, such as example weights.
+    Numbers(Vec<f64>),
+    /// Labels or names with a number each.
+    Pairs(Vec<(Label, f64)>),
+    /// A file.
+    File(PathBuf),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, words: Vec<String>| f.write_str(&words.join(","));
+        match self {
+            Value::Flag(is_set) => write!(f, "{is_set}"),
+            Value::Whole(n) => write!(f, "{n}"),
+            Value::Number(x) => write!(f, "{x}"),
+            Value::Word(word) => write!(f, "'{word}'"),
+            Value::Wholes(all) => list(f, all.iter().map(u64::to_string).collect()),
+            Value::Numbers(all) => write!(f, "{} numbers", all.len()),
+            Value::Pairs(all) => list(f, all.iter().map(|(l, x)| format!("{l}={x}")).collect()),
+            Value::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+impl Value {
+    /// The value as model files hold it; nothing for what is no part of a header.
+    pub(crate) fn to_json(&self) -> Option<Json> {
+        Some(match self {
+            Value::Flag(is_set) => json!(is_set),
+            Value::Whole(n) => json!(n),
+            Value::Number(x) => json!(x),
+            Value::Word(word) => json!(word),
+            Value::Wholes(all) => json!(all),
+            Value::Pairs(all) => all.iter().map(|(label, x)| json!([label_json(label), x])).collect(),
+            Value::Numbers(_) | Value::File(_) => return None,
+        })
+    }
+
+    /// The value that a model file holds.
+    pub(crate) fn from_json(value: &Json) -> Option<Value> {
+        Some(match value {
+            Json::Bool(is_set) => Value::Flag(*is_set),
+            Json::Number(n) => match n.as_u64() {
+                Some(whole) => Value::Whole(whole),
+                None => Value::Number(n.as_f64()?),
+            },
+            Json::String(word) => Value::Word(word.clone()),
+            Json::Array(items) => {
+                let wholes = items.iter().map(Json::as_u64).collect::<Option<Vec<u64>>>();
+                match wholes.filter(|wholes| !wholes.is_empty()) {
+                    Some(wholes) => Value::Wholes(wholes),
+                    None => Value::Pairs(items.iter().map(pair).collect::<Option<_>>()?),
+                }
+            }
+            Json::Null | Json::Object(_) => return None,
+        })
+    }
+}
+
+fn pair(item: &Json) -> Option<(Label, f64)> {
+    let [label, number] = &item.as_array()?[..] else { return None };
+    Some((label_of_json(label)?, number.as_f64()?))
+}
+
+/// A label as JSON: a number or a text.
+pub(crate) fn label_json(label: &Label) -> Json {
+    match label {
+        Label::Number(number) => json!(number),
+        Label::Text(text) => json!(text),
+    }
+}
+
+/// The label that JSON holds.
+pub(crate) fn label_of_json(value: &Json) -> Option<Label> {
+    match value {
+        Json::Number(number) => number.as_f64().map(Label::Number),
+        Json::String(text) => Some(Label::Text(text.clone())),
+        _ => None,
+    }
+}
+
+/// The finite numbers of a text file, separated by blanks, commas, semicolons or line ends.
+pub fn read_numbers(path: &Path) -> Result<Vec<f64>, String> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path).map_err(|why| format!("{name}: {why}"))?;
+    let mut numbers = Vec::new();
+    for (line, content) in text.lines().enumerate() {
+        let words = content.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
+        for word in words.filter(|word| !word.is_empty()) {
+            let number = word.parse().ok().filter(|number: &f64| number.is_finite());
+            let wrong = || format!("{name}:{}: expected a number, found '{word}'", line + 1);
+            numbers.push(number.ok_or_else(wrong)?);
+        }
+    }
+    Ok(numbers)
+}
