@@ -42,6 +42,7 @@ pub mod line;
 pub mod master;
 pub mod neural;
 pub mod options;
+pub mod path;
 pub mod problems;
 pub mod proof;
 pub mod proof_check;

@@ -53,6 +53,15 @@ impl Evaluation {
         self.measures.push(Measure { key, words, value: Some(value), on, style: Style::Share });
     }
 
+    /// Tells of rows that were left out because they have no label.
+    pub(crate) fn note_unlabelled(&mut self, unlabelled: usize) {
+        if unlabelled > 0 {
+            self.notes.push(format!(
+                "{unlabelled} rows have the label 0, which means unlabelled, and are left out"
+            ));
+        }
+    }
+
     /// The measure of this name; nothing where it is not known.
     pub fn get(&self, key: &str) -> Option<f64> {
         self.measures.iter().find(|measure| measure.key == key).and_then(|measure| measure.value)

@@ -31,7 +31,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub(super) fn new(
+    pub(crate) fn new(
         settings: &Settings,
         report: &TrainReport,
         data: Data<'_>,

@@ -33,7 +33,7 @@ pub struct FittedModel {
 }
 
 impl FittedModel {
-    pub(super) fn new(facts: Facts, form: Box<dyn Form>, proofs: Vec<Option<Proof>>) -> Self {
+    pub(crate) fn new(facts: Facts, form: Box<dyn Form>, proofs: Vec<Option<Proof>>) -> Self {
         FittedModel { facts, form: form.into(), proofs }
     }
 

@@ -3,6 +3,7 @@
 
 use super::{Data, Evaluation, Facts, Predictions, Reading, Wanted, Writer};
 use crate::proof_check::Plain;
+use minorant_data::Label;
 use serde_json::{Map, Value as Json};
 use std::any::Any;
 use std::fmt::Debug;
@@ -76,6 +77,24 @@ impl Description {
     /// A key for programs.
     pub fn key(&mut self, name: &str, value: impl Into<Json>) {
         self.json.insert(name.into(), value.into());
+    }
+}
+
+impl Description {
+    /// The classes, for programs.
+    pub fn classes(&mut self, classes: &[Label]) {
+        self.key("classes", classes.iter().map(label_in_output).collect::<Vec<Json>>());
+    }
+}
+
+/// A label as programs read it: whole numbers without a fraction.
+pub fn label_in_output(label: &Label) -> Json {
+    match label {
+        Label::Number(value) if value.fract() == 0.0 && value.abs() < 2f64.powi(53) => {
+            Json::from(*value as i64)
+        }
+        Label::Number(value) => Json::from(*value),
+        Label::Text(text) => Json::from(text.as_str()),
     }
 }
 

@@ -12,6 +12,7 @@ mod facts;
 mod fitted;
 mod form;
 mod hold_out;
+pub mod linear;
 mod mean;
 mod predictions;
 mod proof_arrays;
@@ -33,7 +34,7 @@ pub use settings::{Lambda, Settings};
 pub use walk::{Context, TrainError, train};
 
 pub(crate) use stored::{Reader, Writer};
-pub(crate) use walk::{Answer, Walk};
+pub(crate) use walk::{Answer, Walk, method_options};
 
 use crate::options::{OptionSpec, Probe, Taken};
 use std::sync::LazyLock;
@@ -82,7 +83,7 @@ impl Misfit {
 }
 
 /// The families, in the order in which their models are listed.
-static FAMILIES: [&dyn Family; 0] = [];
+static FAMILIES: [&dyn Family; 1] = [&linear::Linear];
 
 /// A model with its family and everything that the option table says of it.
 #[derive(Clone, Copy)]

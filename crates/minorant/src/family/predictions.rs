@@ -15,6 +15,16 @@ pub enum Wanted {
     Marginals,
 }
 
+impl Wanted {
+    /// Refuses probabilities, where a model has none.
+    pub(crate) fn refuse_marginals(self) -> Result<(), String> {
+        match self {
+            Wanted::Marginals => Err("probabilities of labels (--marginals) go with chain-crf, chain-svm and neuro-crf".into()),
+            Wanted::Labels | Wanted::Scores => Ok(()),
+        }
+    }
+}
+
 /// Predicted outputs, with classes as numbers in the model's order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outputs {
@@ -71,6 +81,13 @@ impl Predictions {
     /// Outputs without numbers.
     pub fn new(classes: Vec<Label>, outputs: Outputs) -> Self {
         Predictions { classes, outputs, numbers: None, note: None }
+    }
+
+    /// Tells of entries in columns that the model does not know.
+    pub(crate) fn note_ignored(&mut self, ignored: usize) {
+        self.note = (ignored > 0).then(|| {
+            format!("{ignored} non-zero entries in columns beyond the model's were ignored")
+        });
     }
 
     /// The class of each example or token, where there is one of each.

@@ -137,6 +137,20 @@ pub fn train<'d>(
     Ok((FittedModel::new(facts, answer.form, answer.proofs), answer.report))
 }
 
+/// The settings of methods. What the model does not take has its default.
+pub(crate) fn method_options(settings: &Settings, proof_bytes: u64) -> MethodOptions {
+    MethodOptions {
+        memory: settings.get(&MEMORY),
+        parts: settings.get(&PARTS),
+        seed: settings.get(&SEED),
+        locality: settings.get(&LOCALITY),
+        convex_problems: settings.get(&CONVEX_PROBLEMS),
+        max_bytes: settings.max_bytes(),
+        proof_bytes,
+        ..MethodOptions::default()
+    }
+}
+
 /// A run on its way: what families ask while they train.
 pub struct Walk<'w> {
     /// What was asked for.
@@ -149,8 +163,10 @@ pub struct Walk<'w> {
     pub(crate) checkpoints: &'w mut dyn Checkpoints,
     /// Weights to start from.
     pub(crate) start: Option<&'w [f64]>,
-    to_rounding: bool,
-    proof_bytes: u64,
+    /// Whether to go on to rounding whatever the tolerances say.
+    pub(crate) to_rounding: bool,
+    /// Bytes that a proof may take.
+    pub(crate) proof_bytes: u64,
 }
 
 impl std::fmt::Debug for Walk<'_> {
@@ -170,21 +186,6 @@ impl Walk<'_> {
         Ok(Method::from_name(&self.get(&SOLVER))?)
     }
 
-    /// The settings of methods.
-    pub(crate) fn method_options(&self) -> MethodOptions {
-        // What the model does not take has its default.
-        MethodOptions {
-            memory: self.get(&MEMORY),
-            parts: self.get(&PARTS),
-            seed: self.get(&SEED),
-            locality: self.get(&LOCALITY),
-            convex_problems: self.get(&CONVEX_PROBLEMS),
-            max_bytes: self.settings.max_bytes(),
-            proof_bytes: self.proof_bytes,
-            ..MethodOptions::default()
-        }
-    }
-
     /// The method for a problem, with its settings. Planes get to rounding where coordinate steps
     /// creep.
     pub(crate) fn method_for(
@@ -197,7 +198,7 @@ impl Walk<'_> {
             true => Method::pick_bundle(problem),
             false => asked.resolve(problem),
         };
-        Ok((method, MethodOptions { hands_over: is_auto, ..self.method_options() }))
+        Ok((method, MethodOptions { hands_over: is_auto, ..method_options(self.settings, self.proof_bytes) }))
     }
 
     /// Minimises, to the rules or to rounding.

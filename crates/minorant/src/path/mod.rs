@@ -8,15 +8,14 @@ mod tune;
 
 pub use tune::{FoldError, Tuned, TunedPoint, tune};
 
+use crate::family::linear::{LinearForm, PENALTY, Penalty, Rows, check_evaluations};
+use crate::family::{Data, Facts, FittedModel, Numbers, Settings, TrainError, TrainReport, PROOF_BYTES, method_options};
 use crate::fingerprint::Fingerprint;
-use crate::model::{FittedModel, Scores};
 use crate::regularizer::L2;
-use crate::risk::{Cancel, ExampleWeights, Point, Risk};
+use crate::risk::{Cancel, Point, Risk};
 use crate::solver::{self, Method, Outcome, Problem, Solver, Status, StopRules};
-use crate::train::{self, ModelName, Penalty, Task, TrainError, TrainOptions, TrainReport};
 use between::{Pair, largest_gap};
 use minorant_data::Dataset;
-use minorant_linalg::Design;
 
 /// The relative gap in between may be this many times the tolerance.
 const BETWEEN: f64 = 3.0;
@@ -67,6 +66,8 @@ pub struct PathOptions<'a> {
     pub lambdas: &'a [f64],
     /// Data to measure the models' errors on.
     pub validation: Option<&'a Dataset<'a>>,
+    /// Weights to start from, those of one problem after the other.
+    pub start: Option<&'a [f64]>,
     /// Whether points are put in between until the gap there is at most three times the tolerance.
     pub fill: bool,
 }
@@ -98,8 +99,8 @@ pub fn geometric(from: f64, to: f64, count: usize) -> Result<Vec<f64>, TrainErro
 /// Solves the problem for every λ, the largest first, and tells each point as it is found. The
 /// limits on evaluations and time hold for the whole path.
 pub fn path(
-    data: &Dataset,
-    options: &TrainOptions,
+    data: &Dataset<'_>,
+    settings: &Settings,
     path: PathOptions<'_>,
     cancel: &Cancel,
     tell: &mut dyn FnMut(&PathPoint),
@@ -107,34 +108,35 @@ pub fn path(
     let mut lambdas = path.lambdas.to_vec();
     lambdas.sort_by(|a, b| b.total_cmp(a));
     lambdas.dedup();
-    let task = Task::new(&data.labels, options)?;
-    if !matches!(options.model, ModelName::Svm | ModelName::Logistic) {
+    settings.check()?;
+    if !settings.entry().model.is_convex {
         return Err(TrainError::Setting(format!(
             "a path needs a convex model, which {} is not: train it for each lambda",
-            options.model.as_str()
+            settings.model()
         )));
     }
-    let weights = train::weights_of(&data.labels, &task, options)?;
-    let mut walk = Walk::new(data, options, &task, &weights, path.validation, cancel)?;
+    let rows = Rows::new(data, settings)?;
+    let mut tracks = Tracks::new(&rows, path, cancel)?;
+    let tol = settings.tol();
     let mut found = Path { points: Vec::new(), between: Vec::new(), is_whole: true };
     let mut last: Option<Stop> = None;
     for lambda in lambdas {
-        if last.is_some() && walk.is_spent() {
+        if last.is_some() && tracks.is_spent() {
             found.is_whole = false;
             break;
         }
-        let mut ahead = vec![walk.solve(lambda, tell)?];
+        let mut ahead = vec![tracks.solve(lambda, tell)?];
         // Points are put in between the last one and the nearest ahead until that is near enough.
         while let Some((_, next)) = ahead.last() {
             let gap = last.as_ref().and_then(|last| last.gap_to(next));
             let middle = last.as_ref().map(|last| (last.lambda * next.lambda).sqrt());
             let wanted = path.fill
-                && options.rules.tol > 0.0
-                && gap.is_some_and(|gap| gap > BETWEEN * options.rules.tol)
+                && tol > 0.0
+                && gap.is_some_and(|gap| gap > BETWEEN * tol)
                 && last.as_ref().is_some_and(|last| last.is_worth_filling(next))
-                && !walk.is_spent();
+                && !tracks.is_spent();
             if let Some(middle) = middle.filter(|_| wanted) {
-                ahead.push(walk.solve(middle, tell)?);
+                ahead.push(tracks.solve(middle, tell)?);
                 continue;
             }
             let Some((point, next)) = ahead.pop() else { break };
@@ -176,57 +178,48 @@ struct Track<'a> {
     last: Option<Point>,
 }
 
-/// The walk along a path.
-struct Walk<'a> {
-    data: &'a Dataset<'a>,
-    options: &'a TrainOptions,
-    task: &'a Task,
+/// All problems on their way along the path.
+struct Tracks<'a> {
+    rows: &'a Rows<'a>,
     validation: Option<&'a Dataset<'a>>,
     cancel: &'a Cancel,
+    rules: StopRules,
     data_sha256: String,
-    features: usize,
     tracks: Vec<Track<'a>>,
+    start: Option<&'a [f64]>,
     evaluations: u64,
     seconds: f64,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Tracks<'a> {
     fn new(
-        data: &'a Dataset<'a>,
-        options: &'a TrainOptions,
-        task: &'a Task,
-        weights: &ExampleWeights,
-        validation: Option<&'a Dataset<'a>>,
+        rows: &'a Rows<'a>,
+        path: PathOptions<'a>,
         cancel: &'a Cancel,
     ) -> Result<Self, TrainError> {
-        if options.penalty == Penalty::L1 {
+        if rows.settings.get(&PENALTY) == Penalty::L1 {
             let why = "a path goes with the penalty l2: planes and bounds serve every lambda there";
             return Err(TrainError::Setting(why.into()));
         }
-        let design = Design::new(&data.features, options.bias);
-        let count = task.problems();
-        let dim = design.features() * task.outputs_per_problem();
-        options.check_start(dim * count)?;
-        if options.rules.max_evaluations.is_some_and(|most| most < count as u64) {
-            return Err(TrainError::Setting(format!(
-                "one-vs-rest over {count} classes needs at least {count} evaluations"
-            )));
-        }
+        let count = rows.targets.problems();
+        rows.check_start(path.start)?;
+        let rules = rows.settings.rules();
+        check_evaluations(rules.max_evaluations, count)?;
         let tracks = (0..count).map(|k| Track {
-            risk: task.risk(k, design, weights.clone(), options),
-            method: options.method,
+            risk: rows.risk(k),
+            method: Method::Auto,
             solver: None,
             last: None,
         });
-        Ok(Walk {
-            data,
-            options,
-            task,
-            validation,
+        let weights = rows.settings.example_weights();
+        Ok(Tracks {
+            rows,
+            validation: path.validation,
             cancel,
-            data_sha256: data.sha256_with(options.example_weights.as_deref()),
-            features: design.features(),
+            rules,
+            data_sha256: rows.data.sha256_with(weights.as_deref()),
             tracks: tracks.collect(),
+            start: path.start,
             evaluations: 0,
             seconds: 0.0,
         })
@@ -234,7 +227,7 @@ impl<'a> Walk<'a> {
 
     /// Whether nothing is left to spend on a further λ.
     fn is_spent(&self) -> bool {
-        let rules = self.options.rules;
+        let rules = self.rules;
         let needed = self.evaluations + self.tracks.len() as u64;
         self.cancel.is_cancelled()
             || rules.max_evaluations.is_some_and(|most| needed > most)
@@ -247,8 +240,7 @@ impl<'a> Walk<'a> {
         lambda: f64,
         tell: &mut dyn FnMut(&PathPoint),
     ) -> Result<(PathPoint, Stop), TrainError> {
-        let outputs = self.task.outputs_per_problem();
-        let regularizer = self.options.regularizer(lambda, self.features, outputs)?;
+        let regularizer = self.rows.regularizer(lambda)?;
         let mut outcomes = Vec::new();
         for k in 0..self.tracks.len() {
             let waiting = (self.tracks.len() - k - 1) as u64;
@@ -258,24 +250,28 @@ impl<'a> Walk<'a> {
             self.tracks[k].last = Some(outcome.point.clone());
             outcomes.push(outcome);
         }
-        let name = self.tracks[0].method.name();
-        let report = train::summarise(&outcomes, lambda, self.data, name);
-        let stop = Stop {
-            lambda,
-            is_certified: report.certificate.certifies(self.options.rules.tol),
-            pair: pair(&outcomes, &regularizer),
+        let pair = pair(&outcomes, &regularizer);
+        let scores = scores(&outcomes, self.rows.targets.outputs());
+        let data = self.rows.data;
+        let answer = self.rows.answer(self.tracks[0].method, lambda, outcomes);
+        let report = answer.report;
+        let sha256 = self.data_sha256.clone();
+        let facts = Facts::new(self.rows.settings, &report, Data::Rows(data), sha256);
+        let model = FittedModel::new(facts, answer.form, answer.proofs);
+        let is_certified = model.facts.is_certified();
+        let form = model.form_as::<LinearForm>();
+        let error = |data: &Dataset<'_>, scores: Option<&Numbers>| {
+            let compare = |form: &LinearForm| match scores {
+                Some(scores) => form.compare(&data.labels, scores),
+                None => form.compare(&data.labels, &form.scores(&data.features).numbers),
+            };
+            form.map_or(f64::INFINITY, |form| compare(form).error())
         };
-        let scores = scores(&outcomes, outputs);
-        let problems = train::problems(outcomes);
-        let (sha256, options) = (self.data_sha256.clone(), self.options);
-        let model = FittedModel::new(self.data, sha256, options, self.task, &report, problems);
-        let error = |data: &Dataset, scores: &Scores| model.evaluate(&data.labels, scores).error;
-        let train_error = error(self.data, &scores);
-        let validation_error =
-            self.validation.map(|data| error(data, &model.scores(&data.features)));
+        let train_error = error(data, Some(&scores));
+        let validation_error = self.validation.map(|data| error(data, None));
         let point = PathPoint { model, report, train_error, validation_error };
         tell(&point);
-        Ok((point, stop))
+        Ok((point, Stop { lambda, is_certified, pair }))
     }
 
     /// Solves one problem, from where it stood at the last λ.
@@ -289,15 +285,14 @@ impl<'a> Walk<'a> {
         let track = &mut self.tracks[k];
         let rules = StopRules {
             max_evaluations: self
-                .options
                 .rules
                 .max_evaluations
                 .map(|most| most.saturating_sub(used + waiting).max(1)),
-            max_seconds: self.options.rules.max_seconds.map(|most| most - spent),
-            ..self.options.rules
+            max_seconds: self.rules.max_seconds.map(|most| most - spent),
+            ..self.rules
         };
         let dim = track.risk.dim();
-        let given = self.options.start.as_ref().map(|w| &w[k * dim..][..dim]);
+        let given = self.start.map(|w| &w[k * dim..][..dim]);
         let last = track.last.take();
         let start = last.as_ref().map(|point| point.w.clone());
         let problem =
@@ -307,11 +302,12 @@ impl<'a> Walk<'a> {
             _ => false,
         };
         if !carried {
-            track.method = match self.options.method {
+            track.method = match Method::from_name(&self.rows.settings.solver())? {
                 Method::Auto => Method::pick_bundle(problem),
                 method => method,
             };
-            track.solver = Some(track.method.build_owned(problem, &self.options.method_options)?);
+            let options = method_options(self.rows.settings, PROOF_BYTES);
+            track.solver = Some(track.method.build_owned(problem, &options)?);
         }
         let Some(solver) = &mut track.solver else { unreachable!("a solver was just built") };
         // A first answer is owed even to those who have already asked to stop.
@@ -337,7 +333,7 @@ fn pair(outcomes: &[Outcome], regularizer: &L2) -> Option<Pair> {
 }
 
 /// The decision values of the training rows, which the runs have computed already.
-fn scores(outcomes: &[Outcome], outputs: usize) -> Scores {
+fn scores(outcomes: &[Outcome], outputs: usize) -> Numbers {
     let width = outputs * outcomes.len();
     let rows = outcomes[0].point.outputs.len() / outputs;
     let mut values = vec![0.0; rows * width];
@@ -345,5 +341,5 @@ fn scores(outcomes: &[Outcome], outputs: usize) -> Scores {
         let each = values.chunks_exact_mut(width).zip(outcome.point.outputs.chunks_exact(outputs));
         each.for_each(|(row, f)| row[k * outputs..(k + 1) * outputs].copy_from_slice(f));
     }
-    Scores { width, values, ignored: 0 }
+    Numbers { width, values }
 }

@@ -2,8 +2,10 @@
 //! errors on the fold left out are averaged. Folds are seeded, and classes are dealt to them evenly.
 
 use super::{PathOptions, path};
+use crate::family::linear::Rows;
+use crate::family::{Settings, TrainError};
+use crate::options::common::WEIGHTS;
 use crate::risk::Cancel;
-use crate::train::{Task, TrainError, TrainOptions};
 use minorant_data::{Dataset, LabelRows, Labels};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -46,8 +48,8 @@ pub struct FoldError {
 
 /// Measures the error of every λ on each of `folds` folds; λ and errors are told as they come.
 pub fn tune(
-    data: &Dataset,
-    options: &TrainOptions,
+    data: &Dataset<'_>,
+    settings: &Settings,
     lambdas: &[f64],
     folds: usize,
     seed: u64,
@@ -55,7 +57,7 @@ pub fn tune(
     tell: &mut dyn FnMut(FoldError),
 ) -> Result<Tuned, TrainError> {
     // Data that cannot be trained on is refused before it is dealt out.
-    Task::new(&data.labels, options)?;
+    Rows::new(data, settings)?;
     let rows = data.features.rows();
     if folds < 2 || folds > rows {
         return Err(TrainError::Setting(format!(
@@ -68,20 +70,21 @@ pub fn tune(
     for fold in 0..folds {
         let (left_out, kept): (Vec<usize>, Vec<usize>) =
             (0..rows).partition(|&row| fold_of[row] == fold);
-        let mut options = options.clone();
-        let weights = options.example_weights.as_mut();
-        if let Some(weights) = weights.filter(|weights| weights.len() == rows) {
-            *weights = kept.iter().map(|&row| weights[row]).collect();
+        let mut settings = settings.clone();
+        if let Some(weights) = settings.example_weights() {
+            settings.put(&WEIGHTS, Some(kept.iter().map(|&row| weights[row]).collect()));
         }
         let validation = data.select_rows(&left_out);
-        let wanted = PathOptions { lambdas, validation: Some(&validation), fill: false };
-        let found = path(&data.select_rows(&kept), &options, wanted, cancel, &mut |_| {})?;
+        let wanted = PathOptions { lambdas, validation: Some(&validation), start: None, fill: false };
+        let found = path(&data.select_rows(&kept), &settings, wanted, cancel, &mut |_| {})?;
         if !found.is_whole || cancel.is_cancelled() {
             let why = "cross-validation was stopped before every lambda had its errors";
             return Err(TrainError::Setting(why.into()));
         }
         for (at, point) in found.points.iter().enumerate() {
-            let (lambda, error) = (point.report.lambda, point.validation_error.unwrap_or(f64::NAN));
+            let (Some(lambda), Some(error)) = (point.report.lambda, point.validation_error) else {
+                continue;
+            };
             evaluations += point.report.evaluations;
             if points.len() == at {
                 let new =

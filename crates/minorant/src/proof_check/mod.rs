@@ -11,6 +11,7 @@
 //! loss), or outputs of each example with weights.
 
 mod bound;
+pub mod linear;
 
 pub use bound::Minorant;
 

@@ -1,51 +1,53 @@
 //! Start weights from a model that was fitted before, for a task of the same shape.
 
-use super::options::{TrainError, TrainOptions};
-use super::task::Task;
-use crate::model::FittedModel;
-use minorant_data::Dataset;
+use super::{BIAS, LinearForm, Targets};
+use crate::family::{FittedModel, Settings, TrainError};
+use minorant_data::{Dataset, Label};
 
-/// The weights of `model` as a start for training on `data` with `options`; refused where they
+/// The weights of `model` as a start for training on `data` under `settings`; refused where they
 /// belong to a task of another shape.
 pub fn start_from(
     model: &FittedModel,
-    data: &Dataset,
-    options: &TrainOptions,
+    data: &Dataset<'_>,
+    settings: &Settings,
 ) -> Result<Vec<f64>, TrainError> {
-    let task = Task::new(&data.labels, options)?;
     let refuse = |expected: String, found: String| {
         Err(TrainError::Setting(format!("expected start weights for {expected}, found {found}")))
     };
+    let Some(form) = model.form_as::<LinearForm>() else {
+        return refuse("a linear model".into(), format!("those of {}", model.name()));
+    };
+    let targets = Targets::new(&data.labels, settings)?;
     let columns = data.features.cols();
-    if model.features != columns {
-        return refuse(format!("{columns} features"), format!("some for {}", model.features));
+    if form.features != columns {
+        return refuse(format!("{columns} features"), format!("some for {}", form.features));
     }
     let bias = |has: bool| if has { "a bias" } else { "no bias" };
-    let (wanted, given) = (options.bias.is_some(), model.bias.is_some());
+    let (wanted, given) = (settings.get(&BIAS).is_some(), form.bias.is_some());
     if wanted != given {
         return refuse(
             format!("a model with {}", bias(wanted)),
             format!("one with {}", bias(given)),
         );
     }
-    let classes = task.class_labels(&data.labels);
-    if model.classes != classes {
-        let list = |labels: &[minorant_data::Label]| {
+    let classes = targets.class_labels(&data.labels);
+    if form.classes != classes {
+        let list = |labels: &[Label]| {
             let shown: Vec<String> = labels.iter().take(5).map(ToString::to_string).collect();
             let more = if labels.len() > 5 { ", ..." } else { "" };
             format!("{} classes ({}{more})", labels.len(), shown.join(", "))
         };
-        return refuse(list(&classes), list(&model.classes));
+        return refuse(list(&classes), list(&form.classes));
     }
     let shape = |problems: usize, outputs: usize| match (problems, outputs) {
         (1, 1) => "one output".to_string(),
         (1, outputs) => format!("{outputs} outputs trained together"),
         (problems, _) => format!("{problems} classes, each against the rest"),
     };
-    let wanted = (task.problems(), task.outputs_per_problem());
-    let given = (model.problems.len(), model.outputs_per_problem());
+    let wanted = (targets.problems(), targets.outputs());
+    let given = (form.problems.len(), form.outputs());
     if wanted != given {
         return refuse(shape(wanted.0, wanted.1), shape(given.0, given.1));
     }
-    Ok(model.problems.iter().flat_map(|problem| problem.weights.iter().copied()).collect())
+    Ok(form.problems.iter().flat_map(|problem| problem.weights.iter().copied()).collect())
 }

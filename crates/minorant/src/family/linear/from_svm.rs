@@ -5,9 +5,10 @@
 //! runs add up; a pass over the labelled rows alone counts by their share of all rows.
 
 use super::one_vs_rest::Sequence;
-use super::options::{ModelName, TrainError, TrainOptions};
-use super::task::Task;
+use super::{BALANCE_MEAN, BIAS, GAMMA, LossName, RAMP, Rows, STARTS, Targets, loss_of};
 use crate::certificate::Certificate;
+use crate::family::{Settings, TrainError, Walk};
+use crate::options::common::SEED;
 use crate::regularizer::L2;
 use crate::risk::hinge::Hinge;
 use crate::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
@@ -16,7 +17,6 @@ use crate::solver::{
     self, Checkpoints, Method, MethodOptions, Outcome, Problem, RunError, Status, StopRules,
 };
 use crate::trace::{Observer, TraceRecord};
-use minorant_data::Dataset;
 use minorant_linalg::{Design, Matrix, Storage};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -29,69 +29,70 @@ const LEAST: u64 = 2;
 /// How far further starts lie from the first, in lengths of it; one after the other.
 const DISTANCES: [f64; 3] = [1.0, 2.0, 0.5];
 
-/// The rows of both kinds, and what each weighs.
-pub(super) struct Rows<'a> {
-    pub(super) task: &'a Task,
-    pub(super) data: &'a Dataset<'a>,
-    pub(super) weights: ExampleWeights,
-}
-
 /// Makes all runs; the outcome is the best one's, with the effort of all.
 pub(super) fn solve(
     rows: &Rows<'_>,
     regularizer: &L2,
-    options: &TrainOptions,
-    cancel: &Cancel,
-    observer: &mut dyn Observer,
-    checkpoints: &mut dyn Checkpoints,
+    walk: &mut Walk<'_>,
 ) -> Result<(Vec<Outcome>, Method), TrainError> {
-    let mut state = Sequence::resume(checkpoints).map_err(RunError::from)?;
+    let all = walk.settings.rules();
+    let starts = if rows.settings.model() == "tsvm" { rows.settings.get(&STARTS) } else { 1 };
+    let mut state = Sequence::resume(&mut *walk.checkpoints).map_err(RunError::from)?;
     let mut sums = Effort { all: rows.data.features.rows() as u64, ..Effort::default() };
     // The runs before those on the risk itself: none where the start is given.
-    let first = usize::from(options.start.is_none());
+    let first = usize::from(walk.start.is_none());
     if state.finished.len() < first {
-        let outcome = labelled_only(rows, regularizer, options, cancel, &mut state)?;
+        let outcome = labelled_only(rows, regularizer, walk.cancel, &mut state)?;
         state.finished.push(outcome);
     }
-    let begin = options.start.clone().unwrap_or_else(|| state.finished[0].point.w.clone());
+    let begin = walk.start.unwrap_or_else(|| &state.finished[0].point.w).to_vec();
     if first == 1 {
-        sums.passed += state.finished[0].evaluations * labelled(rows.task).count() as u64;
+        sums.passed += state.finished[0].evaluations * labelled(&rows.targets).count() as u64;
         sums.seconds += state.finished[0].seconds;
         sums.master_seconds += state.finished[0].master_seconds;
     }
     state.finished[first..].iter().for_each(|outcome| sums.add(outcome));
 
-    let balanced = balanced_rows(rows, options)?;
+    let balanced = balanced_rows(rows)?;
     let (matrix, weights) = match &balanced {
         Some((matrix, weights)) => (matrix, weights),
-        None => (&rows.data.features, &rows.weights),
+        None => (&rows.data.features, &rows.shares),
     };
-    let risk = rows.task.risk(0, Design::new(matrix, options.bias), weights.clone(), options);
-    let mut method = options.method;
+    let design = Design::new(matrix, rows.settings.get(&BIAS));
+    let loss = loss_of(rows.settings);
+    let risk = loss.risk(&rows.targets, 0, design, weights.clone(), rows.settings);
+    let mut method = Method::Auto;
     let mut cut = stopped(state.finished.iter().take(first));
-    while state.finished.len() - first < options.transduction.starts {
+    while state.finished.len() - first < starts {
         let run = state.finished.len() - first;
-        let left =
-            options.rules.max_evaluations.map(|most| most.saturating_sub(sums.evaluations()));
+        let left = all.max_evaluations.map(|most| most.saturating_sub(sums.evaluations()));
         if run > 0 && left.is_some_and(|left| left < LEAST) {
             cut = cut.or(Some(Status::MaxEvals));
         }
         if run > 0 && cut.is_some() {
             break;
         }
-        let start = start_of(run, &begin, options.method_options.seed);
+        let start = start_of(run, &begin, rows.settings.get(&SEED));
         let problem = Problem::new(&*risk, regularizer).starting_at(Some(&start));
-        method = options.method.resolve(problem);
-        let mut solver = method.build(problem, &options.method_options)?;
         // Where time ran out or the user said stop before the first start, that is the answer.
-        let token = if cut.is_some() { Cancel::new() } else { cancel.clone() };
+        let token = if cut.is_some() { Cancel::new() } else { walk.cancel.clone() };
         let rules = StopRules {
             max_evaluations: if cut.is_some() { Some(1) } else { left.map(|left| left.max(1)) },
-            max_seconds: options.rules.max_seconds.map(|most| most - sums.seconds),
-            ..options.rules
+            max_seconds: all.max_seconds.map(|most| most - sums.seconds),
+            ..all
         };
-        let mut watching = Watching { observer: &mut *observer, before: &sums };
-        let outcome = solver::run(&mut *solver, problem, rules, &token, &mut watching, &mut state)?;
+        let mut watching = Watching { observer: &mut *walk.observer, before: &sums };
+        let outcome;
+        (outcome, method) = Walk {
+            settings: walk.settings,
+            cancel: &token,
+            observer: &mut watching,
+            checkpoints: &mut state,
+            start: None,
+            to_rounding: false,
+            proof_bytes: walk.proof_bytes,
+        }
+        .minimise(problem, rules)?;
         sums.add(&outcome);
         cut = cut.or(stopped([&outcome]));
         state.finished.push(outcome);
@@ -115,56 +116,54 @@ fn stopped<'o>(outcomes: impl IntoIterator<Item = &'o Outcome>) -> Option<Status
 }
 
 /// Whether a model starts at a support vector machine.
-pub(super) fn is_start_of(task: &Task, options: &TrainOptions) -> bool {
-    let is_flat_at_zero = options.model == ModelName::RampSvm && options.ramp >= 0.0;
-    matches!(task, Task::Transductive { .. }) || is_flat_at_zero
+pub(super) fn is_start_of(targets: &Targets, settings: &Settings) -> bool {
+    let is_flat_at_zero = loss_of(settings) == LossName::Ramp && settings.get(&RAMP) >= 0.0;
+    matches!(targets, Targets::Transductive { .. }) || is_flat_at_zero
 }
 
 /// The rows that have a label.
-fn labelled(task: &Task) -> impl Iterator<Item = usize> {
-    (0..task.rows()).filter(|&i| task.is_labelled(i))
+fn labelled(targets: &Targets) -> impl Iterator<Item = usize> {
+    (0..targets.rows()).filter(|&i| targets.is_labelled(i))
 }
 
 /// The support vector machine of the labelled rows.
 fn labelled_only(
     rows: &Rows<'_>,
     regularizer: &L2,
-    options: &TrainOptions,
     cancel: &Cancel,
     checkpoints: &mut dyn Checkpoints,
 ) -> Result<Outcome, TrainError> {
-    let chosen: Vec<usize> = labelled(rows.task).collect();
+    let (bias, all) = (rows.settings.get(&BIAS), rows.settings.rules());
+    let chosen: Vec<usize> = labelled(&rows.targets).collect();
     let matrix;
-    let risk: Box<dyn Risk> = if let Task::Transductive { classes, outputs, labels } = rows.task {
+    let risk: Box<dyn Risk> = if let Targets::Transductive { classes, outputs, labels } = &rows.targets {
         matrix = rows.data.features.select_rows(&chosen);
-        let design = Design::new(&matrix, options.bias);
+        let design = Design::new(&matrix, bias);
         let known: Vec<u32> = labels.iter().flatten().copied().collect();
-        let weights = ExampleWeights::Each(chosen.iter().map(|&i| rows.weights.of(i)).collect());
+        let weights = ExampleWeights::Each(chosen.iter().map(|&i| rows.shares.of(i)).collect());
         if *outputs == 1 {
-            Box::new(LinearRisk::new(design, Hinge::new(Task::signs(&known, 1)), weights))
+            Box::new(LinearRisk::new(design, Hinge::new(Targets::signs(&known, 1)), weights))
         } else {
             let loss = MulticlassHinge::new(*classes, known, uniform_margins(*classes));
             Box::new(LinearRisk::new(design, loss, weights))
         }
     } else {
-        let svm = TrainOptions { model: ModelName::Svm, ..options.clone() };
-        let design = Design::new(&rows.data.features, options.bias);
-        rows.task.risk(0, design, rows.weights.clone(), &svm)
+        LossName::Hinge.risk(&rows.targets, 0, rows.design, rows.shares.clone(), rows.settings)
     };
     // As many passes over these rows as leave evaluations for the first run on the risk itself.
-    let (all, some) = (rows.task.rows() as u64, chosen.len() as u64);
-    let passes = |most: u64| most.saturating_sub(LEAST).saturating_mul(all) / some;
-    if options.rules.max_evaluations.is_some_and(|most| passes(most) < LEAST) {
+    let (count, some) = (rows.targets.rows() as u64, chosen.len() as u64);
+    let passes = |most: u64| most.saturating_sub(LEAST).saturating_mul(count) / some;
+    if all.max_evaluations.is_some_and(|most| passes(most) < LEAST) {
         return Ok(no_run(regularizer.center(risk.dim())));
     }
     let rules = StopRules {
         tol: FIRST_TOL,
-        abs_tol: options.rules.abs_tol,
-        max_evaluations: options.rules.max_evaluations.map(passes),
-        max_seconds: options.rules.max_seconds,
+        abs_tol: all.abs_tol,
+        max_evaluations: all.max_evaluations.map(passes),
+        max_seconds: all.max_seconds,
     };
     let settings =
-        MethodOptions { max_bytes: options.method_options.max_bytes, ..MethodOptions::default() };
+        MethodOptions { max_bytes: rows.settings.max_bytes(), ..MethodOptions::default() };
     let problem = Problem::new(&*risk, regularizer);
     let mut solver = Method::pick_bundle(problem).build(problem, &settings)?;
     Ok(solver::run(&mut *solver, problem, rules, cancel, &mut (), checkpoints)?)
@@ -190,16 +189,16 @@ fn no_run(w: Vec<f64>) -> Outcome {
 /// All rows, with their mean over those without a label as one more, where a balance is asked for.
 fn balanced_rows(
     rows: &Rows<'_>,
-    options: &TrainOptions,
 ) -> Result<Option<(Matrix<'static>, ExampleWeights)>, TrainError> {
-    if options.transduction.balance_mean.is_none() {
+    if rows.settings.get(&BALANCE_MEAN).is_none() {
         return Ok(None);
     }
     let matrix = &rows.data.features;
     let mut mean = vec![0.0; matrix.cols()];
-    let weight = |i: usize| options.example_weights.as_ref().map_or(1.0, |weights| weights[i]);
+    let example_weights = rows.settings.example_weights();
+    let weight = |i: usize| example_weights.as_ref().map_or(1.0, |weights| weights[i]);
     let mut total = 0.0;
-    for i in (0..matrix.rows()).filter(|&i| !rows.task.is_labelled(i)) {
+    for i in (0..matrix.rows()).filter(|&i| !rows.targets.is_labelled(i)) {
         total += weight(i);
         matrix.row(i).for_each(|(j, x)| mean[j] += weight(i) * x);
     }
@@ -207,9 +206,16 @@ fn balanced_rows(
     let cols = mean.len();
     let wrong = |error: minorant_linalg::MatrixError| TrainError::Setting(error.to_string());
     let row = Matrix::dense(1, cols, Storage::F64.store(mean)).map_err(wrong)?;
-    let mut weights: Vec<f64> = (0..matrix.rows()).map(|i| rows.weights.of(i)).collect();
-    weights.push(options.transduction.balance_weight());
+    let mut weights: Vec<f64> = (0..matrix.rows()).map(|i| rows.shares.of(i)).collect();
+    weights.push(balance_weight(rows.settings.get(&GAMMA)));
     Ok(Some((matrix.stack(&row).map_err(wrong)?, ExampleWeights::Each(weights))))
+}
+
+/// The weight κ of the penalty κ/2 (mean decision − balance mean)²: wherever all decisions can be
+/// shifted freely, it keeps the mean within 0.1 of what was asked for, for a shift by t changes the
+/// losses by (1 + γ) t at most.
+fn balance_weight(gamma: f64) -> f64 {
+    10.0 * (1.0 + gamma)
 }
 
 /// The start of a run: the first at `begin`, the others at seeded random points around it.

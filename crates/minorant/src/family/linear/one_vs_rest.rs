@@ -2,56 +2,44 @@
 //! share nothing, so they are solved one after the other. Bounds add up; the budget of evaluations
 //! and seconds is one for all.
 
-use super::options::{ModelName, TrainError, TrainOptions};
-use super::task::Task;
+use super::{LossName, Rows, loss_of};
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::Certificate;
+use crate::family::{TrainError, Walk};
 use crate::proof::Proof;
 use crate::regularizer::L2;
-use crate::risk::{Cancel, ExampleWeights, Point};
+use crate::risk::{Cancel, Point};
 use crate::solver::{Checkpoints, Method, Outcome, Problem, RunError, Status, StopRules};
 use crate::trace::{Observer, TraceRecord};
-use minorant_linalg::Design;
 
 /// Solves the problems of all classes in order.
 pub(super) fn solve(
-    task: &Task,
-    design: Design<'_>,
-    weights: &ExampleWeights,
+    rows: &Rows<'_>,
     regularizer: &L2,
-    l1: f64,
-    options: &TrainOptions,
-    cancel: &Cancel,
-    observer: &mut dyn Observer,
-    checkpoints: &mut dyn Checkpoints,
+    lambda: f64,
+    walk: &mut Walk<'_>,
 ) -> Result<(Vec<Outcome>, Method), TrainError> {
-    let classes = task.classes();
-    if options.rules.max_evaluations.is_some_and(|most| most < classes as u64) {
-        return Err(TrainError::Setting(format!(
-            "one-vs-rest over {classes} classes needs at least {classes} evaluations"
-        )));
-    }
-    let mut state = Sequence::resume(checkpoints).map_err(RunError::from)?;
+    let classes = rows.targets.classes();
+    let all = walk.settings.rules();
+    check_evaluations(all.max_evaluations, classes)?;
+    let mut state = Sequence::resume(&mut *walk.checkpoints).map_err(RunError::from)?;
     // At w = 0 a binary loss does not depend on the sign: all classes start alike.
-    let loss_at_zero = if options.model == ModelName::Logistic { 2f64.ln() } else { 1.0 };
-    let start = loss_at_zero * (0..design.rows()).map(|i| weights.of(i)).sum::<f64>();
-    let mut method = options.method;
+    let loss_at_zero = if loss_of(rows.settings) == LossName::Logistic { 2f64.ln() } else { 1.0 };
+    let start = loss_at_zero * (0..rows.design.rows()).map(|i| rows.shares.of(i)).sum::<f64>();
+    let mut method = Method::Auto;
     let mut interrupted = false;
-    let dim = design.features() * task.outputs_per_problem();
+    let dim = rows.dim();
     while state.finished.len() < classes {
         let class = state.finished.len();
-        interrupted |= class > 0 && cancel.is_cancelled();
-        if interrupted && cancel.is_hurried() {
-            let w = options.start.as_ref().map(|w| w[class * dim..][..dim].to_vec());
-            state.finished.push(not_begun(w, dim, start));
+        let begin = walk.start.map(|w| &w[class * dim..][..dim]);
+        interrupted |= class > 0 && walk.cancel.is_cancelled();
+        if interrupted && walk.cancel.is_hurried() {
+            state.finished.push(not_begun(begin.map(<[f64]>::to_vec), dim, start));
             continue;
         }
-        let risk = task.risk(class, design, weights.clone(), options);
-        let begin = options.start.as_ref().map(|w| &w[class * risk.dim()..][..risk.dim()]);
-        let problem = Problem::new(&*risk, regularizer).with_l1(l1).starting_at(begin);
-        let settings;
-        (method, settings) = options.method_for(problem);
-        let mut solver = method.build(problem, &settings)?;
+        let risk = rows.risk(class);
+        let problem =
+            Problem::new(&*risk, regularizer).with_l1(rows.l1(lambda)).starting_at(begin);
         let used: u64 = state.finished.iter().map(|o| o.evaluations).sum();
         let spent: f64 = state.finished.iter().map(|o| o.seconds).sum();
         let waiting = (classes - class - 1) as u64;
@@ -60,23 +48,42 @@ pub(super) fn solve(
             max_evaluations: if interrupted {
                 Some(1)
             } else {
-                options.rules.max_evaluations.map(|most| most.saturating_sub(used + waiting).max(1))
+                all.max_evaluations.map(|most| most.saturating_sub(used + waiting).max(1))
             },
-            max_seconds: options.rules.max_seconds.map(|most| most - spent),
-            ..options.rules
+            max_seconds: all.max_seconds.map(|most| most - spent),
+            ..all
         };
-        let token = if interrupted { Cancel::new() } else { cancel.clone() };
-        let mut shifted = Shifted::new(observer, &state.finished, classes, start);
-        let mut outcome =
-            super::solve(&mut *solver, problem, options, rules, &token, &mut shifted, &mut state)?;
+        let token = if interrupted { Cancel::new() } else { walk.cancel.clone() };
+        let mut shifted = Shifted::new(&mut *walk.observer, &state.finished, classes, start);
+        let mut outcome;
+        (outcome, method) = Walk {
+            settings: walk.settings,
+            cancel: &token,
+            observer: &mut shifted,
+            checkpoints: &mut state,
+            start: None,
+            to_rounding: walk.to_rounding,
+            proof_bytes: walk.proof_bytes,
+        }
+        .minimise(problem, rules)?;
         if interrupted && outcome.status == Status::MaxEvals {
-            let cancelled = cancel.is_cancelled();
+            let cancelled = walk.cancel.is_cancelled();
             outcome.status = if cancelled { Status::Interrupted } else { Status::MaxSeconds };
         }
         interrupted |= matches!(outcome.status, Status::Interrupted | Status::MaxSeconds);
         state.finished.push(outcome);
     }
     Ok((state.finished, method))
+}
+
+/// Refuses fewer evaluations than classes.
+pub(crate) fn check_evaluations(most: Option<u64>, classes: usize) -> Result<(), TrainError> {
+    if most.is_some_and(|most| most < classes as u64) {
+        return Err(TrainError::Setting(format!(
+            "one-vs-rest over {classes} classes needs at least {classes} evaluations"
+        )));
+    }
+    Ok(())
 }
 
 /// The outcome of a class that nobody waits for: its start point, unseen. Its objective is known

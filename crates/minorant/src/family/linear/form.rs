@@ -1,0 +1,486 @@
+//! A fitted linear model: weights of its problems, decision values, labels, and how good they are.
+
+use super::losses::LossName;
+use super::options::{BIAS, BIAS_WEIGHT, CLASS_WEIGHT, LABEL_LOSS, LOSS, PENALTY, Penalty};
+use super::targets::{Targets, UNLABELLED};
+use super::{Rows, loss_of};
+use crate::certificate::Certificate;
+use crate::family::classes::{self, of_counts, share};
+use crate::family::form::listed;
+use crate::family::predictions::argmax;
+use crate::family::{
+    ClassCounts, Data, Description, Evaluation, Facts, Form, Measure, Misfit, Numbers, Outputs,
+    Predictions, Reader, Reading, Style, Wanted, Writer,
+};
+use crate::options::{Named, named};
+use crate::proof_check::linear::{LinearLosses, PlainKind};
+use crate::proof_check::{self, Plain};
+use crate::solver::Outcome;
+use minorant_data::{Dataset, Label, LabelRows, Labels};
+use minorant_linalg::parallel::{map_chunks_mut, split_evenly};
+use minorant_linalg::{Design, Matrix, PackedWeights};
+use serde_json::{Value as Json, json};
+use std::any::Any;
+
+/// What the labels of a linear model are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskName {
+    /// Two classes.
+    Binary,
+    /// Several classes, trained together.
+    Multiclass,
+    /// Several classes, each against the rest.
+    OneVsRest,
+    /// Sets of classes.
+    Multilabel,
+}
+
+named!(TaskName {
+    Binary = "binary",
+    Multiclass = "multiclass",
+    OneVsRest = "one-vs-rest",
+    Multilabel = "multilabel",
+});
+
+/// One of the problems that were solved for a model.
+#[derive(Debug, Clone)]
+pub struct SubProblem {
+    /// Its weights, feature by feature.
+    pub weights: Vec<f64>,
+    /// Its objective and bound.
+    pub certificate: Certificate,
+}
+
+/// The form of linear models.
+#[derive(Debug, Clone)]
+pub struct LinearForm {
+    /// What the labels are.
+    pub task: TaskName,
+    /// The loss.
+    pub loss: LossName,
+    /// The classes in order.
+    pub classes: Vec<Label>,
+    /// Columns of the data, the bias excluded.
+    pub features: usize,
+    /// The constant feature.
+    pub bias: Option<f64>,
+    /// Δ, where it was given.
+    pub label_loss: Option<Vec<f64>>,
+    /// A multilabel row has the labels whose score is above this.
+    pub threshold: Option<f64>,
+    /// The problems that were solved: one, or one for each class.
+    pub problems: Vec<SubProblem>,
+}
+
+/// Decision values: `width` for each row, in class order (binary: one, for the second class).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scores {
+    /// Row by row.
+    pub numbers: Numbers,
+    /// Non-zero entries in columns that the model does not know, which were ignored.
+    pub ignored: usize,
+}
+
+impl LinearForm {
+    pub(super) fn new(rows: &Rows<'_>, outcomes: Vec<Outcome>) -> Self {
+        let threshold = match &rows.targets {
+            Targets::Multilabel { member, .. } => {
+                Some(best_threshold(&outcomes[0].point.outputs, member))
+            }
+            _ => None,
+        };
+        let problem = |outcome: Outcome| SubProblem {
+            weights: outcome.point.w,
+            certificate: outcome.certificate,
+        };
+        LinearForm {
+            task: rows.targets.name(),
+            loss: loss_of(rows.settings),
+            classes: rows.targets.class_labels(&rows.data.labels),
+            features: rows.data.features.cols(),
+            bias: rows.settings.get(&BIAS),
+            label_loss: rows.settings.get(&LABEL_LOSS),
+            threshold,
+            problems: outcomes.into_iter().map(problem).collect(),
+        }
+    }
+
+    /// The form that a model file holds.
+    pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+        let named = |key: &str| -> Result<String, Misfit> { file.key(key) };
+        let unknown = |what: &str| Misfit::without(format!("a {what} that this version knows"));
+        let task = TaskName::named(&named("task")?).ok_or_else(|| unknown("task"))?;
+        let loss = LossName::named(&named("loss")?).ok_or_else(|| unknown("loss"))?;
+        if facts.model() == "svm" {
+            facts.settings.put(&LOSS, loss);
+        }
+        // 0.1 kept class weights under another name, and of one-vs-rest only the task.
+        let class_weights: Option<Json> = file.key("class_weights")?;
+        if let Some(value) = class_weights.as_ref().and_then(crate::options::Value::from_json) {
+            let _ = facts.settings.set(CLASS_WEIGHT.spec.name, value);
+        }
+        if task == TaskName::OneVsRest {
+            facts.settings.put(&super::MULTICLASS, super::Multiclass::OneVsRest);
+        }
+        let classes = file.classes()?;
+        let count = classes.len();
+        let label_loss = file.reals("label_loss").map(|(_, delta)| delta);
+        let features: usize = file.key("features")?;
+        let headers: Vec<Json> = file.key("problems")?;
+        let bias = facts.settings.get(&BIAS);
+        let numbers_fit = facts.lambda.is_some()
+            && features < usize::MAX
+            && (facts.settings.get(&BIAS_WEIGHT).is_none() || bias.is_some())
+            && label_loss.as_ref().is_none_or(|delta| delta.len() == count * count);
+        if !numbers_fit {
+            return Err(Misfit::without("features, lambda, bias and label loss that fit together"));
+        }
+        facts.settings.put(&LABEL_LOSS, label_loss.clone().filter(|_| facts.model() == "svm"));
+        let expected = if task == TaskName::OneVsRest { count } else { 1 };
+        if count < 2 || headers.len() != expected {
+            return Err(Misfit::without(format!(
+                "two or more classes and their problems instead of {count} classes and {} problems",
+                headers.len()
+            )));
+        }
+        let mut form = LinearForm {
+            task,
+            loss,
+            classes,
+            features,
+            bias,
+            label_loss,
+            threshold: file.key("threshold")?,
+            problems: Vec::new(),
+        };
+        let shape = [form.rows_of_weights(), form.outputs()];
+        for (k, header) in headers.iter().enumerate() {
+            let number = |key: &str| header.get(key).and_then(Json::as_f64);
+            let weights = file.reals(&format!("weights.{k}"));
+            let weights = weights.filter(|(found, w)| *found == shape && w.iter().all(|w| w.is_finite()));
+            let misfit = || Misfit::without(format!("{} x {} finite weights", shape[0], shape[1]));
+            form.problems.push(SubProblem {
+                weights: weights.ok_or_else(misfit)?.1,
+                certificate: Certificate {
+                    objective: number("objective").unwrap_or(f64::INFINITY),
+                    lower_bound: number("lower_bound"),
+                },
+            });
+        }
+        Ok(Box::new(form))
+    }
+
+    /// Linear outputs of one of its problems.
+    pub fn outputs(&self) -> usize {
+        match self.task {
+            TaskName::Binary | TaskName::OneVsRest => 1,
+            TaskName::Multiclass | TaskName::Multilabel => self.classes.len(),
+        }
+    }
+
+    /// Features, the constant one included.
+    pub fn rows_of_weights(&self) -> usize {
+        self.features + usize::from(self.bias.is_some())
+    }
+
+    /// Decision values of all rows.
+    pub fn scores(&self, matrix: &Matrix<'_>) -> Scores {
+        let (fitted, ignored);
+        let matrix = if matrix.cols() == self.features {
+            ignored = 0;
+            matrix
+        } else {
+            (fitted, ignored) = matrix.with_cols(self.features);
+            &fitted
+        };
+        let design = Design::new(matrix, self.bias);
+        let chunks = split_evenly(matrix.rows(), (matrix.rows() / 1024).clamp(1, 64));
+        let outputs = self.outputs();
+        let width = outputs * self.problems.len();
+        let mut values = vec![0.0; matrix.rows() * width];
+        for (k, problem) in self.problems.iter().enumerate() {
+            let packed = PackedWeights::pack(&problem.weights, outputs);
+            map_chunks_mut(&chunks, &mut values, width, |_, rows, out| {
+                let mut scores = vec![0.0; rows.len() * outputs];
+                design.forward(rows, &packed, &mut scores);
+                for (out, scores) in out.chunks_exact_mut(width).zip(scores.chunks_exact(outputs)) {
+                    out[k * outputs..(k + 1) * outputs].copy_from_slice(scores);
+                }
+            });
+        }
+        Scores { numbers: Numbers { width, values }, ignored }
+    }
+
+    /// Labels for decision values; ties go to the first class.
+    pub fn classify(&self, scores: &Numbers) -> Outputs {
+        let rows = (0..scores.rows()).map(|i| scores.row(i));
+        match self.task {
+            TaskName::Binary => Outputs::Labels(rows.map(|f| u32::from(f[0] > 0.0)).collect()),
+            TaskName::Multiclass | TaskName::OneVsRest => Outputs::Labels(rows.map(argmax).collect()),
+            TaskName::Multilabel => {
+                let threshold = self.threshold.unwrap_or(0.0);
+                let above = |f: &[f64]| {
+                    (0..f.len()).filter(|&z| f[z] > threshold).map(|z| z as u32).collect()
+                };
+                Outputs::Sets(rows.map(above).collect())
+            }
+        }
+    }
+
+    /// Compares predictions with the labels of the same rows.
+    pub fn compare(&self, labels: &Labels, scores: &Numbers) -> Evaluation {
+        // A class of the file as a class of the model, if it has it.
+        let known = labels.remap(&self.classes);
+        let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
+        match self.classify(scores) {
+            Outputs::Labels(predicted) => {
+                // For a transductive model the label 0 says that there is none.
+                let is_none = |z: &u32| labels.classes[*z as usize] == UNLABELLED;
+                let has_label = |row: usize| {
+                    self.loss != LossName::Transductive || !labels.row(row).iter().any(is_none)
+                };
+                let rows = predicted.iter().enumerate().filter(|(i, _)| has_label(*i));
+                let pairs = rows.map(|(i, &guess)| (guess, truth(i).next().flatten()));
+                let mut evaluation = classes::compare(&self.classes, pairs);
+                let unlabelled = (0..predicted.len()).filter(|&i| !has_label(i)).count();
+                evaluation.note_unlabelled(unlabelled);
+                evaluation
+            }
+            Outputs::Sets(predicted) => self.compare_sets(&predicted, scores, truth),
+            Outputs::Tokens { .. } | Outputs::Structures(_) => Evaluation::default(),
+        }
+    }
+
+    fn compare_sets<T: Iterator<Item = Option<u32>>>(
+        &self,
+        predicted: &[Vec<u32>],
+        scores: &Numbers,
+        truth: impl Fn(usize) -> T,
+    ) -> Evaluation {
+        let (rows, width) = (predicted.len(), self.classes.len());
+        let mut counts = vec![ClassCounts::default(); width];
+        let unknown = (0..rows).filter(|&i| truth(i).any(|z| z.is_none())).count();
+        let (mut wrong, mut wrong_sets, mut misranked) = (0usize, 0usize, 0.0);
+        for (i, guess) in predicted.iter().enumerate() {
+            let mut has = vec![false; width];
+            let mut misses = 0;
+            for z in truth(i) {
+                match z {
+                    Some(z) => has[z as usize] = true,
+                    None => misses += 1,
+                }
+            }
+            for (z, &actual) in has.iter().enumerate() {
+                let said = guess.contains(&(z as u32));
+                counts[z].predicted += usize::from(said);
+                counts[z].actual += usize::from(actual);
+                counts[z].hits += usize::from(said && actual);
+                misses += usize::from(said != actual);
+            }
+            wrong += misses;
+            wrong_sets += usize::from(misses > 0);
+            misranked += misranked_pairs(&has, scores.row(i));
+        }
+        let mut evaluation = of_counts(&self.classes, counts, rows, unknown);
+        let hamming = share(wrong as f64, rows * width);
+        evaluation.measure("error", "Hamming error", hamming, classes::on(rows));
+        let subset = share(wrong_sets as f64, rows);
+        evaluation.measure("subset_error", "subset error", subset, String::new());
+        evaluation.measures.push(Measure {
+            key: "ranking_loss",
+            words: "ranking loss",
+            value: Some(share(misranked, rows)),
+            on: String::new(),
+            style: Style::Number,
+        });
+        evaluation
+    }
+
+    fn truths<'a>(&self, data: &'a Dataset<'a>) -> Result<PlainKind<'a>, String> {
+        let rows = match (&data.labels.rows, self.task) {
+            (LabelRows::Single(rows), TaskName::Binary | TaskName::OneVsRest) => {
+                PlainKind::Signs(rows)
+            }
+            (LabelRows::Single(rows), TaskName::Multiclass) => PlainKind::Classes(rows),
+            (LabelRows::Sets { .. }, TaskName::Multilabel) => PlainKind::Sets(&data.labels),
+            _ => return Err("the labels are not of the kind that the model was trained on".into()),
+        };
+        Ok(rows)
+    }
+}
+
+impl Form for LinearForm {
+    fn write(&self, file: &mut Writer) {
+        file.key("task", self.task.name());
+        file.key("loss", self.loss.name());
+        file.classes(&self.classes);
+        file.key("features", self.features);
+        file.key("threshold", self.threshold);
+        let certificates = self.problems.iter().map(|problem| {
+            let certificate = problem.certificate;
+            json!({"objective": certificate.objective, "lower_bound": certificate.lower_bound})
+        });
+        file.key("problems", certificates.collect::<Vec<_>>());
+        let (rows, outputs) = (self.rows_of_weights(), self.outputs());
+        for (k, problem) in self.problems.iter().enumerate() {
+            file.reals(&format!("weights.{k}"), &[rows, outputs], &problem.weights);
+        }
+        if let Some(delta) = &self.label_loss {
+            let classes = self.classes.len();
+            file.reals("label_loss", &[classes, classes], delta);
+        }
+    }
+
+    fn weights(&self) -> Vec<&[f64]> {
+        self.problems.iter().map(|problem| &problem.weights[..]).collect()
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        let is_multilabel = self.task == TaskName::Multilabel;
+        Reading::Rows { features: self.features, is_multilabel }
+    }
+
+    fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
+        wanted.refuse_marginals()?;
+        let scores = self.scores(&data.rows()?.features);
+        let outputs = self.classify(&scores.numbers);
+        let mut predictions = Predictions::new(self.classes.clone(), outputs);
+        predictions.note_ignored(scores.ignored);
+        predictions.numbers = (wanted == Wanted::Scores).then_some(scores.numbers);
+        Ok(predictions)
+    }
+
+    fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String> {
+        let data = data.rows()?;
+        if data.labels.rows == LabelRows::None {
+            return Err("the data has no labels to compare with".into());
+        }
+        Ok(self.compare(&data.labels, &self.scores(&data.features).numbers))
+    }
+
+    fn describe(&self) -> Description {
+        let mut about = Description {
+            variant: self.task.name().into(),
+            trained_on: "examples".into(),
+            ..Description::default()
+        };
+        about.key("task", self.task.name());
+        about.key("loss", self.loss.name());
+        about.classes(&self.classes);
+        about.key("features", self.features);
+        about.line("classes", listed(&self.classes));
+        about.line("features", self.features.to_string());
+        about.line("bias", self.bias.map_or("none".into(), |bias| bias.to_string()));
+        about
+    }
+
+    fn plain<'a>(
+        &'a self,
+        facts: &'a Facts,
+        data: Data<'a>,
+        example_weights: Option<&'a [f64]>,
+    ) -> Result<Vec<Plain<'a>>, String> {
+        let data = data.rows()?;
+        let fits = data.features.cols() == self.features && data.labels.classes == self.classes;
+        let Some(lambda) = facts.lambda.filter(|_| fits) else {
+            return Err("the model's numbers do not fit the data".into());
+        };
+        let truths = self.truths(data)?;
+        let shares = proof_check::mean_shares(example_weights, &vec![1; data.features.rows()])?;
+        let class_weights = facts.settings.get(&CLASS_WEIGHT);
+        let of_class = |z: &u32| {
+            let label = &data.labels.classes[*z as usize];
+            class_weights.iter().find(|(known, _)| known == label).map_or(1.0, |(_, c)| *c)
+        };
+        let of_row = |i: usize| data.labels.row(i).iter().map(of_class).product::<f64>();
+        let shares: Vec<f64> = (0..shares.len()).map(|i| shares[i] * of_row(i)).collect();
+        let theta = facts.settings.get(&BIAS_WEIGHT).map(|theta| {
+            let mut all = vec![1.0; self.rows_of_weights() * self.outputs()];
+            all[self.features * self.outputs()..].fill(theta);
+            all
+        });
+        let is_l1 = facts.settings.get(&PENALTY) == Penalty::L1;
+        let penalty = proof_check::Penalty { lambda, is_l1, theta };
+        let huber = facts.settings.get(&super::HUBER);
+        let problem = |(k, problem): (usize, &'a SubProblem)| Plain {
+            losses: Box::new(LinearLosses {
+                features: &data.features,
+                bias: self.bias,
+                truths,
+                positive: if self.task == TaskName::OneVsRest { k as u32 } else { 1 },
+                outputs: self.outputs(),
+                loss: self.loss.name(),
+                huber,
+                label_loss: self.label_loss.as_deref(),
+            }),
+            shares: shares.clone(),
+            penalty: penalty.clone(),
+            w: &problem.weights,
+            objective: problem.certificate.objective,
+            lower_bound: problem.certificate.lower_bound,
+        };
+        Ok(self.problems.iter().enumerate().map(problem).collect())
+    }
+
+    fn proof_prefix(&self, problem: usize) -> String {
+        format!("proof.{problem}.")
+    }
+
+    fn slopes_of_example(&self) -> usize {
+        self.outputs()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The threshold on the scores that gets the fewest memberships wrong, halfway between two
+/// neighbouring scores; the lowest of several equally good ones.
+fn best_threshold(scores: &[f64], member: &[bool]) -> f64 {
+    let mut order: Vec<(f64, bool)> = scores.iter().copied().zip(member.iter().copied()).collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let Some(&(lowest, _)) = order.first() else { return 0.0 };
+    let mut errors = member.iter().filter(|has| !**has).count() as i64;
+    let mut best = (errors, lowest - 1.0);
+    for at in 0..order.len() {
+        errors += if order[at].1 { 1 } else { -1 };
+        let next = order.get(at + 1).map_or(order[at].0 + 2.0, |next| next.0);
+        if next > order[at].0 && errors < best.0 {
+            let middle = order[at].0 + 0.5 * (next - order[at].0);
+            // Between neighbouring doubles the middle may be the upper one, which has to be above.
+            best = (errors, if middle < next { middle } else { order[at].0 });
+        }
+    }
+    best.1
+}
+
+/// The share of pairs of a label and a non-label whose scores are in the wrong order.
+fn misranked_pairs(has: &[bool], scores: &[f64]) -> f64 {
+    let (mut pairs, mut wrong) = (0usize, 0.0);
+    for z in (0..has.len()).filter(|&z| has[z]) {
+        for other in (0..has.len()).filter(|&z| !has[z]) {
+            pairs += 1;
+            wrong += match scores[z].total_cmp(&scores[other]) {
+                std::cmp::Ordering::Less => 1.0,
+                std::cmp::Ordering::Equal => 0.5,
+                std::cmp::Ordering::Greater => 0.0,
+            };
+        }
+    }
+    share(wrong, pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::best_threshold;
+
+    #[test]
+    fn threshold_splits_where_errors_are_fewest() {
+        assert_eq!(best_threshold(&[1.0, 2.0, 3.0], &[false, true, true]), 1.5);
+        assert_eq!(best_threshold(&[1.0, 2.0], &[true, true]), 0.0);
+        assert_eq!(best_threshold(&[1.0, 1.0, 4.0], &[true, false, false]), 5.0);
+        let odd = 1f64.next_up();
+        assert_eq!(best_threshold(&[odd, odd.next_up()], &[false, true]), odd);
+    }
+}

@@ -1,0 +1,118 @@
+//! The losses of linear models by their names: what users type, what model files hold, and the risk
+//! that each makes of a task. A loss itself is a file in the ground floor's `risk/`.
+
+use super::options::{HUBER, LABEL_LOSS, RAMP};
+use super::targets::Targets;
+use crate::family::Settings;
+use crate::options::named;
+use crate::risk::hinge::Hinge;
+use crate::risk::logistic::Logistic;
+use crate::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
+use crate::risk::multiclass_ramp::MulticlassRamp;
+use crate::risk::multiclass_transductive::MulticlassTransductive;
+use crate::risk::multilabel_hinge::MultilabelHinge;
+use crate::risk::ramp::Ramp;
+use crate::risk::softmax::Softmax;
+use crate::risk::squared_hinge::SquaredHinge;
+use crate::risk::transductive::Transductive;
+use crate::risk::{ExampleWeights, LinearRisk, Loss, Risk};
+use minorant_linalg::Design;
+
+/// A loss by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossName {
+    /// max(0, 1 − m); of several classes the worst margin, of sets the worst pair.
+    Hinge,
+    /// max(0, 1 − m)².
+    SquaredHinge,
+    /// The hinge with a quadratic piece around its kink.
+    HuberHinge,
+    /// The logistic or softmax loss.
+    Logistic,
+    /// The hinge, cut off.
+    Ramp,
+    /// The hinge where there is a label, the distance from any label's margin elsewhere.
+    Transductive,
+}
+
+named!(LossName {
+    Hinge = "hinge",
+    SquaredHinge = "squared-hinge",
+    HuberHinge = "huber-hinge",
+    Logistic = "logistic",
+    Ramp = "ramp",
+    Transductive = "transductive",
+});
+
+impl LossName {
+    /// Those of the svm, with their meaning.
+    pub const OF_SVM: &'static [(&'static str, &'static str)] = &[
+        ("hinge", "max(0, 1 − m)"),
+        ("squared-hinge", "its square"),
+        ("huber-hinge", "the hinge with a quadratic piece around its kink"),
+    ];
+
+    /// Whether the loss is for two classes only, so that more are trained one against the rest.
+    pub(super) fn is_binary(self) -> bool {
+        matches!(self, LossName::SquaredHinge | LossName::HuberHinge)
+    }
+
+    /// The risk of a task under this loss; of one class against the rest, that of class `problem`.
+    pub(super) fn risk<'a>(
+        self,
+        targets: &Targets,
+        problem: usize,
+        design: Design<'a>,
+        weights: ExampleWeights,
+        settings: &Settings,
+    ) -> Box<dyn Risk + 'a> {
+        let margins = || settings.get(&LABEL_LOSS);
+        let signs = match targets {
+            Targets::Binary { labels } => Targets::signs(labels, 1),
+            Targets::OneVsRest { labels, .. } => Targets::signs(labels, problem as u32),
+            Targets::Multiclass { classes, labels } => {
+                let (classes, labels) = (*classes, labels.clone());
+                if self == LossName::Logistic {
+                    return of_rows(design, Softmax::new(classes, labels), weights);
+                }
+                let margins = margins().unwrap_or_else(|| uniform_margins(classes));
+                let loss = MulticlassHinge::new(classes, labels, margins);
+                if self == LossName::Ramp {
+                    let loss = MulticlassRamp::new(loss, settings.get(&RAMP));
+                    return of_rows(design, loss, weights);
+                }
+                return of_rows(design, loss, weights);
+            }
+            Targets::Transductive { classes, outputs, labels } if *outputs > 1 => {
+                return of_rows(design, MulticlassTransductive::new(*classes, labels), weights);
+            }
+            Targets::Transductive { labels, .. } => {
+                let sign = |label: &Option<u32>| label.map_or(0.0, |z| [-1.0, 1.0][z as usize]);
+                let signs = labels.iter().map(sign).collect();
+                let loss = Transductive::new(signs, settings.get(&super::BALANCE_MEAN));
+                return of_rows(design, loss, weights);
+            }
+            Targets::Multilabel { classes, member } => {
+                let loss = MultilabelHinge::new(*classes, member.clone(), margins());
+                return of_rows(design, loss, weights);
+            }
+        };
+        match self {
+            LossName::Hinge | LossName::Transductive => of_rows(design, Hinge::new(signs), weights),
+            LossName::SquaredHinge => of_rows(design, SquaredHinge::new(signs), weights),
+            LossName::HuberHinge => {
+                unimplemented!("{}", settings.get(&HUBER))
+            }
+            LossName::Logistic => of_rows(design, Logistic::new(signs), weights),
+            LossName::Ramp => of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights),
+        }
+    }
+}
+
+fn of_rows<'a, L: Loss + 'a>(
+    design: Design<'a>,
+    loss: L,
+    weights: ExampleWeights,
+) -> Box<dyn Risk + 'a> {
+    Box::new(LinearRisk::new(design, loss, weights))
+}

@@ -1,0 +1,193 @@
+//! Linear models of rows: `svm`, `logistic`, `ramp-svm` and `tsvm`. Labels become targets, targets
+//! and a loss a risk; classes may be trained one against the rest, and models that are not convex
+//! start at the svm of their labelled rows.
+
+mod form;
+mod from_svm;
+mod losses;
+mod one_vs_rest;
+mod options;
+mod start;
+mod targets;
+
+pub use form::{LinearForm, Scores, SubProblem, TaskName};
+pub use losses::LossName;
+pub(crate) use one_vs_rest::check_evaluations;
+pub use options::{
+    BALANCE_MEAN, BIAS, BIAS_WEIGHT, CLASS_WEIGHT, GAMMA, HUBER, LABEL_LOSS, LOSS, MULTICLASS,
+    Multiclass, PENALTY, Penalty, RAMP, STARTS, UNLABELED,
+};
+pub use start::start_from;
+pub(crate) use targets::{Targets, check_costs, labelled_classes};
+
+use super::{
+    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
+    TrainReport, Walk,
+};
+use crate::options::{Taken, common, reading};
+use crate::regularizer::L2;
+use crate::risk::{ExampleWeights, Risk};
+use crate::solver::{Method, Outcome, Problem};
+use minorant_data::Dataset;
+use minorant_linalg::Design;
+
+/// The family.
+#[derive(Debug)]
+pub struct Linear;
+
+static MODELS: [Model; 4] = [
+    Model { name: "svm", about: "support vector machine (hinge losses)", is_convex: true },
+    Model { name: "logistic", about: "logistic regression, binary or softmax", is_convex: true },
+    Model { name: "ramp-svm", about: "svm with a bounded loss, for outliers", is_convex: false },
+    Model {
+        name: "tsvm",
+        about: "transductive svm, for rows of which most have no label",
+        is_convex: false,
+    },
+];
+
+impl Family for Linear {
+    fn models(&self) -> &'static [Model] {
+        &MODELS
+    }
+
+    fn options(&self) -> &'static [&'static [Taken]] {
+        static ALL: &[&[Taken]] =
+            &[common::REGULARIZED, common::EVERY_RUN, reading::ROWS, options::OWN];
+        ALL
+    }
+
+    fn solvers(&self, model: &Model) -> Vec<&'static str> {
+        use Method::*;
+        let held = |method: &Method| match method {
+            Auto | Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Gd | Subgradient => true,
+            Cccp => !model.is_convex,
+            // lbfgs of an svm goes with its smooth losses.
+            Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs | SubLbfgs
+            | Hybrid | SubGd | Lbfgs | Sgd => model.is_convex,
+            Owlqn | OwlqnStar | NewtonCd => model.name == "logistic",
+            DualCd => model.name == "svm",
+            Bcfw => false,
+        };
+        Method::ALL.into_iter().filter(held).map(Method::name).collect()
+    }
+
+    fn data(&self, _settings: &Settings) -> DataKind {
+        DataKind::Rows
+    }
+
+    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+        let data = data.rows()?;
+        let rows = Rows::new(data, walk.settings)?;
+        let lambda = walk.settings.lambda(rows.targets.total(walk.settings))?;
+        let regularizer = rows.regularizer(lambda)?;
+        regularizer.check(rows.dim())?;
+        rows.check_start(walk.start)?;
+        let (outcomes, method) = if let Targets::OneVsRest { .. } = rows.targets {
+            one_vs_rest::solve(&rows, &regularizer, lambda, walk)?
+        } else if from_svm::is_start_of(&rows.targets, walk.settings) {
+            from_svm::solve(&rows, &regularizer, walk)?
+        } else {
+            let risk = rows.risk(0);
+            let problem = Problem::new(&*risk, &regularizer)
+                .with_l1(rows.l1(lambda))
+                .starting_at(walk.start);
+            let (outcome, method) = walk.minimise(problem, walk.settings.rules())?;
+            (vec![outcome], method)
+        };
+        Ok(rows.answer(method, lambda, outcomes))
+    }
+
+    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+        LinearForm::load(facts, file)
+    }
+}
+
+/// The loss of a model, which the svm has a choice of.
+pub(crate) fn loss_of(settings: &Settings) -> LossName {
+    match settings.model() {
+        "logistic" => LossName::Logistic,
+        "ramp-svm" => LossName::Ramp,
+        "tsvm" => LossName::Transductive,
+        _ => settings.get(&LOSS),
+    }
+}
+
+/// Rows with their targets and weights, ready to become risks.
+#[derive(Debug)]
+pub(crate) struct Rows<'a> {
+    pub(crate) data: &'a Dataset<'a>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) targets: Targets,
+    pub(crate) shares: ExampleWeights,
+    pub(crate) design: Design<'a>,
+}
+
+impl<'a> Rows<'a> {
+    /// The rows of a data set under some settings, if they go together.
+    pub(crate) fn new(data: &'a Dataset<'a>, settings: &'a Settings) -> Result<Self, TrainError> {
+        let targets = Targets::new(&data.labels, settings)?;
+        let shares = targets.shares(&data.labels, settings)?;
+        let design = Design::new(&data.features, settings.get(&BIAS));
+        Ok(Rows { data, settings, targets, shares, design })
+    }
+
+    /// Weights of one problem.
+    pub(crate) fn dim(&self) -> usize {
+        self.design.features() * self.targets.outputs()
+    }
+
+    /// The risk of a problem.
+    pub(crate) fn risk(&self, problem: usize) -> Box<dyn Risk + 'a> {
+        let (design, shares) = (self.design, self.shares.clone());
+        loss_of(self.settings).risk(&self.targets, problem, design, shares, self.settings)
+    }
+
+    /// λ/2 ‖θ ∘ w‖² with the bias's own θ, where that is the penalty.
+    pub(crate) fn regularizer(&self, lambda: f64) -> Result<L2, TrainError> {
+        let regularizer = L2::new(lambda)?;
+        let theta = self.settings.get(&BIAS_WEIGHT);
+        if self.settings.get(&PENALTY) == Penalty::L1 {
+            if theta.is_some() {
+                return Err(TrainError::Setting(
+                    "a bias weight goes with the penalty l2; l1 penalises the bias like the others"
+                        .into(),
+                ));
+            }
+            return Ok(L2::none());
+        }
+        let Some(theta) = theta else { return Ok(regularizer) };
+        let (features, outputs) = (self.design.features(), self.targets.outputs());
+        let mut weights = vec![1.0; features * outputs];
+        weights[(features - 1) * outputs..].fill(theta);
+        Ok(regularizer.with_weights(weights)?)
+    }
+
+    /// The factor of ‖w‖₁.
+    pub(crate) fn l1(&self, lambda: f64) -> f64 {
+        if self.settings.get(&PENALTY) == Penalty::L1 { lambda } else { 0.0 }
+    }
+
+    /// Refuses start weights that are not one finite number for each weight of all problems.
+    pub(crate) fn check_start(&self, start: Option<&[f64]>) -> Result<(), TrainError> {
+        let dim = self.dim() * self.targets.problems();
+        match start {
+            Some(start) if start.len() != dim || !start.iter().all(|w| w.is_finite()) => {
+                Err(TrainError::Setting(format!(
+                    "expected {dim} finite weights to start from, found {}",
+                    start.len()
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The answer that outcomes of all problems are.
+    pub(crate) fn answer(&self, method: Method, lambda: f64, mut outcomes: Vec<Outcome>) -> Answer {
+        let sizes = (self.data.features.rows(), self.data.features.cols());
+        let report = TrainReport::of_runs(method.name(), sizes, lambda, &outcomes);
+        let proofs = outcomes.iter_mut().map(|outcome| outcome.proof.take()).collect();
+        let form = LinearForm::new(self, outcomes);
+        Answer { form: Box::new(form), proofs, report }
+    }
+}

@@ -1,0 +1,211 @@
+//! The options that linear models have of their own.
+
+use super::LossName;
+use crate::options::common::{
+    CONVEX_PROBLEMS, LOCALITY, PARTS, PROOF, SEED, START,
+};
+use crate::options::reading::{LABEL_XML, LABELS};
+use crate::options::{
+    Effect, Group, Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Taken, named,
+};
+use minorant_data::Label;
+use std::path::PathBuf;
+
+/// How weights are penalised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Penalty {
+    /// λ/2 ‖w‖².
+    #[default]
+    L2,
+    /// λ ‖w‖₁.
+    L1,
+}
+
+named!(Penalty { L2 = "l2", L1 = "l1" });
+
+/// How more than two classes are trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Multiclass {
+    /// All together.
+    #[default]
+    Joint,
+    /// Each class against the rest.
+    OneVsRest,
+}
+
+named!(Multiclass { Joint = "joint", OneVsRest = "ovr" });
+
+/// The loss of the svm.
+pub static LOSS: Key<LossName> = Key::new(OptionSpec {
+    name: "loss",
+    value_name: "LOSS",
+    kind: Kind::Choice(LossName::OF_SVM),
+    default: Some("hinge"),
+    help: "The loss of a margin m",
+    probe: Probe::value("squared-hinge"),
+    ..OPTION
+});
+
+/// Half the width of the quadratic piece of the huber-hinge.
+pub static HUBER: Key<f64> = Key::new(OptionSpec {
+    name: "huber",
+    value_name: "H",
+    kind: Kind::Number(Range::Positive),
+    default: Some("0.5"),
+    help: "huber-hinge: the loss is quadratic within H of the margin 1",
+    needs: &[Need::Is("loss", &["huber-hinge"])],
+    probe: Probe::with("1.5", &["--loss", "huber-hinge"]),
+    ..OPTION
+});
+
+/// How weights are penalised.
+pub static PENALTY: Key<Penalty> = Key::new(OptionSpec {
+    name: "penalty",
+    value_name: "PENALTY",
+    kind: Kind::Choice(&[("l2", "λ/2 ‖w‖²"), ("l1", "λ ‖w‖₁, which makes weights 0")]),
+    default: Some("l2"),
+    help: "How weights are penalised",
+    probe: Probe::with("l1", &["--lambda", "0.01"]),
+    ..OPTION
+});
+
+/// How more than two classes are trained.
+pub static MULTICLASS: Key<Multiclass> = Key::new(OptionSpec {
+    name: "multiclass",
+    value_name: "HOW",
+    kind: Kind::Choice(&[("joint", "all together"), ("ovr", "each against the rest")]),
+    default: Some("joint"),
+    help: "How more than two classes are trained",
+    probe: Probe::on("classes.svm", "ovr"),
+    ..OPTION
+});
+
+/// Δ.
+pub static LABEL_LOSS: Key<Option<Vec<f64>>> = Key::new(OptionSpec {
+    name: "label-loss",
+    value_name: "FILE",
+    kind: Kind::NumbersOfFile,
+    otherwise: "1 for every wrong class",
+    help: "Δ: a line for each true class, a number for each other one, in class order",
+    probe: Probe::on("classes.svm", "{DELTA}"),
+    ..OPTION
+});
+
+/// Where the ramp loss bends.
+pub static RAMP: Key<f64> = Key::new(OptionSpec {
+    name: "ramp",
+    value_name: "S",
+    kind: Kind::Number(Range::BelowOne),
+    default: Some("-1"),
+    help: "S of the loss min(1 − S, hinge)",
+    probe: Probe::value("0.2"),
+    ..OPTION
+});
+
+/// The weight of rows without a label.
+pub static GAMMA: Key<f64> = Key::new(OptionSpec {
+    name: "gamma",
+    value_name: "G",
+    kind: Kind::Number(Range::NotNegative),
+    default: Some("1"),
+    help: "Weight γ of the mean loss of the unlabelled rows",
+    probe: Probe::value("3"),
+    ..OPTION
+});
+
+/// Rows without labels.
+pub static UNLABELED: Key<Option<PathBuf>> = Key::new(OptionSpec {
+    name: "unlabeled",
+    value_name: "FILE",
+    kind: Kind::File,
+    help: "A file of rows without labels (labels in it are ignored); rows labelled 0 have none either",
+    effect: Effect::Data,
+    probe: Probe::value("{ROWS}"),
+    ..OPTION
+});
+
+/// Where the mean decision over rows without a label is to lie.
+pub static BALANCE_MEAN: Key<Option<f64>> = Key::new(OptionSpec {
+    name: "balance-mean",
+    value_name: "M",
+    kind: Kind::Number(Range::Finite),
+    help: "Keep the mean decision over the unlabelled rows near M, by a penalty of 5 (1 + γ) (mean − M)²",
+    probe: Probe::value("0.7"),
+    ..OPTION
+});
+
+/// Runs from different starts.
+pub static STARTS: Key<usize> = Key::new(OptionSpec {
+    name: "starts",
+    value_name: "N",
+    kind: Kind::Whole(1, u64::MAX),
+    default: Some("1"),
+    help: "Runs, from the labelled rows' svm and from seeded random points around it; the best is kept",
+    group: Group::Method,
+    effect: Effect::Iterates,
+    probe: Probe::value("3"),
+    ..OPTION
+});
+
+/// The constant feature.
+pub static BIAS: Key<Option<f64>> = Key::new(OptionSpec {
+    name: "bias",
+    value_name: "B",
+    kind: Kind::Number(Range::Finite),
+    otherwise: "none",
+    help: "Add a constant feature B, regularized like the others",
+    probe: Probe::value("1"),
+    ..OPTION
+});
+
+/// The constant feature's θ.
+pub static BIAS_WEIGHT: Key<Option<f64>> = Key::new(OptionSpec {
+    name: "bias-weight",
+    value_name: "T",
+    kind: Kind::Number(Range::Positive),
+    otherwise: "1",
+    help: "Regularize the constant feature with this weight θ",
+    needs: &[Need::Given("bias")],
+    probe: Probe::with("0.1", &["--bias", "1"]),
+    ..OPTION
+});
+
+/// Weights of classes.
+pub static CLASS_WEIGHT: Key<Vec<(Label, f64)>> = Key::new(OptionSpec {
+    name: "class-weight",
+    value_name: "LABEL=W",
+    kind: Kind::Pairs(Range::NotNegative),
+    otherwise: "1",
+    help: "Weight of a class; may be given several times",
+    probe: Probe::value("1=3"),
+    ..OPTION
+});
+
+const CONVEX: &[&str] = &["svm", "logistic"];
+const LOCAL: &[&str] = &["ramp-svm", "tsvm"];
+
+/// What linear models take besides the common options.
+pub(super) static OWN: &[Taken] = &[
+    Taken::by(&["svm"], &LOSS.spec),
+    Taken::by(&["svm"], &HUBER.spec),
+    Taken::by(&["logistic"], &PENALTY.spec),
+    Taken::by(CONVEX, &MULTICLASS.spec),
+    Taken::by(&["svm"], &LABEL_LOSS.spec),
+    Taken::by(&["ramp-svm"], &RAMP.spec),
+    Taken::by(&["tsvm"], &GAMMA.spec),
+    Taken::by(&["tsvm"], &UNLABELED.spec),
+    Taken::by(&["tsvm"], &BALANCE_MEAN.spec),
+    Taken::by(&["tsvm"], &STARTS.spec),
+    Taken::by_all(&BIAS.spec),
+    Taken::by_all(&BIAS_WEIGHT.spec),
+    Taken::by_all(&CLASS_WEIGHT.spec),
+    Taken::by_all(&LABELS.spec),
+    Taken::by(&["svm"], &LABEL_XML.spec),
+    Taken::by(CONVEX, &PARTS.spec),
+    Taken::by(CONVEX, &SEED.spec),
+    Taken::by(&["tsvm"], &SEED.spec).probed(Probe::with("7", &["--starts", "3"])),
+    Taken::by(LOCAL, &LOCALITY.spec),
+    Taken::by(LOCAL, &CONVEX_PROBLEMS.spec),
+    Taken::by_all(&START),
+    Taken::by(CONVEX, &PROOF),
+];

@@ -1,0 +1,313 @@
+//! What the labels of rows ask for: one binary, multiclass, transductive or multilabel problem, or
+//! one binary problem for each class; and what each row weighs.
+
+use super::options::{CLASS_WEIGHT, GAMMA, LABEL_LOSS, MULTICLASS, Multiclass};
+use super::{BALANCE_MEAN, TaskName, loss_of};
+use crate::family::data::label_kind;
+use crate::family::{Settings, TrainError, mean};
+use crate::risk::ExampleWeights;
+use minorant_data::{Label, LabelKind, LabelRows, Labels};
+
+/// The label of rows that have none.
+pub(super) const UNLABELLED: Label = Label::Number(0.0);
+
+/// The labels of rows, as the losses take them.
+#[derive(Debug, Clone)]
+pub(crate) enum Targets {
+    /// Two classes; the second (larger) is +1.
+    Binary { labels: Vec<u32> },
+    /// Several classes, all together.
+    Multiclass { classes: usize, labels: Vec<u32> },
+    /// Several classes, each against the rest.
+    OneVsRest { classes: usize, labels: Vec<u32> },
+    /// Several classes, and rows without a label; one output for two classes, else one a class.
+    Transductive { classes: usize, outputs: usize, labels: Vec<Option<u32>> },
+    /// Sets of classes.
+    Multilabel { classes: usize, member: Vec<bool> },
+}
+
+fn refuse<T>(sentence: impl Into<String>) -> Result<T, TrainError> {
+    Err(TrainError::Setting(sentence.into()))
+}
+
+impl Targets {
+    /// The targets that these labels are, if the settings allow it.
+    pub(crate) fn new(labels: &Labels, settings: &Settings) -> Result<Targets, TrainError> {
+        let targets = if settings.model() == "tsvm" {
+            Targets::transductive(labels, settings)?
+        } else {
+            Targets::supervised(labels, settings)?
+        };
+        targets.check(settings)?;
+        Ok(targets)
+    }
+
+    fn supervised(labels: &Labels, settings: &Settings) -> Result<Targets, TrainError> {
+        let classes = labels.classes.len();
+        if classes < 2 && labels.rows != LabelRows::None {
+            return refuse("expected labels of two or more classes, found one class only");
+        }
+        match &labels.rows {
+            LabelRows::None => refuse("the data has no labels to train on"),
+            LabelRows::Sets { starts, items } => {
+                let mut member = vec![false; classes * labels.len()];
+                for (i, span) in starts.windows(2).enumerate() {
+                    for &z in &items[span[0] as usize..span[1] as usize] {
+                        member[i * classes + z as usize] = true;
+                    }
+                }
+                Ok(Targets::Multilabel { classes, member })
+            }
+            LabelRows::Single(labels) => {
+                let labels = labels.clone();
+                let binary = match label_kind(settings) {
+                    Some(LabelKind::Binary) => true,
+                    Some(_) => false,
+                    None => classes == 2 && !settings.is_given("label-loss"),
+                };
+                if binary && classes > 2 {
+                    return refuse(format!("expected two classes, found {classes}"));
+                }
+                Ok(match settings.get(&MULTICLASS) {
+                    _ if binary => Targets::Binary { labels },
+                    Multiclass::Joint => Targets::Multiclass { classes, labels },
+                    Multiclass::OneVsRest => Targets::OneVsRest { classes, labels },
+                })
+            }
+        }
+    }
+
+    /// Rows labelled 0 have no label; the others say which classes there are.
+    fn transductive(labels: &Labels, settings: &Settings) -> Result<Targets, TrainError> {
+        let LabelRows::Single(rows) = &labels.rows else {
+            return refuse("tsvm takes one label a row, and 0 for rows without one");
+        };
+        let (classes, labels) = labelled_classes(labels, rows);
+        match classes.len() {
+            0 => return refuse("expected some rows with a label other than 0, found none"),
+            1 => {
+                return refuse(
+                    "expected labelled rows of two or more classes (0 means unlabelled), found one class only",
+                );
+            }
+            _ => {}
+        }
+        let classes = classes.len();
+        if labels.iter().all(Option::is_some) {
+            return refuse(
+                "expected rows without a label (labelled 0, or from --unlabeled FILE), found none; with labels on all rows train svm",
+            );
+        }
+        let binary = match label_kind(settings) {
+            Some(LabelKind::Multiclass) => false,
+            Some(LabelKind::Binary) if classes > 2 => {
+                return refuse(format!("expected two classes, found {classes}"));
+            }
+            _ => classes == 2,
+        };
+        if !binary && settings.get(&BALANCE_MEAN).is_some() {
+            return refuse("a balance mean goes with two classes");
+        }
+        Ok(Targets::Transductive { classes, outputs: if binary { 1 } else { classes }, labels })
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), TrainError> {
+        let (model, loss) = (settings.model(), loss_of(settings));
+        let name = crate::options::Named::name(loss);
+        match self {
+            Targets::Multiclass { .. } if loss.is_binary() => {
+                return refuse(format!(
+                    "the {name} is for two classes; for more add --multiclass ovr"
+                ));
+            }
+            Targets::Multilabel { .. } if loss.is_binary() => {
+                return refuse(format!("the {name} is for two classes, not for multilabel data"));
+            }
+            Targets::Multilabel { .. } if settings.get(&MULTICLASS) == Multiclass::OneVsRest => {
+                return refuse("one-vs-rest takes one label a row, not multilabel data");
+            }
+            Targets::Multilabel { .. } if model != "svm" => {
+                return refuse(format!(
+                    "{model} takes one label a row; for multilabel data train svm"
+                ));
+            }
+            _ => {}
+        }
+        let is_joint = matches!(self, Targets::Multiclass { .. } | Targets::Multilabel { .. });
+        let Some(delta) = settings.get(&LABEL_LOSS) else { return Ok(()) };
+        if !is_joint {
+            return refuse("a label loss goes with the joint multiclass or the multilabel svm only");
+        }
+        check_costs(&delta, self.classes())
+    }
+
+    /// Number of classes.
+    pub(crate) fn classes(&self) -> usize {
+        match self {
+            Targets::Binary { .. } => 2,
+            Targets::Multiclass { classes, .. }
+            | Targets::Transductive { classes, .. }
+            | Targets::OneVsRest { classes, .. }
+            | Targets::Multilabel { classes, .. } => *classes,
+        }
+    }
+
+    /// Number of problems that are solved one after the other.
+    pub(crate) fn problems(&self) -> usize {
+        if let Targets::OneVsRest { classes, .. } = self { *classes } else { 1 }
+    }
+
+    /// Linear outputs of one problem.
+    pub(crate) fn outputs(&self) -> usize {
+        match self {
+            Targets::Binary { .. } | Targets::OneVsRest { .. } => 1,
+            Targets::Transductive { outputs, .. } => *outputs,
+            Targets::Multiclass { classes, .. } | Targets::Multilabel { classes, .. } => *classes,
+        }
+    }
+
+    /// The word for it in model files.
+    pub(super) fn name(&self) -> TaskName {
+        match self {
+            Targets::Binary { .. } | Targets::Transductive { outputs: 1, .. } => TaskName::Binary,
+            Targets::Multiclass { .. } | Targets::Transductive { .. } => TaskName::Multiclass,
+            Targets::OneVsRest { .. } => TaskName::OneVsRest,
+            Targets::Multilabel { .. } => TaskName::Multilabel,
+        }
+    }
+
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Targets::Binary { labels }
+            | Targets::Multiclass { labels, .. }
+            | Targets::OneVsRest { labels, .. } => labels.len(),
+            Targets::Transductive { labels, .. } => labels.len(),
+            Targets::Multilabel { classes, member } => member.len() / classes,
+        }
+    }
+
+    /// Whether a row has a label.
+    pub(crate) fn is_labelled(&self, row: usize) -> bool {
+        match self {
+            Targets::Transductive { labels, .. } => labels[row].is_some(),
+            _ => true,
+        }
+    }
+
+    /// The classes in order.
+    pub(crate) fn class_labels(&self, labels: &Labels) -> Vec<Label> {
+        let is_class =
+            |label: &&Label| !matches!(self, Targets::Transductive { .. }) || **label != UNLABELLED;
+        labels.classes.iter().filter(is_class).cloned().collect()
+    }
+
+    /// +1 for the rows of the positive class of a binary problem, −1 for the others.
+    pub(crate) fn signs(labels: &[u32], positive: u32) -> Vec<f64> {
+        labels.iter().map(|&label| if label == positive { 1.0 } else { -1.0 }).collect()
+    }
+
+    /// The weights sᵢ c(yᵢ) / Σ sᵢ; with rows that have no label the sums of both kinds are apart,
+    /// and the weights of those without are γ sᵢ / Σ sᵢ.
+    pub(crate) fn shares(
+        &self,
+        labels: &Labels,
+        settings: &Settings,
+    ) -> Result<ExampleWeights, TrainError> {
+        let rows = labels.len();
+        let is_transductive = matches!(self, Targets::Transductive { .. });
+        let class_weights = settings.get(&CLASS_WEIGHT);
+        let example_weights = settings.example_weights();
+        if example_weights.is_none() && class_weights.is_empty() && !is_transductive {
+            return Ok(ExampleWeights::mean(rows));
+        }
+        let examples = example_weights.unwrap_or_else(|| vec![1.0; rows]);
+        mean::check(&examples, rows, "row")?;
+        let of_class = self.weights_of_classes(labels, &class_weights)?;
+        let classes: Vec<f64> = match &labels.rows {
+            LabelRows::Single(rows) => rows.iter().map(|&z| of_class[z as usize]).collect(),
+            _ if class_weights.is_empty() => vec![1.0; rows],
+            _ => return refuse("class weights go with one label a row, not with multilabel data"),
+        };
+        if !is_transductive {
+            return Ok(ExampleWeights::new(&examples, &classes));
+        }
+        let sum = |labelled: bool| -> f64 {
+            (0..rows).filter(|&i| self.is_labelled(i) == labelled).map(|i| examples[i]).sum()
+        };
+        let (labelled, unlabelled) = (sum(true), sum(false));
+        if labelled == 0.0 {
+            return refuse(
+                "expected some example weight above 0 among the labelled rows, found none",
+            );
+        }
+        let gamma = settings.get(&GAMMA) / if unlabelled > 0.0 { unlabelled } else { 1.0 };
+        let share = |i: usize| match self.is_labelled(i) {
+            true => examples[i] * classes[i] / labelled,
+            false => examples[i] * gamma,
+        };
+        Ok(ExampleWeights::Each((0..rows).map(share).collect()))
+    }
+
+    fn weights_of_classes(
+        &self,
+        labels: &Labels,
+        given: &[(Label, f64)],
+    ) -> Result<Vec<f64>, TrainError> {
+        let is_transductive = matches!(self, Targets::Transductive { .. });
+        let mut of_class = vec![1.0; labels.classes.len()];
+        for (at, (label, weight)) in given.iter().enumerate() {
+            if given[..at].iter().any(|(other, _)| other == label) {
+                return refuse(format!("two class weights are given for label {label}"));
+            }
+            let class = labels.classes.iter().position(|class| class == label);
+            let Some(class) = class.filter(|_| !is_transductive || *label != UNLABELLED) else {
+                return refuse(format!(
+                    "a class weight is given for label {label}, which no row has"
+                ));
+            };
+            of_class[class] = *weight;
+        }
+        Ok(of_class)
+    }
+
+    /// Σ sᵢ over the rows that have a label.
+    pub(crate) fn total(&self, settings: &Settings) -> f64 {
+        let weights = settings.example_weights();
+        let weight = |i: usize| weights.as_ref().map_or(1.0, |weights| weights[i]);
+        (0..self.rows()).filter(|&i| self.is_labelled(i)).map(weight).sum()
+    }
+}
+
+/// The classes besides 0, which means unlabelled, and which of them each row has.
+pub(crate) fn labelled_classes(labels: &Labels, rows: &[u32]) -> (Vec<Label>, Vec<Option<u32>>) {
+    let mut classes = Vec::new();
+    let mut numbers = Vec::new();
+    for label in &labels.classes {
+        let is_class = *label != UNLABELLED;
+        numbers.push(is_class.then_some(classes.len() as u32));
+        classes.extend(is_class.then(|| label.clone()));
+    }
+    (classes, rows.iter().map(|&z| numbers[z as usize]).collect())
+}
+
+/// Refuses costs that are not one number of 0 or more for each pair of classes, 0 on the diagonal.
+pub(crate) fn check_costs(delta: &[f64], classes: usize) -> Result<(), TrainError> {
+    if delta.len() != classes * classes {
+        return refuse(format!(
+            "expected a label loss of {classes} x {classes} numbers, found {}",
+            delta.len()
+        ));
+    }
+    for (at, &loss) in delta.iter().enumerate() {
+        let (truth, other) = (at / classes, at % classes);
+        if !(loss >= 0.0 && loss.is_finite()) || (truth == other && loss != 0.0) {
+            return refuse(format!(
+                "expected a label loss that is 0 on the diagonal and nowhere negative, found {loss} in row {}, column {}",
+                truth + 1,
+                other + 1
+            ));
+        }
+    }
+    Ok(())
+}
