@@ -1,6 +1,6 @@
 //! The `minorant` command: trains models with a certificate, predicts, evaluates, compares,
 //! audits. This crate parses arguments, calls the library and shows what it says; it computes
-//! nothing itself.
+//! nothing itself and knows no model by name.
 
 mod args;
 mod number;
@@ -9,16 +9,17 @@ mod progress;
 mod report;
 mod verbs;
 
-use args::{Cli, Verb};
-use clap::Parser;
+use args::{Cli, FlagError, UsageError, Verb, with_dashes};
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
+use minorant::family::TrainError;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    if let Err(why) = cli.verb.check_solvers() {
-        clap::Error::raw(ErrorKind::ValueValidation, why + "\n").exit();
-    }
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let matches = Cli::command_for(&words).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match &cli.verb {
         Verb::Train(args) => verbs::train::run(args),
         Verb::Predict(args) => verbs::predict::run(args),
@@ -34,21 +35,31 @@ fn main() -> ExitCode {
         Verb::Completions(args) => verbs::completions::run(args),
         Verb::Man(args) => verbs::man::run(args),
     };
-    match result {
-        Ok(code) => code,
+    let error = match result {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
+    if output::is_broken_pipe(&error) {
         // Whoever read our output has gone away; there is nobody to tell.
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            output::tell(&format!("error: {}", sentence(&error)));
-            ExitCode::from(1)
-        }
+        return ExitCode::SUCCESS;
     }
+    if let Some(UsageError(why)) = error.downcast_ref() {
+        clap::Error::raw(ErrorKind::ValueValidation, format!("{why}\n")).exit();
+    }
+    output::tell(&format!("error: {}", sentence(error)));
+    ExitCode::from(1)
 }
 
 /// The error and its causes, but for those whose words it already has.
-fn sentence(error: &anyhow::Error) -> String {
+fn sentence(error: anyhow::Error) -> String {
+    let error = match error.downcast::<TrainError>() {
+        Ok(TrainError::Option(error)) => with_dashes(error),
+        Ok(error) => error.into(),
+        Err(error) => error,
+    };
     let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
+    let is_flag = error.is::<FlagError>();
+    for cause in error.chain().skip(1).map(ToString::to_string).filter(|_| !is_flag) {
         if !text.contains(&cause) {
             text += &format!(": {cause}");
         }

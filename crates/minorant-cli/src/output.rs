@@ -2,10 +2,8 @@
 //! how notes get to standard error.
 
 use minorant::certificate::Certificate;
-use minorant::data::Label;
-use minorant::model::FittedModel;
+use minorant::family::{FittedModel, TrainReport};
 use minorant::solver::{Method, Status};
-use minorant::train::TrainReport;
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -17,17 +15,6 @@ pub(crate) fn number(value: f64) -> Value {
 /// A number that may be missing.
 pub(crate) fn maybe(value: Option<f64>) -> Value {
     value.map_or(Value::Null, number)
-}
-
-/// A label as JSON.
-pub(crate) fn label(label: &Label) -> Value {
-    match label {
-        Label::Number(value) if value.fract() == 0.0 && value.abs() < 2f64.powi(53) => {
-            json!(*value as i64)
-        }
-        Label::Number(value) => number(*value),
-        Label::Text(text) => json!(text),
-    }
 }
 
 /// Prints a line of text on standard output.
@@ -63,15 +50,13 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// The keys of `train --json`.
 pub(crate) fn train_json(model: &FittedModel, report: &TrainReport, load_seconds: f64) -> Value {
-    report_json(model.model.as_str(), model.tol, report, load_seconds)
-}
-
-/// The keys of `train --json` for a model of any kind.
-pub(crate) fn report_json(name: &str, tol: f64, report: &TrainReport, load_seconds: f64) -> Value {
-    let mut object = run_json(name, report, tol);
+    let mut object = run_json(model.name(), report, model.facts.tol);
     object["examples"] = json!(report.examples);
     object["features"] = json!(report.features);
     object["load_seconds"] = number(load_seconds);
+    for (key, value) in &report.further {
+        object[*key] = value.clone();
+    }
     object
 }
 
@@ -82,7 +67,7 @@ pub(crate) fn run_json(problem: &str, report: &TrainReport, tol: f64) -> Value {
         "model": problem,
         "solver": report.solver,
         "dim": report.dim,
-        "lambda": number(report.lambda),
+        "lambda": maybe(report.lambda),
         "objective": number(certificate.objective),
         "regularizer": number(report.regularizer),
         "risk": number(report.risk),

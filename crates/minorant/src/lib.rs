@@ -46,6 +46,7 @@ pub mod path;
 pub mod problems;
 pub mod proof;
 pub mod proof_check;
+pub use proof_check as audit;
 pub mod regularizer;
 pub mod risk;
 pub mod s3vm;

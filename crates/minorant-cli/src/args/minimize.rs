@@ -1,10 +1,10 @@
 //! The test problem to minimise as typed.
 
-use super::train::{parse_method, quarter_of_memory};
-use super::{OutputArgs, StoppingArgs};
+use super::OutputArgs;
+use anyhow::ensure;
 use clap::Args;
 use minorant::problems::ProblemName;
-use minorant::solver::{Method, MethodOptions};
+use minorant::solver::{Method, MethodOptions, StopRules};
 use std::path::PathBuf;
 
 /// Minimise a test problem.
@@ -37,8 +37,30 @@ pub(crate) struct MinimizeArgs {
     /// Solver, as for train; lbfgs runs despite kinks
     #[arg(long, value_name = "S", default_value = "auto", value_parser = parse_method)]
     pub(crate) solver: Method,
-    #[command(flatten)]
-    pub(crate) stopping: StoppingArgs,
+    /// Stop at this certified relative gap
+    #[arg(
+        long,
+        value_name = "TOL",
+        default_value = "1e-3",
+        allow_negative_numbers = true,
+        help_heading = "Stopping"
+    )]
+    tol: f64,
+    /// Stop at this certified absolute gap
+    #[arg(
+        long,
+        value_name = "TOL",
+        default_value = "1e-12",
+        allow_negative_numbers = true,
+        help_heading = "Stopping"
+    )]
+    abs_tol: f64,
+    /// Stop after this many evaluations
+    #[arg(long, value_name = "N", help_heading = "Stopping")]
+    max_evals: Option<u64>,
+    /// Stop after this many seconds of optimisation
+    #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Stopping")]
+    max_seconds: Option<f64>,
     /// Planes to keep (lm-bmrm: 200); steps that sublbfgs and lbfgs remember (15)
     #[arg(long, value_name = "M", help_heading = "Method")]
     memory: Option<usize>,
@@ -54,11 +76,36 @@ impl MinimizeArgs {
     pub(crate) fn method_options(&self) -> MethodOptions {
         MethodOptions {
             memory: self.memory,
-            max_bytes: quarter_of_memory(),
+            max_bytes: minorant::family::quarter_of_memory(),
             despite_kinks: true,
             ..MethodOptions::default()
         }
     }
+}
+
+impl MinimizeArgs {
+    /// When to stop.
+    pub(crate) fn rules(&self) -> anyhow::Result<StopRules> {
+        for (flag, limit) in [
+            ("--tol", Some(self.tol)),
+            ("--abs-tol", Some(self.abs_tol)),
+            ("--max-seconds", self.max_seconds),
+        ] {
+            let limit = limit.unwrap_or(0.0);
+            ensure!(limit >= 0.0, "{flag} must be a number of 0 or more, not {limit}");
+        }
+        ensure!(self.max_evals != Some(0), "--max-evals must be at least 1, not 0");
+        Ok(StopRules {
+            tol: self.tol,
+            abs_tol: self.abs_tol,
+            max_evaluations: self.max_evals,
+            max_seconds: self.max_seconds,
+        })
+    }
+}
+
+fn parse_method(name: &str) -> Result<Method, String> {
+    Method::from_name(name).map_err(|error| error.to_string())
 }
 
 fn parse_problem(name: &str) -> Result<ProblemName, String> {

@@ -1,30 +1,20 @@
-//! The command line as typed: one structure per verb, with its help. Turning what was typed into
-//! the library's options happens in `train.rs` and `data.rs`; nothing is computed here.
+//! The command line as typed: one structure per verb, with its help. The options of models come
+//! from the library's table (`table.rs`); nothing is computed here.
 
-mod data;
 mod generate;
-mod hmm;
-mod kernel;
 mod minimize;
-mod neuro;
-mod path;
-mod solvers;
-mod stopping;
-mod train;
+mod table;
 
-pub(crate) use data::{DataArgs, DataKind};
 pub(crate) use generate::{
     CloudsArgs, GenerateArgs, GenerateKind, PartsArgs, PhonesArgs, PlatesArgs,
 };
-pub(crate) use kernel::KernelOptions;
 pub(crate) use minimize::MinimizeArgs;
-pub(crate) use path::{PathArgs, TuneArgs};
-pub(crate) use solvers::SolverArg;
-pub(crate) use stopping::StoppingArgs;
-pub(crate) use train::{ModelArg, ProblemArgs};
+pub(crate) use table::{FlagError, UsageError, shown_for, with_dashes};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory, Parser, Subcommand};
+use minorant::family::{self, Entry, Settings};
 use std::path::PathBuf;
+use table::{Comparing, Reading, TableArgs, Taking, Training, Tuning, Walking};
 
 /// Trains models whose objective has kinks, and proves how good the answer is.
 #[derive(Debug, Parser)]
@@ -46,7 +36,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Train a model on data files, with a certificate
-    Train(Box<TrainArgs>),
+    Train(TrainArgs),
     /// Predict labels, one a line
     Predict(PredictArgs),
     /// Measure the error of a model on labelled data
@@ -54,11 +44,11 @@ pub(crate) enum Verb {
     /// Show what is in a model or data file
     Inspect(InspectArgs),
     /// Run several solvers on one problem and write a report
-    Compare(Box<CompareArgs>),
+    Compare(CompareArgs),
     /// Train models for a range of λ, with a proven gap for every λ in between
-    Path(Box<PathArgs>),
+    Path(PathArgs),
     /// Choose λ by cross-validation and train with it
-    Tune(Box<TuneArgs>),
+    Tune(TuneArgs),
     /// Check a model's certificate against its data
     Audit(AuditArgs),
     /// Write made-up data files: moons, spirals, number plates, images with parts, phone-like
@@ -70,59 +60,113 @@ pub(crate) enum Verb {
     Demo(DemoArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
-    /// Print the manual page, or write those of all commands
+    /// Print the manual page, or write those of all commands and models
     Man(ManArgs),
+}
+
+/// The verbs that name a model, whose help depends on it.
+const WITH_MODEL: [&str; 4] = ["train", "compare", "path", "tune"];
+
+impl Cli {
+    /// The command with the help that the arguments ask for: that of the model which they name.
+    pub(crate) fn command_for(words: &[String]) -> Command {
+        let verb = words.iter().find(|word| WITH_MODEL.contains(&word.as_str()));
+        let entry = words.iter().find_map(|word| family::model(word).ok());
+        let mut command = Cli::command();
+        for verb in WITH_MODEL.iter().filter(|known| verb.is_none_or(|verb| verb == *known)) {
+            command = command.mut_subcommand(verb, |command| of_model(command, entry));
+        }
+        command
+    }
+}
+
+/// A verb's command with the options of a model, or with the list of models.
+pub(crate) fn of_model(command: Command, entry: Option<Entry>) -> Command {
+    let verb = command.get_name().to_string();
+    let command = shown_for(command, entry);
+    let Some(entry) = entry else {
+        let models = family::models().iter();
+        let lines: Vec<String> = models
+            .map(|entry| format!("  {:<12} {}", entry.model.name, entry.model.about))
+            .collect();
+        let text = format!(
+            "Models (each has options of its own: minorant {verb} MODEL --help):\n{}",
+            lines.join("\n")
+        );
+        return command.after_help(text);
+    };
+    let (name, about) = (entry.model.name, entry.model.about);
+    let example = entry.model.example;
+    command.about(format!("{name}: {about}")).after_help(format!(
+        "Solvers: {}\n\nExample:\n  minorant {verb} {name} {example}",
+        entry.solvers().join(", ")
+    ))
+}
+
+/// What to train, and on what.
+#[derive(Debug, Args)]
+pub(crate) struct ProblemArgs<T: Taking> {
+    /// The model; minorant train --help lists them
+    #[arg(value_name = "MODEL", value_parser = parse_model)]
+    model: Entry,
+    /// Data files; several are read as one (a label file goes right behind its features)
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    options: TableArgs<T>,
+}
+
+fn parse_model(name: &str) -> Result<Entry, String> {
+    family::model(name)
+}
+
+impl<T: Taking> ProblemArgs<T> {
+    /// The name of the model.
+    pub(crate) fn model(&self) -> &'static str {
+        self.model.model.name
+    }
+
+    /// What was asked for.
+    pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
+        self.options.settings(self.model)
+    }
+
+    /// The files in words.
+    pub(crate) fn data_name(&self) -> String {
+        let names = self.files.iter().map(|file| file.file_name().unwrap_or(file.as_os_str()));
+        names.map(|name| name.to_string_lossy()).collect::<Vec<_>>().join(" + ")
+    }
 }
 
 /// Train a model.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  minorant train svm a9a.gz --lambda 1e-4 --out a9a.safetensors
-  minorant train svm letter.scale --c 1 --bias 1 --tol 1e-4
-  minorant train logistic train.csv --label-column species --json
-  minorant train svm scene.arff.gz --label-xml scene.xml --trace trace.jsonl
-  minorant train svm a9a.gz --solver prox-bmrm --start a9a.safetensors
-  minorant train ramp-svm train.svm --ramp -1 --lambda 1e-3
-  minorant train tsvm few-labels.svm --unlabeled many.svm --gamma 5 --starts 5
-  minorant train chain-crf train.txt --format conll --pairs observed
-  minorant train chain-svm letter.data.gz --folds 0-7 --lambda 1e-3
-  minorant train s3vm moons.svm --sigma 0.35 --balance auto
-  minorant train latent-svm train.svm --components 3 --kernel linear
-  minorant train robust-svm train.svm --kernel rbf --sigma 0.5 --c 10 --ramp -1
-  minorant train hmm digits.npz --states 4 --mixtures 2 --lambda 0.01
-  minorant train segment-svm plates.npz --loss ak --lambda 0.1
-  minorant train neuro-crf letter.data.gz --hidden 300,300 --max-evals 150
-  minorant train svm big.svm.zst --checkpoint run.ckpt      (stop it, then:)
-  minorant train svm big.svm.zst --resume run.ckpt --out model.safetensors")]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
-    pub(crate) problem: ProblemArgs,
-    /// Solver; a name that the model does not have lists those that it has
-    #[arg(long, value_name = "S", default_value = "auto", value_parser = solvers::parse_solver)]
-    pub(crate) solver: SolverArg,
-    /// Save the model here
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// Save the proof of the bound in a file of its own, whatever its size
-    #[arg(long, value_name = "FILE")]
-    pub(crate) proof: Option<PathBuf>,
-    /// Write one JSON object per iteration here
-    #[arg(long, value_name = "FILE.jsonl")]
-    pub(crate) trace: Option<PathBuf>,
-    /// Write an HTML report with the convergence plot here
-    #[arg(long, value_name = "FILE.html")]
-    pub(crate) report: Option<PathBuf>,
-    /// Start from the weights of this model
-    #[arg(long, value_name = "FILE")]
-    pub(crate) start: Option<PathBuf>,
-    /// Save the state of the run here now and then
-    #[arg(long, value_name = "FILE")]
-    pub(crate) checkpoint: Option<PathBuf>,
-    /// Go on from a checkpoint of the same run
-    #[arg(long, value_name = "FILE")]
-    pub(crate) resume: Option<PathBuf>,
+    pub(crate) problem: ProblemArgs<Training>,
+}
+
+/// A fitted model, and data for it.
+#[derive(Debug, Args)]
+pub(crate) struct FittedArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    /// Data files; several are read as one (a label file goes right behind its features)
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    reading: TableArgs<Reading>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl FittedArgs {
+    /// How data for a model is read.
+    pub(crate) fn reading(&self, entry: Entry) -> anyhow::Result<Settings> {
+        self.reading.settings(entry)
+    }
 }
 
 /// Predict labels.
@@ -131,10 +175,8 @@ pub(crate) struct TrainArgs {
   minorant predict model.safetensors test.svm > labels.txt
   minorant predict model.safetensors test.svm --scores")]
 pub(crate) struct PredictArgs {
-    /// The model file
-    pub(crate) model: PathBuf,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) fitted: FittedArgs,
     /// Add the decision values, tab-separated, in class order (two classes: one value, positive
     /// for the second)
     #[arg(long)]
@@ -143,28 +185,16 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     pub(crate) columns: bool,
     /// Sequences: add the probability of each label, tab-separated, in label order
-    #[arg(long)]
+    #[arg(long, conflicts_with = "scores")]
     pub(crate) marginals: bool,
-    #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Measure the error.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  minorant evaluate model.safetensors test.svm")]
 pub(crate) struct EvaluateArgs {
-    /// The model file
-    pub(crate) model: PathBuf,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
-    #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) fitted: FittedArgs,
 }
 
 /// Show what is in a file.
@@ -173,55 +203,105 @@ pub(crate) struct EvaluateArgs {
     after_help = "Examples:\n  minorant inspect model.safetensors\n  minorant inspect train.svm.gz\n  minorant inspect train.txt --format conll\n  minorant inspect letter.data.gz --format ocr --folds 0-7\n  minorant inspect plates.npz"
 )]
 pub(crate) struct InspectArgs {
+    /// A model file, or data files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    reading: TableArgs<Reading>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
+impl InspectArgs {
+    /// How data that a model takes is read.
+    pub(crate) fn reading(&self, entry: Entry) -> anyhow::Result<Settings> {
+        self.reading.settings(entry)
+    }
+}
+
 /// Compare solvers.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  minorant compare svm a9a.gz --solvers bmrm,ls-bmrm,dual-cd --report a9a.html")]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
-    pub(crate) problem: ProblemArgs,
+    pub(crate) problem: ProblemArgs<Comparing>,
     /// Solvers, separated by commas
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', required = true, value_parser = solvers::parse_solver)]
-    pub(crate) solvers: Vec<SolverArg>,
-    /// Write the HTML report here
-    #[arg(long, value_name = "FILE.html")]
-    pub(crate) report: Option<PathBuf>,
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', required = true)]
+    pub(crate) solvers: Vec<String>,
+}
+
+/// λ from one end to the other, at equal ratios.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grid {
+    from: f64,
+    to: f64,
+    count: usize,
+}
+
+impl Grid {
+    /// The values of λ, descending.
+    pub(crate) fn lambdas(self) -> anyhow::Result<Vec<f64>> {
+        Ok(minorant::path::geometric(self.from, self.to, self.count)?)
+    }
+}
+
+fn parse_grid(text: &str) -> Result<Grid, String> {
+    let expected = || format!("expected A:B:K, such as 1e-1:1e-5:9, found '{text}'");
+    let [from, to, count] = text.split(':').collect::<Vec<_>>()[..] else {
+        return Err(expected());
+    };
+    let number = |text: &str| text.parse::<f64>().map_err(|_| expected());
+    let count = count.parse().map_err(|_| expected())?;
+    Ok(Grid { from: number(from)?, to: number(to)?, count })
+}
+
+/// Solve for a range of λ.
+#[derive(Debug, Args)]
+pub(crate) struct PathArgs {
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) problem: ProblemArgs<Walking>,
+    /// λ from A to B: K values at equal ratios. Further λ are put in between until at every λ of
+    /// the range the better neighbour's relative gap is proven to be at most 3 times --tol
+    #[arg(long, value_name = "A:B:K", value_parser = parse_grid, help_heading = "Problem")]
+    pub(crate) lambdas: Grid,
+    /// Measure every model's error on this data too (a label file goes with a --validation of its
+    /// own, right behind)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) validation: Vec<PathBuf>,
+    /// Solve for the K values of λ only
+    #[arg(long, help_heading = "Problem")]
+    pub(crate) grid_only: bool,
+    /// Save the models in this folder, one file for each λ
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) out_dir: Option<PathBuf>,
+}
+
+/// Choose λ by cross-validation.
+#[derive(Debug, Args)]
+pub(crate) struct TuneArgs {
+    #[command(flatten)]
+    pub(crate) problem: ProblemArgs<Tuning>,
+    /// λ from A to B: K values at equal ratios
+    #[arg(long, value_name = "A:B:K", value_parser = parse_grid, help_heading = "Problem")]
+    pub(crate) lambdas: Grid,
+    /// Folds of the data, each left out once; rows are dealt to them at random (--seed), each class
+    /// evenly
+    #[arg(long = "cv", id = "cv", value_name = "K", default_value_t = 5, help_heading = "Problem")]
+    pub(crate) folds: usize,
 }
 
 /// Check a certificate.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  minorant audit model.safetensors train.svm")]
 pub(crate) struct AuditArgs {
-    /// The model file
-    pub(crate) model: PathBuf,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) fitted: FittedArgs,
     /// The proof, where it is in a file of its own
     #[arg(long, value_name = "FILE")]
     pub(crate) proof: Option<PathBuf>,
     /// The example weights that the model was trained with, one a line
     #[arg(long, value_name = "FILE")]
-    weights: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-impl AuditArgs {
-    pub(crate) fn example_weights(&self) -> anyhow::Result<Option<Vec<f64>>> {
-        self.weights.as_deref().map(train::read_numbers).transpose()
-    }
+    pub(crate) weights: Option<PathBuf>,
 }
 
 /// See it work.
@@ -251,7 +331,7 @@ pub(crate) struct CompletionsArgs {
   minorant man | man -l -
   minorant man --dir ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// Write a page for each command into this folder instead
+    /// Write a page for each command and for each model into this folder instead
     #[arg(long, value_name = "FOLDER")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -272,18 +352,24 @@ pub(crate) struct OutputArgs {
 pub(crate) struct ThreadArgs {
     /// Threads; all cores if not given. The result does not depend on it
     #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
+    threads: Option<usize>,
 }
 
 impl ThreadArgs {
     /// Runs `work` on that many threads.
     pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> anyhow::Result<T> {
-        anyhow::ensure!(self.threads != Some(0), "the number of threads must be at least 1");
-        if let Some(threads) = self.threads {
-            anyhow::ensure!(threads <= 1024, "at most 1024 threads can work, not {threads}");
-        }
-        let pool =
-            rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build()?;
-        Ok(pool.install(work))
+        on_threads(self.threads, work)
     }
+}
+
+/// Runs `work` on so many threads, or on all cores.
+pub(crate) fn on_threads<T: Send>(
+    threads: Option<usize>,
+    work: impl FnOnce() -> T + Send,
+) -> anyhow::Result<T> {
+    if let Some(threads) = threads {
+        anyhow::ensure!((1..=1024).contains(&threads), "--threads must be from 1 to 1024, not {threads}");
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
+    Ok(pool.install(work))
 }

@@ -1,6 +1,10 @@
 //! A picture of rows with two features: the points, which of them have labels, and where the
 //! decision changes. Drawn by hand like the charts, in the page's colours.
 
+use super::Section;
+use minorant::data::{Dataset, Label};
+use minorant::family::{Data, FittedModel, Wanted};
+use minorant::linalg::Matrix;
 use std::fmt::Write;
 
 /// What there is to draw.
@@ -24,13 +28,13 @@ pub(crate) struct PlanePoint {
 }
 
 /// Places of the grid in each direction.
-pub(crate) const GRID: usize = 90;
+const GRID: usize = 90;
 /// Points beyond which a picture shows no more than a page can hold.
 const MOST_POINTS: usize = 3000;
 const SIZE: f64 = 420.0;
 
 /// The ends of both axes around some points, with a margin.
-pub(crate) fn frame(places: impl Iterator<Item = [f64; 2]>) -> [[f64; 2]; 2] {
+fn frame(places: impl Iterator<Item = [f64; 2]>) -> [[f64; 2]; 2] {
     let mut ends = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
     for place in places {
         for (end, x) in ends.iter_mut().zip(place) {
@@ -44,9 +48,60 @@ pub(crate) fn frame(places: impl Iterator<Item = [f64; 2]>) -> [[f64; 2]; 2] {
 }
 
 /// The places of the grid over a frame, row by row from below.
-pub(crate) fn grid(frame: [[f64; 2]; 2]) -> Vec<[f64; 2]> {
+fn grid(frame: [[f64; 2]; 2]) -> Vec<[f64; 2]> {
     let at = |[low, high]: [f64; 2], k: usize| low + (high - low) * k as f64 / (GRID - 1) as f64;
     (0..GRID * GRID).map(|k| [at(frame[0], k % GRID), at(frame[1], k / GRID)]).collect()
+}
+
+/// Rows of two features and two classes as two models decide them: the one of the labelled rows
+/// alone, and the one that knows the others too.
+pub(crate) fn section(
+    before: &FittedModel,
+    after: &FittedModel,
+    data: Data<'_>,
+) -> anyhow::Result<Section> {
+    let data = data.rows().map_err(anyhow::Error::msg)?;
+    let place = |i: usize| {
+        let mut place = [0.0; 2];
+        data.features.for_each_in_row(i, |j, x| place[j] = x);
+        place
+    };
+    let places: Vec<[f64; 2]> = (0..data.features.rows()).map(place).collect();
+    let grid = grid(frame(places.iter().copied())).concat();
+    let grid = Matrix::dense(GRID * GRID, 2, grid.into())?;
+    let grid = Dataset { features: grid, labels: data.labels.clone() };
+    let picture = |caption: &str, model: &FittedModel| -> anyhow::Result<Plane> {
+        let decisions = |data: &Dataset<'_>| -> anyhow::Result<Vec<f64>> {
+            let found = model.predict_with(data, Wanted::Scores).map_err(anyhow::Error::msg)?;
+            Ok(found.numbers().to_vec())
+        };
+        let of_rows = decisions(data)?;
+        let is_labelled = |i: usize| {
+            let has = |z: &u32| data.labels.classes[*z as usize] != Label::Number(0.0);
+            data.labels.row(i).iter().all(has)
+        };
+        let point = |(i, place): (usize, &[f64; 2])| PlanePoint {
+            place: *place,
+            is_positive: of_rows[i] > 0.0,
+            is_labelled: is_labelled(i),
+        };
+        Ok(Plane {
+            caption: caption.into(),
+            points: places.iter().enumerate().map(point).collect(),
+            decisions: decisions(&grid)?,
+        })
+    };
+    Ok(Section {
+        heading: "The plane".into(),
+        paragraphs: vec![
+            "Points in the colour of their decision, those with a label large; the line is where the decision changes.".into(),
+        ],
+        planes: vec![
+            picture("Before: by the labelled rows alone", before)?,
+            picture("After: with the unlabelled rows", after)?,
+        ],
+        ..Section::default()
+    })
 }
 
 impl Plane {

@@ -3,48 +3,35 @@
 use crate::args::AuditArgs;
 use crate::output::{self, maybe};
 use minorant::audit::Audit;
-use minorant::data::LabelKind;
-use minorant::model::{AnyModel, TaskName};
+use minorant::family::FittedModel;
+use minorant::options::read_numbers;
 use serde_json::json;
 use std::process::ExitCode;
 
+/// An audit that found nothing to check.
+const NOTHING_TO_CHECK: u8 = 3;
+
 pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
-    let mut model = match AnyModel::load(&args.model)? {
-        AnyModel::Linear(model) => model,
-        AnyModel::Chain(model) => return super::chain::audit(model, args),
-        AnyModel::Kernel(model) => {
-            let audit = Audit {
-                holds: false,
-                objective: None,
-                lower_bound: None,
-                why: format!(
-                    "not auditable: {} is not convex and carries no proof of a global bound",
-                    model.model.as_str()
-                ),
-            };
-            return show(&audit, args.json);
-        }
-        AnyModel::Hmm(_) => return super::hmm::audit(args),
-        AnyModel::Image(model) => return super::image::audit(model, args),
-        AnyModel::Neuro(_) => return super::neuro::audit(args),
-    };
+    let fitted = &args.fitted;
+    let mut model = FittedModel::load(&fitted.model)?;
+    let settings = fitted.reading(model.facts.settings.entry())?;
     if let Some(path) = &args.proof {
         model.load_proof(path)?;
     }
-    let weights = args.example_weights()?;
-    args.threads.install(|| -> anyhow::Result<ExitCode> {
-        let mut options = args.data.options();
-        if model.task == TaskName::Multilabel {
-            options.label_kind = Some(LabelKind::Multilabel);
-        }
-        let data = minorant::data::read(&args.data.files, &options)?;
-        let audit = minorant::audit::audit(&model, &data, weights.as_deref());
-        show(&audit, args.json)
+    // Without a bound to check, the data need not be read.
+    if let Some(audit) = model.without_a_bound() {
+        return show(&audit, fitted.json);
+    }
+    let weights = args.weights.as_deref().map(read_numbers).transpose();
+    let weights = weights.map_err(anyhow::Error::msg)?;
+    fitted.threads.install(|| -> anyhow::Result<ExitCode> {
+        let data = model.read_for_audit(&settings, &fitted.files)?;
+        show(&model.audit(data.view(), weights.as_deref()), fitted.json)
     })?
 }
 
 /// Shows what an audit found; one that does not hold is an error.
-pub(super) fn show(audit: &Audit, as_json: bool) -> anyhow::Result<ExitCode> {
+fn show(audit: &Audit, as_json: bool) -> anyhow::Result<ExitCode> {
     if as_json {
         let object = json!({
             "holds": audit.holds,
@@ -53,11 +40,17 @@ pub(super) fn show(audit: &Audit, as_json: bool) -> anyhow::Result<ExitCode> {
             "why": audit.why,
         });
         output::print(&object.to_string())?;
-    } else if audit.holds {
-        output::print(&format!("the certificate holds: {}", audit.why))?;
     }
-    if !audit.holds {
-        anyhow::bail!("the certificate does not hold: {}", audit.why);
+    match audit.holds {
+        Some(true) if !as_json => {
+            output::print(&format!("the certificate holds: {}", audit.why))?;
+        }
+        Some(true) => {}
+        Some(false) => anyhow::bail!("the certificate does not hold: {}", audit.why),
+        None => {
+            output::tell(&format!("there is nothing to check: {}", audit.why));
+            return Ok(ExitCode::from(NOTHING_TO_CHECK));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,208 +2,97 @@
 
 use super::train::{facts, report_run};
 use super::{cancel_on_interrupt, check_writable};
-use crate::args::{CompareArgs, KernelOptions, ModelArg};
+use crate::args::{CompareArgs, on_threads, with_dashes};
 use crate::number;
-use crate::output::{self, report_json};
+use crate::output::{self, train_json};
 use crate::progress::Watchers;
 use crate::report::Report;
-use minorant::data::Dataset;
-use minorant::hmm::Task;
-use minorant::model::FittedModel;
-use minorant::risk::Cancel;
-use minorant::solver::Method;
-use minorant::trace::TraceRecord;
-use minorant::train::{
-    ChainOptions, HmmOptions, ImageOptions, NeuroOptions, TrainError, TrainOptions, TrainReport,
-    train, train_chain, train_hmm, train_images, train_neuro,
+use minorant::family::{
+    Context, Data, FittedModel, Settings, TrainReport, read_training, train,
 };
-use serde_json::{Value, json};
+use minorant::options::Value;
+use minorant::options::common::THREADS;
+use minorant::risk::Cancel;
+use minorant::trace::TraceRecord;
+use serde_json::json;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// One solver's run.
-pub(super) struct Compared<M> {
-    pub(super) model: M,
+pub(super) struct Compared {
+    pub(super) model: FittedModel,
     pub(super) report: TrainReport,
     pub(super) records: Vec<TraceRecord>,
 }
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    check_writable(&[&args.report])?;
+    let settings = problem.settings()?;
+    check_writable(&settings)?;
+    let all = args.solvers.iter().map(|solver| {
+        let mut settings = settings.clone();
+        settings.set("solver", Value::Word(solver.clone())).map_err(with_dashes)?;
+        settings.check().map_err(with_dashes)?;
+        Ok(settings)
+    });
+    let all = all.collect::<anyhow::Result<Vec<Settings>>>()?;
     let cancel = cancel_on_interrupt();
-    let quiet = args.output.quiet;
-    problem.threads.install(|| -> anyhow::Result<ExitCode> {
-        match problem.model {
-            ModelArg::Linear(name) => {
-                let all = each(args, |solver| problem.options(name, solver))?;
-                let (data, seconds) = problem.read()?;
-                let one = |options: &TrainOptions| compare_one(&data, options, &cancel, quiet);
-                show(args, &run_all(&all, &cancel, one)?, seconds)
-            }
-            ModelArg::Chain(name) => {
-                let all = each(args, |solver| problem.chain_options(name, solver))?;
-                let (data, seconds) = problem.read_sequences()?;
-                let one = |options: &ChainOptions| {
-                    watched(options.method.name(), options.rules.tol, quiet, |watchers| {
-                        train_chain(&data, options, &cancel, watchers, &mut ())
-                    })
-                };
-                show(args, &run_all(&all, &cancel, one)?, seconds)
-            }
-            ModelArg::Neuro => {
-                let all = each(args, |solver| problem.neuro_options(solver))?;
-                let (data, seconds) = problem.read_sequences()?;
-                let one = |options: &NeuroOptions| {
-                    watched(options.method.name(), options.rules.tol, quiet, |watchers| {
-                        train_neuro(&data, options, &cancel, watchers, &mut ())
-                    })
-                };
-                show(args, &run_all(&all, &cancel, one)?, seconds)
-            }
-            ModelArg::Hmm => {
-                let all = each(args, |solver| problem.hmm_options(solver))?;
-                let task = all.first().map_or(Task::Classify, |options| options.task);
-                let (data, seconds) = problem.read_recordings(task)?;
-                let one = |options: &HmmOptions| {
-                    watched(options.method.name(), options.rules.tol, quiet, |watchers| {
-                        train_hmm(&data, options, &cancel, watchers, &mut ())
-                    })
-                };
-                show(args, &run_all(&all, &cancel, one)?, seconds)
-            }
-            ModelArg::Image(name) => {
-                let all = each(args, |solver| problem.image_options(name, solver))?;
-                let (data, seconds) = super::image::read_for_training(name, problem)?;
-                let one = |options: &ImageOptions| {
-                    watched(options.method.name(), options.rules.tol, quiet, |watchers| {
-                        train_images(&data, options, &cancel, watchers, &mut ())
-                    })
-                };
-                show(args, &run_all(&all, &cancel, one)?, seconds)
-            }
-            ModelArg::Kernel(name) => {
-                let of = |solver| problem.kernel_options(name, solver);
-                let all = args.solvers.iter().map(of).collect::<anyhow::Result<Vec<_>>>()?;
-                let (data, seconds) = problem.read()?;
-                let tol = all.first().map_or(0.0, KernelOptions::tol);
-                let one = |options: &KernelOptions| {
-                    watched(options.solver(), tol, quiet, |watchers| {
-                        let trained =
-                            super::kernel::trained(&data, options, &cancel, watchers, &mut ())?;
-                        Ok((trained.0, trained.1))
-                    })
-                };
-                let runs = run_all(&all, &cancel, one)?;
-                let first = &runs[0];
-                let facts = super::kernel::facts(&first.model, &first.report, &problem.data_name());
-                show_with(args, &runs, seconds, tol, facts)
+    on_threads(settings.get(&THREADS), || -> anyhow::Result<ExitCode> {
+        let begin = Instant::now();
+        let data = read_training(&settings, &problem.files)?;
+        let load_seconds = begin.elapsed().as_secs_f64();
+        let mut runs = Vec::new();
+        for settings in &all {
+            runs.push(compare_one(data.view(), settings, &cancel, settings.is_given("quiet"))?);
+            if cancel.is_cancelled() {
+                break;
             }
         }
+        let report = settings.file("report");
+        if let Some(path) = &report {
+            let title = format!("{} on {}", problem.model(), problem.data_name());
+            let page = page(title, &problem.data_name(), settings.tol(), &runs);
+            minorant::write_atomically(path, page.to_html().as_bytes())?;
+        }
+        if settings.is_given("json") {
+            let object = |run: &Compared| train_json(&run.model, &run.report, load_seconds);
+            let objects: Vec<_> = runs.iter().map(object).collect();
+            output::print(&json!({ "runs": objects }).to_string())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        output::print(&table(&runs, settings.tol()))?;
+        if let Some(path) = &report {
+            output::print(&format!("\nreport  {}", path.display()))?;
+        }
+        Ok(ExitCode::SUCCESS)
     })?
 }
 
-/// The options for each solver.
-fn each<O>(
-    args: &CompareArgs,
-    options: impl Fn(Method) -> anyhow::Result<O>,
-) -> anyhow::Result<Vec<O>> {
-    args.solvers.iter().map(|solver| options(solver.method()?)).collect()
-}
-
-fn run_all<O, M>(
-    all: &[O],
-    cancel: &Cancel,
-    one: impl Fn(&O) -> anyhow::Result<Compared<M>>,
-) -> anyhow::Result<Vec<Compared<M>>> {
-    let mut runs = Vec::new();
-    for options in all {
-        runs.push(one(options)?);
-        if cancel.is_cancelled() {
-            break;
-        }
-    }
-    Ok(runs)
-}
-
-/// Runs one solver.
+/// Runs one solver with its progress shown and its trace kept.
 pub(super) fn compare_one(
-    data: &Dataset<'_>,
-    options: &TrainOptions,
+    data: Data<'_>,
+    settings: &Settings,
     cancel: &Cancel,
     quiet: bool,
-) -> anyhow::Result<Compared<FittedModel>> {
-    watched(options.method.name(), options.rules.tol, quiet, |watchers| {
-        train(data, options, cancel, watchers, &mut ())
-    })
-}
-
-/// One run with its progress shown and its trace kept.
-fn watched<M>(
-    name: &'static str,
-    tol: f64,
-    quiet: bool,
-    train: impl FnOnce(&mut Watchers) -> Result<(M, TrainReport), TrainError>,
-) -> anyhow::Result<Compared<M>> {
-    let mut watchers = Watchers::new(name, tol, quiet);
-    let trained = train(&mut watchers);
+) -> anyhow::Result<Compared> {
+    let mut watchers = Watchers::new(&settings.solver(), settings.tol(), quiet);
+    let context = Context::default().cancelled_by(cancel).observed_by(&mut watchers);
+    let trained = train(data, settings, context);
     watchers.finish();
     let (model, report) = trained?;
-    output::hint_if_stalled(&report, tol);
+    output::hint_if_stalled(&report, settings.tol());
     Ok(Compared { model, report, records: watchers.records })
 }
 
-/// Shows what the runs gave, as asked for.
-fn show<M>(
-    args: &CompareArgs,
-    runs: &[Compared<M>],
-    load_seconds: f64,
-) -> anyhow::Result<ExitCode> {
-    let tol = args.problem.stopping.tol();
-    let facts = facts(&runs[0].report, &args.problem.data_name());
-    show_with(args, runs, load_seconds, tol, facts)
-}
-
-/// The same, with what the report says of the problem.
-fn show_with<M>(
-    args: &CompareArgs,
-    runs: &[Compared<M>],
-    load_seconds: f64,
-    tol: f64,
-    facts: Vec<(String, String)>,
-) -> anyhow::Result<ExitCode> {
-    let problem = &args.problem;
-    let name = problem.model.as_str();
-    if let Some(path) = &args.report {
-        let title = format!("{name} on {}", problem.data_name());
-        let page = page(title, facts, tol, runs);
-        minorant::write_atomically(path, page.to_html().as_bytes())?;
-    }
-    if args.output.json {
-        let object = |run: &Compared<M>| report_json(name, tol, &run.report, load_seconds);
-        let objects: Vec<Value> = runs.iter().map(object).collect();
-        output::print(&json!({ "runs": objects }).to_string())?;
-    } else {
-        output::print(&table(runs, tol))?;
-        if let Some(path) = &args.report {
-            output::print(&format!("\nreport  {}", path.display()))?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
 /// The report of a comparison.
-pub(super) fn page<M>(
-    title: String,
-    facts: Vec<(String, String)>,
-    tol: f64,
-    runs: &[Compared<M>],
-) -> Report<'_> {
+pub(super) fn page<'r>(title: String, data: &str, tol: f64, runs: &'r [Compared]) -> Report<'r> {
+    let facts = runs.first().map_or(Vec::new(), |run| facts(&run.model, &run.report, data));
     let runs = runs.iter().map(|run| report_run(&run.report, tol, &run.records)).collect();
     Report { title, facts, tol, runs, extra: Vec::new() }
 }
 
 /// The comparison as a table.
-pub(super) fn table<M>(runs: &[Compared<M>], tol: f64) -> String {
+pub(super) fn table(runs: &[Compared], tol: f64) -> String {
     let head = [
         "solver",
         "objective",

@@ -3,7 +3,6 @@
 
 use super::cancel_on_interrupt;
 use super::compare::{compare_one, page, table};
-use super::train::facts;
 use crate::args::DemoArgs;
 use crate::number;
 use crate::output::{self, percent};
@@ -11,9 +10,8 @@ use crate::report::Section;
 use anyhow::Context;
 use minorant::data::ReadOptions;
 use minorant::generate::{noisy_plane, to_libsvm};
-use minorant::model::{FittedModel, PROOF_BYTES};
-use minorant::solver::Method;
-use minorant::train::{Lambda, ModelName, TrainOptions};
+use minorant::family::{FittedModel, Lambda, PROOF_BYTES, Settings};
+use minorant::options::common::{SOLVER, TOL as TOLERANCE};
 use std::process::ExitCode;
 
 const TRAIN_ROWS: usize = 20_000;
@@ -41,13 +39,12 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
             number::setting(LAMBDA),
             percent(TOL)
         ))?;
-        let mut options = TrainOptions::new(ModelName::Svm);
-        options.lambda = Some(Lambda::Lambda(LAMBDA));
-        options.rules.tol = TOL;
+        let mut settings = Settings::new("svm").map_err(anyhow::Error::msg)?.with(&TOLERANCE, TOL);
+        settings.set_lambda(Lambda::Lambda(LAMBDA));
         let mut runs = Vec::new();
-        for method in [Method::Bmrm, Method::LsBmrm, Method::LsPBmrm] {
-            options.method = method;
-            runs.push(compare_one(&data, &options, &cancel, false)?);
+        for solver in ["bmrm", "ls-bmrm", "ls-p-bmrm"] {
+            settings.put(&SOLVER, solver.into());
+            runs.push(compare_one((&data).into(), &settings, &cancel, false)?);
             if cancel.is_cancelled() {
                 break;
             }
@@ -59,19 +56,19 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         best.model.save(&model_path, PROOF_BYTES)?;
         let model = FittedModel::load(&model_path)?;
         let test = minorant::data::read(&[file("test.svm")], &ReadOptions::default())?;
-        let evaluation = model.evaluate(&test.labels, &model.scores(&test.features));
+        let evaluation = model.evaluate(&test).map_err(anyhow::Error::msg)?;
         output::print(&format!(
             "3. Predicting the test rows: {} wrong (no model gets below about 10 %).",
-            percent(evaluation.error)
+            percent(evaluation.error())
         ))?;
-        let audit = minorant::audit::audit(&model, &data, None);
-        let verdict = if audit.holds { "holds" } else { "DOES NOT HOLD" };
+        let holds = model.audit(&data, None).holds == Some(true);
+        let verdict = if holds { "holds" } else { "DOES NOT HOLD" };
         output::print(&format!("4. Auditing the saved model: the certificate {verdict}."))?;
-        let mut report = page("A linear SVM, three solvers".into(), facts(&best.report, "train.svm (made by the demo)"), TOL, &runs);
+        let mut report = page("A linear SVM, three solvers".into(), "train.svm (made by the demo)", TOL, &runs);
         report.extra.push(Section {
             heading: "On new data".into(),
             paragraphs: vec![
-                format!("The model of {} gets {} of {TEST_ROWS} test rows wrong; a tenth of all labels were flipped at random, so no model gets much below 10 %.", best.report.solver, percent(evaluation.error)),
+                format!("The model of {} gets {} of {TEST_ROWS} test rows wrong; a tenth of all labels were flipped at random, so no model gets much below 10 %.", best.report.solver, percent(evaluation.error())),
                 format!("The audit read the saved model again and recomputed its bound from the data: the certificate {verdict}."),
             ],
             ..Section::default()
@@ -84,6 +81,6 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         output::print(&format!(
             "Try next:\n  minorant train svm {train} --lambda 1e-3 --out {model}\n  minorant predict {model} {test}\n  minorant audit {model} {train}"
         ))?;
-        Ok(if audit.holds { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        Ok(if holds { ExitCode::SUCCESS } else { ExitCode::from(1) })
     })?
 }

@@ -1,109 +1,77 @@
 //! `minorant evaluate`.
 
-use super::predict::note_ignored;
+use super::predict::note_dropped;
 use crate::args::EvaluateArgs;
-use crate::output::{self, maybe, number, percent};
-use anyhow::ensure;
-use minorant::data::{Label, LabelRows};
-use minorant::model::{AnyModel, TaskName, metrics::Evaluation};
-use serde_json::json;
+use crate::output::{self, maybe, percent};
+use minorant::family::{Evaluation, FittedModel, Purpose, Style, label_in_output};
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
-    let model = match AnyModel::load(&args.model)? {
-        AnyModel::Linear(model) => model,
-        AnyModel::Chain(model) => return super::chain::evaluate(&model, args),
-        AnyModel::Kernel(model) => return super::kernel::evaluate(&model, args),
-        AnyModel::Hmm(model) => return super::hmm::evaluate(&model, args),
-        AnyModel::Image(model) => return super::image::evaluate(&model, args),
-        AnyModel::Neuro(model) => return super::chain::evaluate(&model, args),
-    };
-    args.threads.install(|| -> anyhow::Result<ExitCode> {
-        let is_multilabel = model.task == TaskName::Multilabel;
-        let (data, dropped) = args.data.read_for(model.features, is_multilabel)?;
-        ensure!(data.labels.rows != LabelRows::None, "the data has no labels to compare with");
-        let scores = model.scores(&data.features);
-        note_ignored(dropped + scores.ignored);
-        show(args, &model.classes, &model.evaluate(&data.labels, &scores))
+    let fitted = &args.fitted;
+    let model = FittedModel::load(&fitted.model)?;
+    let settings = fitted.reading(model.facts.settings.entry())?;
+    fitted.threads.install(|| -> anyhow::Result<ExitCode> {
+        let purpose = Purpose { needs_labels: true, keeps_lines: false };
+        let (data, dropped) = model.read(&settings, &fitted.files, purpose)?;
+        note_dropped(dropped);
+        let evaluation = model.evaluate(data.view()).map_err(anyhow::Error::msg)?;
+        evaluation.notes.iter().for_each(|note| output::tell(&format!("note: {note}")));
+        output::print(&if fitted.json {
+            as_json(&evaluation).to_string()
+        } else {
+            as_text(&evaluation)
+        })?;
+        Ok(ExitCode::SUCCESS)
     })?
 }
 
-/// Tells how good a model of these classes is.
-pub(super) fn show(
-    args: &EvaluateArgs,
-    classes: &[Label],
-    evaluation: &Evaluation,
-) -> anyhow::Result<ExitCode> {
-    if evaluation.unknown > 0 {
-        output::tell(&format!(
-            "note: {} rows have a label that the model was not trained on; they count as wrong",
-            evaluation.unknown
-        ));
+fn as_json(evaluation: &Evaluation) -> Value {
+    let mut object = json!({});
+    for (key, count) in &evaluation.counts {
+        object[*key] = json!(count);
     }
-    if evaluation.unlabelled > 0 {
-        output::tell(&format!(
-            "note: {} rows have the label 0, which means unlabelled, and are left out",
-            evaluation.unlabelled
-        ));
+    for measure in &evaluation.measures {
+        object[measure.key] = maybe(measure.value);
     }
-    output::print(&shown(classes, evaluation, args.json))?;
-    Ok(ExitCode::SUCCESS)
+    if !evaluation.unit.is_empty() {
+        let classes = evaluation.classes.iter().map(|(label, counts)| {
+            json!({
+                "label": label_in_output(label),
+                evaluation.unit: counts.actual,
+                "precision": maybe(counts.precision()),
+                "recall": maybe(counts.recall()),
+                "f1": maybe(counts.f1()),
+            })
+        });
+        object["classes"] = classes.collect();
+    }
+    object
 }
 
-/// The quality of predictions of these classes.
-pub(super) fn shown(classes: &[Label], evaluation: &Evaluation, as_json: bool) -> String {
-    if as_json { json(classes, evaluation) } else { text(classes, evaluation) }
-}
-
-fn json(classes: &[Label], evaluation: &Evaluation) -> String {
-    let classes = classes.iter().zip(&evaluation.classes).map(|(label, counts)| {
-        json!({
-            "label": output::label(label),
-            "examples": counts.actual,
-            "precision": maybe(counts.precision()),
-            "recall": maybe(counts.recall()),
-            "f1": maybe(counts.f1()),
-        })
-    });
-    json!({
-        "examples": evaluation.examples,
-        "error": number(evaluation.error),
-        "subset_error": maybe(evaluation.subset_error),
-        "ranking_loss": maybe(evaluation.ranking_loss),
-        "unknown_labels": evaluation.unknown,
-        "classes": classes.collect::<Vec<_>>(),
-    })
-    .to_string()
-}
-
-fn text(classes: &[Label], evaluation: &Evaluation) -> String {
-    let kind = if evaluation.subset_error.is_some() { "Hamming error" } else { "error" };
-    let mut lines =
-        vec![format!("{kind} {} on {} examples", percent(evaluation.error), evaluation.examples)];
-    if let Some(error) = evaluation.subset_error {
-        lines.push(format!("subset error {}", percent(error)));
-    }
-    if let Some(loss) = evaluation.ranking_loss {
-        lines.push(format!("ranking loss {loss:.4}"));
-    }
-    lines.push(String::new());
-    lines.push(class_table(classes, evaluation));
-    lines.join("\n")
-}
-
-/// Precision, recall and F1 of each class.
-fn class_table(classes: &[Label], evaluation: &Evaluation) -> String {
+fn as_text(evaluation: &Evaluation) -> String {
     let cell = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.4}"));
-    let mut rows =
-        vec![["class", "examples", "precision", "recall", "F1"].map(String::from).to_vec()];
-    for (label, counts) in classes.iter().zip(&evaluation.classes) {
-        rows.push(vec![
-            label.to_string(),
-            counts.actual.to_string(),
-            cell(counts.precision()),
-            cell(counts.recall()),
-            cell(counts.f1()),
-        ]);
+    let mut lines = Vec::new();
+    for measure in evaluation.measures.iter().filter(|measure| measure.style != Style::Hidden) {
+        let value = match (measure.style, measure.value) {
+            (Style::Share, Some(share)) => percent(share),
+            (_, value) => cell(value),
+        };
+        lines.push(format!("{} {value} {}", measure.words, measure.on).trim_end().to_string());
     }
-    output::table(&rows)
+    if !evaluation.classes.is_empty() {
+        let head = [evaluation.class, evaluation.unit, "precision", "recall", "F1"];
+        let mut rows = vec![head.map(String::from).to_vec()];
+        for (label, counts) in &evaluation.classes {
+            rows.push(vec![
+                label.to_string(),
+                counts.actual.to_string(),
+                cell(counts.precision()),
+                cell(counts.recall()),
+                cell(counts.f1()),
+            ]);
+        }
+        lines.extend([String::new(), output::table(&rows)]);
+    }
+    lines.join("\n")
 }

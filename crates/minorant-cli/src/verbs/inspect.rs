@@ -1,26 +1,22 @@
-//! `minorant inspect`: a model file or data files, whichever it is given. What it shows of linear
-//! models is here, what it shows of data in `inspect_data.rs`.
+//! `minorant inspect`: what is in a model file; data files are `inspect_data`'s.
 
+use super::inspect_data;
 use crate::args::InspectArgs;
-use crate::output::{self, maybe, number};
-use minorant::certificate::Certificate;
-use minorant::model::{AnyModel, FittedModel};
-use serde_json::json;
+use crate::number;
+use crate::output::{self, maybe};
+use minorant::family::FittedModel;
+use serde_json::{Value, json};
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
-    let shown = match &args.data.files[..] {
-        [path] if looks_like_a_model(path) => match AnyModel::load(path)? {
-            AnyModel::Linear(model) => inspect_model(&model, args.json),
-            AnyModel::Chain(model) => super::chain::inspect(&model, args.json),
-            AnyModel::Kernel(model) => super::kernel::inspect(&model, args.json),
-            AnyModel::Hmm(model) => super::hmm::inspect(&model, args.json),
-            AnyModel::Image(model) => super::image::inspect(&model, args.json),
-            AnyModel::Neuro(model) => super::neuro::inspect(&model, args.json),
-        },
-        _ => super::inspect_data::shown(args)?,
+    let shown = match &args.files[..] {
+        [file] if looks_like_a_model(file) => {
+            let model = FittedModel::load(file)?;
+            if args.json { as_json(&model).to_string() } else { as_text(&model) }
+        }
+        _ => inspect_data::shown(args)?,
     };
     output::print(&shown)?;
     Ok(ExitCode::SUCCESS)
@@ -37,78 +33,69 @@ fn looks_like_a_model(path: &Path) -> bool {
     read.is_ok() && start[8] == b'{' && start[4..8] == [0; 4]
 }
 
-fn inspect_model(model: &FittedModel, as_json: bool) -> String {
-    let certificate = model.certificate;
-    let nonzero = model.nonzero_weights();
-    let classes: Vec<_> = model.classes.iter().map(output::label).collect();
-    if as_json {
-        return json!({
-            "kind": "model",
-            "model": model.model.as_str(),
-            "task": model.task,
-            "loss": model.loss,
-            "classes": classes,
-            "features": model.features,
-            "examples": model.examples,
-            "bias": maybe(model.bias),
-            "lambda": number(model.lambda),
-            "penalty": model.penalty,
-            "ramp": maybe(model.ramp),
-            "gamma": maybe(model.gamma),
-            "balance_mean": maybe(model.balance_mean),
-            "solver": model.solver,
-            "status": model.status,
-            "objective": number(certificate.objective),
-            "lower_bound": maybe(certificate.lower_bound),
-            "relative_gap": maybe(certificate.relative_gap()),
-            "local_gap": maybe(model.local_gap),
-            "certified": certificate.certifies(model.tol),
-            "auditable": model.is_auditable(),
-            "nonzero_weights": nonzero,
-            "data_sha256": model.data_sha256,
-        })
-        .to_string();
+fn as_json(model: &FittedModel) -> Value {
+    let facts = &model.facts;
+    let mut object: Value = model.settings_in_header().into();
+    let certificate = facts.certificate;
+    let common = json!({
+        "kind": "model",
+        "model": model.name(),
+        "lambda": maybe(facts.lambda),
+        "solver": facts.solver,
+        "status": facts.status,
+        "objective": output::number(certificate.objective),
+        "lower_bound": maybe(certificate.lower_bound),
+        "relative_gap": maybe(certificate.relative_gap()),
+        "local_gap": maybe(facts.local_gap),
+        "certified": facts.is_certified(),
+        "auditable": model.is_auditable(),
+        "examples": facts.examples,
+        "nonzero_weights": model.nonzero_weights(),
+        "data_sha256": facts.data_sha256,
+    });
+    for part in [common, Value::Object(model.form().describe().json)] {
+        for (key, value) in part.as_object().into_iter().flatten() {
+            object[key] = value.clone();
+        }
     }
-    let settings: String = [("ramp", model.ramp), ("gamma", model.gamma)]
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!(", {name} {}", value?)))
-        .collect();
-    let names: Vec<String> = model.classes.iter().take(12).map(ToString::to_string).collect();
-    let more = if model.classes.len() > 12 { ", …" } else { "" };
-    [
-        format!(
-            "model         {} ({})",
-            model.model.as_str(),
-            json!(model.task).as_str().unwrap_or("")
-        ),
-        format!("classes       {}: {}{more}", model.classes.len(), names.join(", ")),
-        format!("features      {}", model.features),
-        format!("bias          {}", model.bias.map_or("none".into(), |bias| bias.to_string())),
-        format!("weights       {nonzero} not zero"),
-        format!(
-            "trained on    {} examples, lambda {}, penalty {}{settings}, {} ({})",
-            model.examples,
-            crate::number::setting(model.lambda),
-            json!(model.penalty).as_str().unwrap_or(""),
-            model.solver,
-            model.status
-        ),
-        certified(&certificate, model.local_gap),
-        proof_and_data(model.is_auditable(), &model.data_sha256),
-    ]
-    .join("\n")
+    object
 }
 
-/// The lines about a model's certificate.
-pub(super) fn certified(certificate: &Certificate, local_gap: Option<f64>) -> String {
-    let gap = output::gap_in_words(certificate, local_gap);
-    let bound = certificate.lower_bound.map_or("none".into(), crate::number::bound);
-    let objective = crate::number::objective(certificate.objective);
-    format!("objective     {objective}\nlower bound   {bound}\ngap           {gap}")
-}
-
-/// The lines about the proof, and about the data that it is of.
-pub(super) fn proof_and_data(is_auditable: bool, sha256: &str) -> String {
-    let place = if is_auditable { "in the file" } else { "not in the file" };
-    format!("proof         {place}\ndata          sha256 {sha256}")
+fn as_text(model: &FittedModel) -> String {
+    let (facts, about) = (&model.facts, model.form().describe());
+    let certificate = facts.certificate;
+    let variant = match about.variant.as_str() {
+        "" => String::new(),
+        variant => format!(" ({variant})"),
+    };
+    let mut lines = vec![("model", format!("{}{variant}", model.name()))];
+    lines.extend(about.lines);
+    let weights: usize = model.form().weights().iter().map(|w| w.len()).sum();
+    if weights > 0 {
+        lines.push(("weights", format!("{weights} ({} not zero)", model.nonzero_weights())));
+    }
+    let lambda = facts.lambda.map(|lambda| format!(", lambda {}", number::setting(lambda)));
+    let settings = Some(about.settings).filter(|settings| !settings.is_empty());
+    let trained_on = format!(
+        "{} {}{}{}, {} ({})",
+        facts.examples,
+        about.trained_on,
+        lambda.unwrap_or_default(),
+        settings.map(|settings| format!(", {settings}")).unwrap_or_default(),
+        facts.solver,
+        facts.status
+    );
+    lines.push(("trained on", trained_on));
+    lines.push(("objective", number::objective(certificate.objective)));
+    lines.push(("lower bound", certificate.lower_bound.map_or("none".into(), number::bound)));
+    lines.push(("gap", output::gap_in_words(&certificate, facts.local_gap)));
+    let proof = match (model.is_convex(), model.is_auditable()) {
+        (false, _) => "none: the model is not convex",
+        (true, true) => "in the file",
+        (true, false) => "not in the file",
+    };
+    lines.push(("proof", proof.into()));
+    lines.push(("data", format!("sha256 {}", facts.data_sha256)));
+    let line = |(heading, text): (&str, String)| format!("{heading:<13} {text}");
+    lines.into_iter().map(line).collect::<Vec<_>>().join("\n")
 }

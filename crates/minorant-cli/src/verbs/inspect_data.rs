@@ -1,37 +1,62 @@
 //! What `minorant inspect` shows of data: rows, sequences, recordings, images. They are read by the
 //! readers that `train` has for them.
 
-use crate::args::{DataKind, InspectArgs};
+use crate::args::InspectArgs;
 use crate::output::{self, number};
 use minorant::data::{
-    Dataset, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings, Sequences,
+    Arrays, Dataset, Images, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings,
+    Sequences, recordings_in,
 };
-use minorant::images::Images;
+use minorant::family::{
+    self, DataKind, OwnedData, Settings, label_in_output, options_of_rows, read,
+};
 use minorant::linalg::{Matrix, Values};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Reads the files and says what is in them.
 pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
-    let (data, as_json) = (&args.data, args.json);
-    Ok(match data.kind() {
-        DataKind::Rows => {
-            let options = ReadOptions { for_prediction: true, ..data.options() };
-            inspect_rows(&minorant::data::read(&data.files, &options)?, as_json)
+    let as_json = args.json;
+    let kind = match kind_of(&args.files[0]) {
+        // What only sequences are read with says that these are some.
+        DataKind::Rows if reading_for(args, DataKind::Rows).is_err() => DataKind::Sequences,
+        kind => kind,
+    };
+    let settings = reading_for(args, kind)?;
+    if kind == DataKind::Rows {
+        let options = ReadOptions { for_prediction: true, ..options_of_rows(&settings) };
+        return Ok(inspect_rows(&minorant::data::read(&args.files, &options)?, as_json));
+    }
+    Ok(match (read(kind, &settings, &args.files, false)?, kind) {
+        (OwnedData::Rows(data), _) => inspect_rows(&data, as_json),
+        (OwnedData::Sequences(data), _) => inspect_sequences(&data, as_json),
+        (OwnedData::Recordings(data), DataKind::Recordings(by)) => {
+            inspect_recordings(&data, by, as_json)
         }
-        DataKind::Sequences => {
-            let options = data.sequence_options()?;
-            inspect_sequences(&minorant::data::read_sequences(&data.files, &options)?, as_json)
+        (OwnedData::Recordings(data), _) => {
+            inspect_recordings(&data, LabelledBy::Sequence, as_json)
         }
-        DataKind::Recordings(by) => inspect_recordings(&data.recordings(by)?, by, as_json),
-        DataKind::Plates => {
-            data.refuse_all_but_npz("images")?;
-            inspect_images(&Images::read_plates(&data.files, false)?, as_json)
-        }
-        DataKind::Parts => {
-            data.refuse_all_but_npz("images")?;
-            inspect_images(&Images::read_parts(&data.files, false)?, as_json)
-        }
+        (OwnedData::Images(data), _) => inspect_images(&data, as_json),
     })
+}
+
+/// How data of a kind is read, as the first model that takes such data would read it.
+fn reading_for(args: &InspectArgs, kind: DataKind) -> anyhow::Result<Settings> {
+    args.reading(family::model_for(kind))
+}
+
+/// What a file holds, by its arrays; rows where it is no archive of others.
+fn kind_of(path: &Path) -> DataKind {
+    // A pipe gives its bytes only once.
+    let Some(arrays) = path.is_file().then(|| Arrays::open(path).ok()).flatten() else {
+        return DataKind::Rows;
+    };
+    match (arrays.has("pixels"), arrays.has("values") && arrays.has("offsets")) {
+        (true, _) if arrays.has("widths") => DataKind::Plates,
+        (true, _) if arrays.has("parents") => DataKind::Parts,
+        (_, true) => recordings_in(path).map_or(DataKind::Sequences, DataKind::Recordings),
+        _ => DataKind::Rows,
+    }
 }
 
 /// Numbers that are not 0.
@@ -238,7 +263,7 @@ fn inspect_images(data: &Images, as_json: bool) -> String {
 type Classes = Vec<(Value, usize)>;
 
 fn of_rows(labels: &Labels) -> Classes {
-    labels.classes.iter().map(output::label).zip(labels.counts()).collect()
+    labels.classes.iter().map(label_in_output).zip(labels.counts()).collect()
 }
 
 fn counted(classes: &Classes, what: &str) -> Vec<Value> {

@@ -1,18 +1,19 @@
 //! `minorant minimize`: a solver on a test problem from the literature.
 
-use super::{cancel_on_interrupt, check_writable};
+use super::cancel_on_interrupt;
 use crate::args::MinimizeArgs;
 use crate::number;
 use crate::output;
 use crate::progress::Watchers;
 use minorant::problems::TestProblem;
 use minorant::solver::{self, Problem};
-use minorant::train::TrainReport;
+use minorant::FileError;
+use minorant::family::TrainReport;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<ExitCode> {
-    let rules = args.stopping.rules()?;
-    check_writable(&[&args.trace])?;
+    let rules = args.rules()?;
+    args.trace.iter().try_for_each(|path| FileError::check_writable(path))?;
     let test = args.problem.build(args.dim, args.lambda, args.convex)?;
     let problem = Problem::new(&*test.risk, &test.regularizer).starting_at(Some(&test.start));
     let method = args.solver.resolve(problem);
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<ExitCode> {
         .with_records_if(args.trace.is_some());
     let ran = solver::run(&mut *solver, problem, rules, &cancel, &mut watchers, &mut ());
     watchers.finish();
-    let report = TrainReport::of_run(method.name(), (0, 0), args.lambda, &ran?);
+    let report = TrainReport::of_runs(method.name(), (0, 0), args.lambda, &[ran?]);
     if let Some(path) = &args.trace {
         watchers.write_trace(path)?;
     }
@@ -54,7 +55,7 @@ fn summary(test: &TestProblem, report: &TrainReport, tol: f64) -> String {
             test.name.as_str(),
             report.solver,
             report.dim,
-            number::setting(report.lambda)
+            number::setting(report.lambda.unwrap_or(0.0))
         ),
         format!("objective     {}", number::objective(certificate.objective)),
         format!("minimum       {minimum}"),

@@ -1,21 +1,16 @@
-//! The verbs, one file each: read what was asked for, call the library, show the answer.
+//! The verbs, one file each: read what was asked for, call the library, show the answer. They are
+//! the same for every model.
 
 pub(crate) mod audit;
-mod chain;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod generate;
-mod hmm;
-mod image;
 pub(crate) mod inspect;
 mod inspect_data;
-mod kernel;
-mod leave;
 pub(crate) mod man;
 pub(crate) mod minimize;
-mod neuro;
 pub(crate) mod path;
 pub(crate) mod predict;
 pub(crate) mod train;
@@ -23,12 +18,15 @@ pub(crate) mod tune;
 
 use crate::output;
 use minorant::FileError;
+use minorant::family::Settings;
 use minorant::risk::Cancel;
-use std::path::PathBuf;
 
-/// Refuses files that cannot be written, before hours of work go into them.
-fn check_writable(files: &[&Option<PathBuf>]) -> Result<(), FileError> {
-    files.iter().copied().flatten().try_for_each(|path| FileError::check_writable(path))
+/// Refuses output files that cannot be written, before hours of work go into them.
+fn check_writable(settings: &Settings) -> Result<(), FileError> {
+    let files = ["out", "proof", "trace", "report", "checkpoint"];
+    files.iter().filter_map(|name| settings.file(name)).try_for_each(|path| {
+        FileError::check_writable(&path)
+    })
 }
 
 /// A token that Ctrl-C cancels; a second Ctrl-C ends the process at once.

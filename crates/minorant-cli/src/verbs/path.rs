@@ -2,53 +2,58 @@
 
 use super::train::facts;
 use super::{cancel_on_interrupt, check_writable};
-use crate::args::PathArgs;
+use crate::args::{PathArgs, on_threads};
 use crate::number;
 use crate::output::{self, maybe, percent, train_json};
 use crate::report::{PathReport, PathRow};
 use anyhow::{Context, ensure};
 use minorant::data::{Dataset, LabelRows};
-use minorant::model::PROOF_BYTES;
+use minorant::family::{PROOF_BYTES, Settings, options_of_rows, read_training};
+use minorant::options::common::THREADS;
 use minorant::path::{Between, Path, PathOptions, PathPoint, path};
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use std::time::Instant;
 
 pub(crate) fn run(args: &PathArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
     let lambdas = args.lambdas.lambdas()?;
-    let options = problem.options(problem.linear_model("path")?, args.solver.method()?)?;
-    check_writable(&[&args.report])?;
+    let settings = problem.settings()?;
+    check_writable(&settings)?;
     if let Some(dir) = &args.out_dir {
         std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     }
     let cancel = cancel_on_interrupt();
-    problem.threads.install(|| -> anyhow::Result<ExitCode> {
-        let (data, load_seconds) = problem.read()?;
-        let validation = read_validation(args, &data)?;
+    on_threads(settings.get(&THREADS), || -> anyhow::Result<ExitCode> {
+        let begin = Instant::now();
+        let data = read_training(&settings, &problem.files)?;
+        let load_seconds = begin.elapsed().as_secs_f64();
+        let data = data.view().rows().map_err(|_| {
+            anyhow::anyhow!("path takes linear models, not {}", problem.model())
+        })?;
+        let validation = read_validation(args, &settings, data)?;
         let wanted = PathOptions {
             lambdas: &lambdas,
             validation: validation.as_ref(),
+            start: None,
             fill: !args.grid_only,
         };
         let mut tell = |point: &PathPoint| {
-            if !args.output.quiet {
+            if !settings.is_given("quiet") {
                 output::tell(&progress(point));
             }
         };
-        let found = path(&data, &options, wanted, &cancel, &mut tell)?;
+        let found = path(data, &settings, wanted, &cancel, &mut tell)?;
         if !found.is_whole {
             output::tell("note: the path ends before its last lambda: its limits were reached");
         }
-        found
-            .points
-            .iter()
-            .for_each(|p| output::hint_if_stalled(&p.report, problem.stopping.tol()));
+        found.points.iter().for_each(|p| output::hint_if_stalled(&p.report, settings.tol()));
         save(args, &found)?;
-        if let Some(file) = &args.report {
-            let page = page(args, &found);
-            minorant::write_atomically(file, page.to_html().as_bytes())?;
+        if let Some(file) = settings.file("report") {
+            let page = page(args, settings.tol(), &found);
+            minorant::write_atomically(&file, page.to_html().as_bytes())?;
         }
-        if args.output.json {
+        if settings.is_given("json") {
             output::print(&json(&found, load_seconds).to_string())?;
         } else {
             output::print(&text(&found))?;
@@ -58,18 +63,27 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The validation data, with the columns and the kind of labels that the training data has.
-fn read_validation(args: &PathArgs, data: &Dataset) -> anyhow::Result<Option<Dataset<'static>>> {
+fn read_validation(
+    args: &PathArgs,
+    settings: &Settings,
+    data: &Dataset<'_>,
+) -> anyhow::Result<Option<Dataset<'static>>> {
     if args.validation.is_empty() {
         return Ok(None);
     }
-    let mut options = args.problem.data.options();
+    let mut options = options_of_rows(settings);
     options.label_kind = data.labels.kind();
     (options.for_prediction, options.model_features) = (true, Some(data.features.cols()));
     let (validation, dropped) = minorant::data::read_for_model(&args.validation, &options)?;
-    super::predict::note_ignored(dropped);
+    super::predict::note_dropped(dropped);
     let name = args.validation[0].display();
     ensure!(validation.labels.rows != LabelRows::None, "{name}: the data has no labels");
     Ok(Some(validation))
+}
+
+/// λ of a point.
+fn lambda_of(point: &PathPoint) -> f64 {
+    point.report.lambda.unwrap_or_default()
 }
 
 fn progress(point: &PathPoint) -> String {
@@ -77,7 +91,7 @@ fn progress(point: &PathPoint) -> String {
     let gap = certificate.relative_gap().map_or("unknown".into(), number::scientific);
     format!(
         "lambda {}: objective {}  gap {gap}  evaluations {}",
-        number::setting(point.report.lambda),
+        number::setting(lambda_of(point)),
         number::objective(certificate.objective),
         point.report.evaluations
     )
@@ -87,7 +101,7 @@ fn save(args: &PathArgs, found: &Path) -> anyhow::Result<()> {
     let Some(dir) = &args.out_dir else { return Ok(()) };
     let mut without = 0;
     for point in &found.points {
-        let file = dir.join(format!("lambda-{:e}.safetensors", point.report.lambda));
+        let file = dir.join(format!("lambda-{:e}.safetensors", lambda_of(point)));
         without += usize::from(!point.model.save(&file, PROOF_BYTES)?);
     }
     if without > 0 {
@@ -128,7 +142,7 @@ fn text(found: &Path) -> String {
     for (at, point) in found.points.iter().enumerate() {
         let next = found.between.get(at).and_then(|between| between.relative_gap);
         rows.push(vec![
-            number::setting(point.report.lambda),
+            number::setting(lambda_of(point)),
             number::objective(point.report.certificate.objective),
             scientific(point.report.certificate.relative_gap()),
             scientific(next),
@@ -154,7 +168,7 @@ fn largest_gap(found: &Path) -> Option<f64> {
 
 fn between_in_words(found: &Path, gap: f64) -> String {
     let lambda = |point: Option<&PathPoint>| {
-        point.map_or(number::NONE.into(), |point| number::setting(point.report.lambda))
+        point.map_or(number::NONE.into(), |point| number::setting(lambda_of(point)))
     };
     format!(
         "at every lambda from {} to {} the better of the two neighbouring models is at most {} above the best objective, by proof",
@@ -172,20 +186,20 @@ fn best_in_words(found: &Path) -> Option<String> {
     Some(format!(
         "least validation error: {} at lambda {}",
         percent(best.0),
-        number::setting(best.1.report.lambda)
+        number::setting(lambda_of(best.1))
     ))
 }
 
-fn page(args: &PathArgs, found: &Path) -> PathReport {
+fn page(args: &PathArgs, tol: f64, found: &Path) -> PathReport {
     let problem = &args.problem;
     let data = problem.data_name();
-    let mut facts = found.points.first().map_or(Vec::new(), |point| facts(&point.report, &data));
+    let mut facts = found.points.first().map_or(Vec::new(), |point| facts(&point.model, &point.report, &data));
     facts.retain(|(name, _)| name != "λ");
     if let Some(point) = found.points.first() {
         facts.push(("Solver".into(), point.report.solver.into()));
     }
     let row = |point: &PathPoint| PathRow {
-        lambda: point.report.lambda,
+        lambda: lambda_of(point),
         objective: point.report.certificate.objective,
         lower_bound: point.report.certificate.lower_bound,
         relative_gap: point.report.certificate.relative_gap(),
@@ -198,9 +212,9 @@ fn page(args: &PathArgs, found: &Path) -> PathReport {
     sentences.extend(largest_gap(found).map(|gap| between_in_words(found, gap)));
     sentences.extend(best_in_words(found));
     PathReport {
-        title: format!("{} on {data}: a path over λ", problem.model.as_str()),
+        title: format!("{} on {data}: a path over λ", problem.model()),
         facts,
-        tol: problem.stopping.tol(),
+        tol,
         sentences,
         rows: found.points.iter().map(row).collect(),
         between: found.between.clone(),

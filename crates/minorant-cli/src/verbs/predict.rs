@@ -1,90 +1,142 @@
 //! `minorant predict`.
 
 use crate::args::PredictArgs;
-use crate::output;
-use minorant::data::Label;
-use minorant::model::{AnyModel, Predictions, Scores, TaskName};
-use serde_json::json;
+use crate::output::{self, number};
+use minorant::family::{
+    Data, FittedModel, Numbers, Outputs, Predictions, Purpose, Wanted, label_in_output,
+};
+use serde_json::{Value, json};
 use std::fmt::Write;
+use std::ops::Range;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
-    let model = match AnyModel::load(&args.model)? {
-        AnyModel::Linear(model) => model,
-        AnyModel::Chain(model) => return super::chain::predict(&model, args),
-        AnyModel::Kernel(model) => {
-            refuse_sequences(args)?;
-            return super::kernel::predict(&model, args);
-        }
-        AnyModel::Hmm(model) => return super::hmm::predict(&model, args),
-        AnyModel::Image(model) => return super::image::predict(&model, args),
-        AnyModel::Neuro(model) => return super::chain::predict(&model, args),
+    let fitted = &args.fitted;
+    let model = FittedModel::load(&fitted.model)?;
+    let settings = fitted.reading(model.facts.settings.entry())?;
+    let wanted = match (args.scores, args.marginals) {
+        (_, true) => Wanted::Marginals,
+        (true, _) => Wanted::Scores,
+        _ => Wanted::Labels,
     };
-    refuse_sequences(args)?;
-    args.threads.install(|| -> anyhow::Result<ExitCode> {
-        let is_multilabel = model.task == TaskName::Multilabel;
-        let (data, dropped) = args.data.read_for(model.features, is_multilabel)?;
-        let scores = model.scores(&data.features);
-        note_ignored(dropped + scores.ignored);
-        show(args, &model.classes, &scores, &model.classify(&scores))
+    fitted.threads.install(|| -> anyhow::Result<ExitCode> {
+        let purpose = Purpose { needs_labels: false, keeps_lines: args.columns };
+        let (data, dropped) = model.read(&settings, &fitted.files, purpose)?;
+        note_dropped(dropped);
+        let predictions = model.predict_with(data.view(), wanted).map_err(anyhow::Error::msg)?;
+        predictions.note.iter().for_each(|note| output::tell(&format!("note: {note}")));
+        let lines = match (args.columns, data.view()) {
+            (false, _) => &[][..],
+            (true, Data::Sequences(data)) => &data.lines[..],
+            (true, _) => anyhow::bail!("--columns goes with models of sequences of tokens"),
+        };
+        if fitted.json {
+            let key = if args.marginals { "marginals" } else { "scores" };
+            output::print(&as_json(&predictions, key).to_string())?;
+        } else {
+            let text = as_text(&predictions, lines)?;
+            output::print(text.strip_suffix('\n').unwrap_or(&text))?;
+        }
+        Ok(ExitCode::SUCCESS)
     })?
 }
 
-fn refuse_sequences(args: &PredictArgs) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        !args.columns && !args.marginals,
-        "--columns and --marginals go with models of sequences"
-    );
-    Ok(())
-}
-
-/// Prints the labels, with their decision values where those are asked for.
-pub(super) fn show(
-    args: &PredictArgs,
-    classes: &[Label],
-    scores: &Scores,
-    predictions: &Predictions,
-) -> anyhow::Result<ExitCode> {
-    if args.json {
-        let label = |z: &u32| output::label(&classes[*z as usize]);
-        let labels: Vec<serde_json::Value> = match predictions {
-            Predictions::Single(rows) => rows.iter().map(label).collect(),
-            Predictions::Sets(rows) => {
-                rows.iter().map(|set| set.iter().map(label).collect()).collect()
-            }
-        };
-        let mut object = json!({ "labels": labels });
-        if args.scores {
-            let rows = (0..scores.rows()).map(|i| json!(scores.row(i)));
-            object["scores"] = rows.collect();
-        }
-        output::print(&object.to_string())?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let mut text = String::new();
-    for i in 0..scores.rows() {
-        let name = |z: u32| classes[z as usize].to_string();
-        match predictions {
-            Predictions::Single(rows) => text.push_str(&name(rows[i])),
-            Predictions::Sets(rows) => {
-                let names: Vec<String> = rows[i].iter().map(|&z| name(z)).collect();
-                text.push_str(&names.join(","));
-            }
-        }
-        if args.scores {
-            scores.row(i).iter().try_for_each(|score| write!(text, "\t{score}"))?;
-        }
-        text.push('\n');
-    }
-    output::print(text.strip_suffix('\n').unwrap_or(&text))?;
-    Ok(ExitCode::SUCCESS)
-}
-
 /// Tells of entries in columns that the model does not know.
-pub(super) fn note_ignored(ignored: usize) {
-    if ignored > 0 {
+pub(super) fn note_dropped(dropped: usize) {
+    if dropped > 0 {
         output::tell(&format!(
-            "note: {ignored} non-zero entries in columns beyond the model's were ignored"
+            "note: {dropped} non-zero entries in columns beyond the model's were ignored"
         ));
     }
+}
+
+fn spans(starts: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    starts.windows(2).map(|span| span[0]..span[1])
+}
+
+fn as_json(predictions: &Predictions, key: &str) -> Value {
+    let label = |z: &u32| label_in_output(&predictions.classes[*z as usize]);
+    let row = |numbers: &Numbers, i: usize| {
+        numbers.row(i).iter().map(|&x| number(x)).collect::<Vec<_>>()
+    };
+    let rows = |range: Range<usize>| {
+        predictions.numbers.as_ref().map(|numbers| range.map(|i| row(numbers, i)).collect::<Vec<_>>())
+    };
+    let (labels, numbers): (Vec<Value>, Option<Value>) = match &predictions.outputs {
+        Outputs::Labels(all) => {
+            (all.iter().map(label).collect(), rows(0..all.len()).map(|rows| json!(rows)))
+        }
+        Outputs::Sets(all) => (
+            all.iter().map(|set| set.iter().map(label).collect()).collect(),
+            rows(0..all.len()).map(|rows| json!(rows)),
+        ),
+        Outputs::Tokens { starts, labels } => {
+            let of = |span: Range<usize>| labels[span].iter().map(label).collect();
+            let numbers = spans(starts).map(rows).collect::<Option<Vec<_>>>();
+            (spans(starts).map(of).collect(), numbers.map(|numbers| json!(numbers)))
+        }
+        Outputs::Structures(all) => {
+            let item = |item: &Vec<u32>| match &item[..] {
+                [one] => json!(one),
+                several => json!(several),
+            };
+            (all.iter().map(|items| items.iter().map(item).collect()).collect(), None)
+        }
+    };
+    let mut object = json!({ "labels": labels });
+    if let Some(numbers) = numbers.filter(|_| predictions.numbers.is_some()) {
+        object[key] = numbers;
+    }
+    object
+}
+
+/// One label a line; sequences with a blank line between them, and with the columns of the input
+/// where those are kept.
+fn as_text(predictions: &Predictions, lines: &[String]) -> Result<String, std::fmt::Error> {
+    let mut text = String::new();
+    let name = |z: u32| predictions.classes[z as usize].to_string();
+    let numbers = |text: &mut String, at: usize| -> std::fmt::Result {
+        let row = predictions.numbers.as_ref().map_or(&[][..], |numbers| numbers.row(at));
+        row.iter().try_for_each(|number| write!(text, "\t{number}"))?;
+        text.push('\n');
+        Ok(())
+    };
+    match &predictions.outputs {
+        Outputs::Labels(all) => {
+            for (at, &z) in all.iter().enumerate() {
+                text.push_str(&name(z));
+                numbers(&mut text, at)?;
+            }
+        }
+        Outputs::Sets(all) => {
+            for (at, set) in all.iter().enumerate() {
+                text.push_str(&set.iter().map(|&z| name(z)).collect::<Vec<_>>().join(","));
+                numbers(&mut text, at)?;
+            }
+        }
+        Outputs::Tokens { starts, labels } => {
+            for (sequence, span) in spans(starts).enumerate() {
+                if sequence > 0 {
+                    text.push('\n');
+                }
+                for at in span {
+                    if let Some(line) = lines.get(at) {
+                        write!(text, "{line}\t")?;
+                    }
+                    text.push_str(&name(labels[at]));
+                    numbers(&mut text, at)?;
+                }
+            }
+        }
+        Outputs::Structures(all) => {
+            let word = |item: &Vec<u32>| {
+                item.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+            };
+            for items in all {
+                let words: Vec<String> = items.iter().map(word).collect();
+                writeln!(text, "{}", words.join(" "))?;
+            }
+        }
+    }
+    Ok(text)
 }

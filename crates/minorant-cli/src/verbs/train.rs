@@ -1,91 +1,110 @@
-//! `minorant train`.
+//! `minorant train`: one run, and the files that it leaves behind.
 
-use super::{cancel_on_interrupt, check_writable, leave};
-use crate::args::{ModelArg, TrainArgs};
+use super::{cancel_on_interrupt, check_writable};
+use crate::args::{TrainArgs, on_threads};
 use crate::number;
-use crate::output;
+use crate::output::{self, percent};
 use crate::progress::Watchers;
-use crate::report::ReportRun;
-use anyhow::Context;
+use crate::report::{Report, ReportRun, plane};
+use anyhow::Context as _;
 use minorant::checkpoint::FileCheckpoints;
-use minorant::model::{FittedModel, PROOF_BYTES, Penalty};
+use minorant::family::{
+    Context, FittedModel, PROOF_BYTES, Settings, TrainReport, read_training, train,
+};
+use minorant::options::common::THREADS;
 use minorant::trace::TraceRecord;
-use minorant::train::{TrainReport, start_from, train};
 use std::process::ExitCode;
+use std::time::Instant;
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
-    let name = match problem.model {
-        ModelArg::Linear(name) => name,
-        ModelArg::Chain(name) => return super::chain::train(name, args),
-        ModelArg::Kernel(name) => return super::kernel::train(name, args),
-        ModelArg::Hmm => return super::hmm::train(args),
-        ModelArg::Image(name) => return super::image::train(name, args),
-        ModelArg::Neuro => return super::neuro::train(args),
-    };
-    let mut options = problem.options(name, args.solver.method()?)?;
-    if args.proof.is_some() {
-        options.method_options.proof_bytes = u64::MAX;
-    }
-    check_writable(&[&args.out, &args.proof, &args.trace, &args.report, &args.checkpoint])?;
+    let settings = problem.settings()?;
+    check_writable(&settings)?;
     let cancel = cancel_on_interrupt();
-    problem.threads.install(|| -> anyhow::Result<ExitCode> {
-        let (data, load_seconds) = problem.read()?;
-        if let Some(file) = &args.start {
-            let weights = start_from(&FittedModel::load(file)?, &data, &options);
-            options.start = Some(weights.with_context(|| file.display().to_string())?);
+    on_threads(settings.get(&THREADS), || -> anyhow::Result<ExitCode> {
+        let begin = Instant::now();
+        let data = read_training(&settings, &problem.files)?;
+        let load_seconds = begin.elapsed().as_secs_f64();
+        let (family, is_quiet) = (settings.entry().family, settings.is_given("quiet"));
+        let start = match settings.file("start") {
+            Some(file) => {
+                let model = FittedModel::load(&file)?;
+                let weights = family.start_from(&model, data.view(), &settings);
+                Some(weights.with_context(|| file.display().to_string())?)
+            }
+            None => None,
+        };
+        let wants_records = settings.is_given("trace") || settings.is_given("report");
+        let mut watchers = Watchers::new("training", settings.tol(), is_quiet)
+            .with_records_if(wants_records);
+        let (write, resume) = (settings.file("checkpoint"), settings.file("resume"));
+        let mut checkpoints =
+            FileCheckpoints::new(write.as_deref(), resume.as_deref(), data.view(), &settings)?;
+        if let Some(note) = family.announcement(&settings).filter(|_| !is_quiet && resume.is_none())
+        {
+            output::tell(note);
         }
-        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet)
-            .with_records_if(args.trace.is_some() || args.report.is_some());
-        let mut checkpoints = FileCheckpoints::new(
-            args.checkpoint.as_deref(),
-            args.resume.as_deref(),
-            &data,
-            &options,
-        )?;
-        let trained = train(&data, &options, &cancel, &mut watchers, &mut checkpoints);
+        let mut context = Context::default()
+            .cancelled_by(&cancel)
+            .observed_by(&mut watchers)
+            .kept_by(&mut checkpoints);
+        context.start = start;
+        if settings.is_given("proof") {
+            context.proof_bytes = u64::MAX;
+        }
+        let trained = train(data.view(), &settings, context);
         watchers.finish();
         let (model, report) = trained?;
-        leave::trace(args, &watchers, &mut checkpoints)?;
-        output::hint_if_stalled(&report, problem.stopping.tol());
-        let saved = save(args, &model)?;
-        let facts = facts(&report, &problem.data_name());
-        leave::page(args, facts, problem.stopping.tol(), &report, &watchers, Vec::new())?;
-        if args.output.json {
-            output::print(&output::train_json(&model, &report, load_seconds).to_string())?;
-        } else {
-            output::print(&summary(&model, &report, &problem.data_name()))?;
-            saved.iter().try_for_each(|line| output::print(line))?;
+        if let Some(path) = settings.file("trace") {
+            watchers.write_trace(&path)?;
         }
+        if let Some(error) = checkpoints.failure() {
+            output::tell(&format!("warning: no checkpoint could be written: {error}"));
+        }
+        output::hint_if_stalled(&report, settings.tol());
+        let saved = save(&settings, &model)?;
+        let data_name = problem.data_name();
+        if let Some(path) = settings.file("report") {
+            let before = model.form().before(&settings, data.view())?;
+            let picture = before.map(|before| plane::section(&before, &model, data.view()));
+            let page = Report {
+                title: format!("{} on {data_name}", problem.model()),
+                facts: facts(&model, &report, &data_name),
+                tol: settings.tol(),
+                runs: vec![report_run(&report, settings.tol(), &watchers.records)],
+                extra: picture.transpose()?.into_iter().collect(),
+            };
+            minorant::write_atomically(&path, page.to_html().as_bytes())?;
+        }
+        if settings.is_given("json") {
+            output::print(&output::train_json(&model, &report, load_seconds).to_string())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        output::print(&in_words(&model, &report, &data_name))?;
+        saved.iter().try_for_each(|line| output::print(line))?;
         Ok(ExitCode::SUCCESS)
     })?
 }
 
-/// Writes model and proof; returns what to tell the user about it.
-fn save(args: &TrainArgs, model: &FittedModel) -> anyhow::Result<Vec<String>> {
+/// Writes model and proof; the lines that tell where they are.
+fn save(settings: &Settings, model: &FittedModel) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
-    if let Some(path) = &args.proof {
+    let lost = "an aggregate plane has lost its origins";
+    let proof = settings.file("proof");
+    if let Some(path) = &proof {
         if model.save_proof(path)? {
             lines.push(format!("proof         {}", path.display()));
         } else {
-            let why = if model.loss.is_convex() {
-                "an aggregate plane has lost its origins"
-            } else {
-                "a non-convex model has no global bound to prove"
-            };
-            output::tell(&format!("note: not auditable: {why}"));
+            output::tell(&format!("note: not auditable: {lost}"));
         }
     }
-    if let Some(path) = &args.out {
-        let with_proof = model.save(path, if args.proof.is_some() { 0 } else { PROOF_BYTES })?;
+    if let Some(path) = settings.file("out") {
+        let with_proof = model.save(&path, if proof.is_some() { 0 } else { PROOF_BYTES })?;
         lines.push(format!("model         {}", path.display()));
-        if !with_proof && args.proof.is_none() {
-            let why = if !model.loss.is_convex() {
-                "a non-convex model has no global bound to prove"
-            } else if model.is_auditable() {
-                "its proof is over 64 MiB; --proof FILE saves it apart"
-            } else {
-                "an aggregate plane has lost its origins"
+        if !with_proof && proof.is_none() && model.is_convex() {
+            let why = match model.is_auditable() {
+                true => "its proof is over 64 MiB; --proof FILE saves it apart",
+                false => lost,
             };
             output::tell(&format!("note: the model is saved without a proof: {why}"));
         }
@@ -94,15 +113,21 @@ fn save(args: &TrainArgs, model: &FittedModel) -> anyhow::Result<Vec<String>> {
 }
 
 /// What the problem was, for reports.
-pub(super) fn facts(report: &TrainReport, data: &str) -> Vec<(String, String)> {
-    let fact = |name: &str, value: String| (name.to_string(), value);
-    vec![
-        fact("Data", data.to_string()),
-        fact("Examples", report.examples.to_string()),
-        fact("Features", report.features.to_string()),
-        fact("Weights", report.dim.to_string()),
-        fact("λ", number::setting(report.lambda)),
-    ]
+pub(super) fn facts(
+    model: &FittedModel,
+    report: &TrainReport,
+    data: &str,
+) -> Vec<(String, String)> {
+    let mut facts = vec![
+        ("Data", data.to_string()),
+        ("Examples", report.examples.to_string()),
+        ("Features", report.features.to_string()),
+        ("Weights", report.dim.to_string()),
+    ];
+    facts.extend(report.lambda.map(|lambda| ("λ", number::setting(lambda))));
+    let settings = model.form().describe().settings;
+    facts.extend(Some(("Settings", settings)).filter(|(_, settings)| !settings.is_empty()));
+    facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
 /// A run for a report.
@@ -128,46 +153,45 @@ pub(super) fn report_run<'a>(
 }
 
 /// The answer for people.
-pub(super) fn summary(model: &FittedModel, report: &TrainReport, data: &str) -> String {
-    let nonzeros = (model.penalty == Penalty::L1).then(|| model.nonzero_weights());
-    report_in_words(model.model.as_str(), model.tol, report, data, nonzeros)
-}
-
-/// The answer for people, of a model of any kind; `nonzeros` where the penalty makes weights zero.
-pub(super) fn report_in_words(
-    name: &str,
-    tol: f64,
-    report: &TrainReport,
-    data: &str,
-    nonzeros: Option<usize>,
-) -> String {
+pub(super) fn in_words(model: &FittedModel, report: &TrainReport, data: &str) -> String {
     let certificate = report.certificate;
+    let about = model.form().describe();
     let bound = certificate.lower_bound.map_or("none".into(), number::bound);
-    let gap = output::gap_in_words(&certificate, report.local_gap);
-    let mut lines = vec![
-        format!(
-            "{} by {} on {data}: {} examples, {} features, {} weights, lambda {}",
-            name,
-            report.solver,
-            report.examples,
-            report.features,
-            report.dim,
-            number::setting(report.lambda)
-        ),
-        format!("objective     {}", number::objective(certificate.objective)),
-        format!("lower bound   {bound}"),
-        format!("gap           {gap}"),
-        format!(
-            "status        {}, {} evaluations in {:.2} s",
-            report.status.as_str(),
-            report.evaluations,
-            report.seconds
-        ),
-        output::certificate_in_words(report, tol),
-    ];
-    if let Some(nonzeros) = nonzeros {
-        let sparse = format!("non-zeros     {nonzeros} of {} weights", report.dim);
-        lines.insert(1, sparse);
+    let mut head = format!(
+        "{} by {} on {data}: {} examples, {} features, {} weights",
+        model.name(),
+        report.solver,
+        report.examples,
+        report.features,
+        report.dim,
+    );
+    head.extend(report.lambda.map(|lambda| format!(", lambda {}", number::setting(lambda))));
+    head.extend(Some(about.settings).filter(|s| !s.is_empty()).map(|s| format!(", {s}")));
+    let mut lines = vec![head];
+    if model.is_sparse() {
+        lines.push(format!("non-zeros     {} of {} weights", model.nonzero_weights(), report.dim));
     }
+    lines.push(format!("objective     {}", number::objective(certificate.objective)));
+    lines.push(format!("lower bound   {bound}"));
+    lines.push(format!("gap           {}", output::gap_in_words(&certificate, report.local_gap)));
+    lines.push(format!(
+        "status        {}, {} evaluations in {:.2} s",
+        report.status.as_str(),
+        report.evaluations,
+        report.seconds
+    ));
+    for (name, value) in &report.further {
+        let value = match (value.as_f64(), value.as_str()) {
+            (_, Some(text)) => text.to_string(),
+            (Some(share), _) if name.ends_with("error") => percent(share),
+            (Some(_), _) => value.to_string(),
+            _ => continue,
+        };
+        lines.push(format!("{:<13} {value}", name.replace('_', " ")));
+    }
+    lines.push(match about.caveat.filter(|_| certificate.lower_bound.is_none()) {
+        Some(caveat) => caveat.into(),
+        None => output::certificate_in_words(report, model.facts.tol),
+    });
     lines.join("\n")
 }

@@ -1,27 +1,36 @@
 //! `minorant tune`: λ by cross-validation over paths, then a model of the best λ on all data.
 
-use super::train::summary;
+use super::train::in_words;
 use super::{cancel_on_interrupt, check_writable};
-use crate::args::TuneArgs;
+use crate::args::{TuneArgs, on_threads};
 use crate::number;
 use crate::output::{self, percent, train_json};
 use crate::progress::Watchers;
-use minorant::model::{FittedModel, PROOF_BYTES};
+use minorant::family::{
+    Context, FittedModel, Lambda, PROOF_BYTES, TrainReport, read_training, train,
+};
+use minorant::options::common::{SEED, THREADS};
 use minorant::path::{FoldError, Tuned, tune};
-use minorant::train::{Lambda, TrainReport, train};
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use std::time::Instant;
 
 pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let problem = &args.problem;
     let lambdas = args.lambdas.lambdas()?;
-    let mut options = problem.options(problem.linear_model("tune")?, args.solver.method()?)?;
-    check_writable(&[&args.out])?;
+    let mut settings = problem.settings()?;
+    check_writable(&settings)?;
     let cancel = cancel_on_interrupt();
-    problem.threads.install(|| -> anyhow::Result<ExitCode> {
-        let (data, load_seconds) = problem.read()?;
+    on_threads(settings.get(&THREADS), || -> anyhow::Result<ExitCode> {
+        let begin = Instant::now();
+        let data = read_training(&settings, &problem.files)?;
+        let load_seconds = begin.elapsed().as_secs_f64();
+        let is_quiet = settings.is_given("quiet");
+        let data = data.view().rows().map_err(|_| {
+            anyhow::anyhow!("tune takes linear models, not {}", problem.model())
+        })?;
         let mut tell = |measured: FoldError| {
-            if !args.output.quiet {
+            if !is_quiet {
                 output::tell(&format!(
                     "fold {} of {}: lambda {}: error {}",
                     measured.fold + 1,
@@ -31,24 +40,27 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
                 ));
             }
         };
-        let tuned = tune(&data, &options, &lambdas, args.folds, problem.seed, &cancel, &mut tell)?;
-        options.lambda = Some(Lambda::Lambda(tuned.best_lambda));
-        let mut watchers = Watchers::new("training", problem.stopping.tol(), args.output.quiet);
-        let trained = train(&data, &options, &cancel, &mut watchers, &mut ());
+        let seed = settings.get(&SEED);
+        let tuned = tune(data, &settings, &lambdas, args.folds, seed, &cancel, &mut tell)?;
+        settings.set_lambda(Lambda::Lambda(tuned.best_lambda));
+        let mut watchers = Watchers::new("training", settings.tol(), is_quiet);
+        let context = Context::default().cancelled_by(&cancel).observed_by(&mut watchers);
+        let trained = train(data, &settings, context);
         watchers.finish();
         let (model, report) = trained?;
-        output::hint_if_stalled(&report, problem.stopping.tol());
-        if let Some(file) = &args.out
+        output::hint_if_stalled(&report, settings.tol());
+        let out = settings.file("out");
+        if let Some(file) = &out
             && !model.save(file, PROOF_BYTES)?
         {
             output::tell("note: the model is saved without a proof");
         }
-        if args.output.json {
+        if settings.is_given("json") {
             output::print(&json(&tuned, &model, &report, load_seconds).to_string())?;
         } else {
             output::print(&text(&tuned))?;
-            output::print(&summary(&model, &report, &problem.data_name()))?;
-            if let Some(file) = &args.out {
+            output::print(&in_words(&model, &report, &problem.data_name()))?;
+            if let Some(file) = &out {
                 output::print(&format!("model         {}", file.display()))?;
             }
         }

@@ -195,7 +195,7 @@ pub struct Purpose {
 /// Reads data to train a model on: the files, and rows without labels where a file of such is
 /// among the settings.
 pub fn read_training(settings: &Settings, files: &[PathBuf]) -> Result<OwnedData, ReadError> {
-    let data = read(settings.entry().family.data(settings), settings, files)?;
+    let data = read(settings.entry().family.data(settings), settings, files, true)?;
     let unlabelled = settings.file("unlabeled");
     match (data, unlabelled) {
         (OwnedData::Rows(data), Some(path)) => {
@@ -211,11 +211,12 @@ pub fn read_training(settings: &Settings, files: &[PathBuf]) -> Result<OwnedData
     }
 }
 
-/// Reads labelled data of a kind.
+/// Reads data of a kind; images may come without labels where these are not needed.
 pub fn read(
     kind: DataKind,
     settings: &Settings,
     files: &[PathBuf],
+    needs_labels: bool,
 ) -> Result<OwnedData, ReadError> {
     Ok(match kind {
         DataKind::Rows => OwnedData::Rows(minorant_data::read(files, &options_of_rows(settings))?),
@@ -228,8 +229,8 @@ pub fn read(
             let options = RecordingOptions { labelled_by, model_features: None, storage };
             OwnedData::Recordings(minorant_data::read_recordings(files, &options)?)
         }
-        DataKind::Plates => OwnedData::Images(Images::read_plates(files, true)?),
-        DataKind::Parts => OwnedData::Images(Images::read_parts(files, true)?),
+        DataKind::Plates => OwnedData::Images(Images::read_plates(files, needs_labels)?),
+        DataKind::Parts => OwnedData::Images(Images::read_parts(files, needs_labels)?),
     })
 }
 

@@ -110,14 +110,33 @@ impl FittedModel {
         self.facts.settings.entry().model.is_convex
     }
 
+    /// Whether the penalty makes weights zero, so that it is worth telling how many are.
+    pub fn is_sparse(&self) -> bool {
+        self.facts.settings.kept().get("penalty").and_then(Json::as_str) == Some("l1")
+    }
+
+    /// The settings that the model depends on, by their names in its file.
+    pub fn settings_in_header(&self) -> Map<String, Json> {
+        self.facts.settings.kept().into_iter().collect()
+    }
+
+    /// What an audit finds without looking at data, where there is no bound to check.
+    pub fn without_a_bound(&self) -> Option<Audit> {
+        let name = self.name();
+        if !self.is_convex() {
+            return Some(nothing_to_check(format!(
+                "{name} is not convex: it has no global bound to check"
+            )));
+        }
+        let why = "not auditable: the model carries no proof of its bound";
+        (!self.is_auditable()).then(|| nothing_to_check(why))
+    }
+
     /// Checks the certificate against the data, by code that shares nothing with training.
     pub fn audit<'d>(&self, data: impl Into<Data<'d>>, example_weights: Option<&[f64]>) -> Audit {
         let data = data.into();
-        if !self.is_convex() {
-            let name = self.name();
-            return nothing_to_check(format!(
-                "{name} is not convex: it has no global bound to check"
-            ));
+        if let Some(audit) = self.without_a_bound() {
+            return audit;
         }
         let facts = &self.facts;
         let is_same = data.examples() == facts.examples
@@ -134,9 +153,6 @@ impl FittedModel {
         };
         if self.proofs.len() != problems.len() {
             return refused("the model's numbers do not fit together");
-        }
-        if !self.is_auditable() {
-            return nothing_to_check("not auditable: the model carries no proof of its bound");
         }
         let (objective, lower_bound) =
             (facts.certificate.objective, facts.certificate.lower_bound);

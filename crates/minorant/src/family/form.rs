@@ -1,7 +1,9 @@
 //! What a fitted model holds beyond the facts that every model has, and what can be asked of it.
 //! Each family has one type of form.
 
-use super::{Data, Evaluation, Facts, Predictions, Reading, Wanted, Writer};
+use super::{
+    Data, Evaluation, Facts, FittedModel, Predictions, Reading, Settings, TrainError, Wanted, Writer,
+};
 use crate::proof_check::Plain;
 use minorant_data::Label;
 use serde_json::{Map, Value as Json};
@@ -49,6 +51,16 @@ pub trait Form: Debug + Send + Sync + Any {
         0
     }
 
+    /// The model of the labelled rows alone, to be drawn beside this one, where unlabelled rows
+    /// have changed it.
+    fn before(
+        &self,
+        _settings: &Settings,
+        _data: Data<'_>,
+    ) -> Result<Option<FittedModel>, TrainError> {
+        Ok(None)
+    }
+
     /// The form itself, for those who know its family.
     fn as_any(&self) -> &dyn Any;
 }
@@ -64,6 +76,8 @@ pub struct Description {
     pub trained_on: String,
     /// Settings of the problem that belong behind that.
     pub settings: String,
+    /// What is to be said of an answer without a bound, if its local gap does not say it.
+    pub caveat: Option<&'static str>,
     /// Keys for programs.
     pub json: Map<String, Json>,
 }

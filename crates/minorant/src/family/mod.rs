@@ -23,14 +23,17 @@ mod tokens;
 mod walk;
 
 pub use classes::ClassCounts;
-pub use data::{Data, DataKind, OwnedData, Purpose, Reading, read, read_for, read_training};
+pub use data::{
+    Data, DataKind, OwnedData, Purpose, Reading, options_of_rows, options_of_sequences, read, read_for,
+    read_training,
+};
 pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;
 pub use fitted::{FittedModel, PROOF_BYTES};
-pub use form::{Description, Form};
+pub use form::{Description, Form, label_in_output};
 pub use predictions::{Numbers, Outputs, Predictions, Wanted};
 pub use report::TrainReport;
-pub use settings::{Lambda, Settings};
+pub use settings::{Lambda, Settings, quarter_of_memory};
 pub use walk::{Context, TrainError, train};
 
 pub(crate) use stored::{Reader, Writer};
@@ -48,6 +51,8 @@ pub struct Model {
     pub about: &'static str,
     /// Whether its problem is convex, so that an answer can have a proof.
     pub is_convex: bool,
+    /// Data and options of an example for the help.
+    pub example: &'static str,
 }
 
 /// A kind of models with the same data, options, solvers and fitted form.
@@ -66,6 +71,22 @@ pub trait Family: Sync {
 
     /// Trains: from data to an answer. Settings were checked against the option table.
     fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError>;
+
+    /// Start weights from a model that was fitted before, where the family's models take some.
+    fn start_from(
+        &self,
+        model: &FittedModel,
+        _data: Data<'_>,
+        settings: &Settings,
+    ) -> Result<Vec<f64>, TrainError> {
+        let (found, name) = (model.name(), settings.model());
+        Err(TrainError::Setting(format!("{name} does not start from weights of {found}")))
+    }
+
+    /// What is told before a run that takes a while to begin.
+    fn announcement(&self, _settings: &Settings) -> Option<&'static str> {
+        None
+    }
 
     /// The fitted form that a model file holds beside the facts.
     fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit>;
@@ -144,6 +165,15 @@ pub fn model(name: &str) -> Result<Entry, String> {
         let names: Vec<&str> = models().iter().map(|entry| entry.model.name).collect();
         format!("there is no model '{name}'; the models are: {}", names.join(", "))
     })
+}
+
+/// The first model that is trained on data of a kind; it reads such data as all of them do.
+pub fn model_for(kind: DataKind) -> Entry {
+    let takes = |entry: &&Entry| {
+        let found = entry.family.data(&Settings::of(**entry));
+        std::mem::discriminant(&found) == std::mem::discriminant(&kind)
+    };
+    *models().iter().find(takes).unwrap_or(&models()[0])
 }
 
 /// The names of the models that take an option.

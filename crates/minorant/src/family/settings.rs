@@ -238,7 +238,7 @@ impl Settings {
 
     /// The values that a model file keeps, by their names there: all that the model depends on,
     /// defaults included.
-    pub(super) fn kept(&self) -> BTreeMap<String, Json> {
+    pub(crate) fn kept(&self) -> BTreeMap<String, Json> {
         let specs = self.entry.options().map(|taken| taken.spec);
         let kept = specs.filter(|spec| spec.effect == Effect::Model).map(|spec| {
             let default = || spec.default.and_then(|text| spec.kind.parse(text).ok());
@@ -294,7 +294,8 @@ fn adapt(spec: &OptionSpec, value: Value) -> Value {
     }
 }
 
-fn quarter_of_memory() -> Option<u64> {
+/// A quarter of the machine's memory in bytes, where the system tells it.
+pub fn quarter_of_memory() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024 / 4)

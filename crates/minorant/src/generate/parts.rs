@@ -1,7 +1,7 @@
 //! Faces-like images: a few parts that stand out of noise, each near its place in the whole.
 
 use super::Lcg;
-use crate::structured::tree::{PartsImage, TreeShape};
+use minorant_data::{PartsImage, TreeShape};
 
 /// The shape of [`parts`]: four parts on a grid of 5 by 5 places with three channels.
 pub fn parts_shape() -> TreeShape {

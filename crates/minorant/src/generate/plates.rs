@@ -1,7 +1,7 @@
 //! Number plates: rows of character templates with noise.
 
 use super::Lcg;
-use crate::structured::segment::Plate;
+use minorant_data::Plate;
 
 /// What number plates are made of.
 #[derive(Debug, Clone, PartialEq)]

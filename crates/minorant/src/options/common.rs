@@ -16,6 +16,8 @@ pub static LAMBDA: Key<Option<f64>> = Key::new(OptionSpec {
     kind: Kind::Number(Range::Finite),
     otherwise: "1 / sum of the example weights",
     help: "Regularization λ of λ/2 ‖w‖² + mean loss",
+    // The facts of a model hold the λ that this comes to.
+    effect: Effect::Iterates,
     probe: Probe::value("0.037"),
     ..OPTION
 });
@@ -27,6 +29,7 @@ pub static C: Key<Option<f64>> = Key::new(OptionSpec {
     kind: Kind::Number(Range::Finite),
     help: "The same as LIBLINEAR's C = 1/(λ · sum of the example weights)",
     needs: &[Need::NotGiven("lambda")],
+    effect: Effect::Iterates,
     probe: Probe::value("0.37"),
     ..OPTION
 });

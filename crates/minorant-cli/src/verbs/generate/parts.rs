@@ -3,7 +3,7 @@
 use crate::args::PartsArgs;
 use anyhow::ensure;
 use minorant::generate::{parts, parts_shape};
-use minorant::images::Images;
+use minorant::data::Images;
 
 pub(super) fn run(args: &PartsArgs) -> anyhow::Result<()> {
     ensure!(args.images > 0, "--images must be at least 1");

@@ -3,7 +3,7 @@
 use crate::args::PlatesArgs;
 use anyhow::ensure;
 use minorant::generate::{PlatesOptions, plates};
-use minorant::images::Images;
+use minorant::data::Images;
 
 pub(super) fn run(args: &PlatesArgs) -> anyhow::Result<()> {
     ensure!(args.images > 0, "--images must be at least 1");

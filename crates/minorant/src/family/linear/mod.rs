@@ -21,7 +21,7 @@ pub use start::start_from;
 pub(crate) use targets::{Targets, check_costs, labelled_classes};
 
 use super::{
-    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
+    Answer, Data, DataKind, Facts, Family, FittedModel, Form, Misfit, Model, Reader, Settings, TrainError,
     TrainReport, Walk,
 };
 use crate::options::{Taken, common, reading};
@@ -36,13 +36,29 @@ use minorant_linalg::Design;
 pub struct Linear;
 
 static MODELS: [Model; 4] = [
-    Model { name: "svm", about: "support vector machine (hinge losses)", is_convex: true },
-    Model { name: "logistic", about: "logistic regression, binary or softmax", is_convex: true },
-    Model { name: "ramp-svm", about: "svm with a bounded loss, for outliers", is_convex: false },
+    Model {
+        name: "svm",
+        about: "support vector machine: two or more classes, or sets of labels",
+        is_convex: true,
+        example: "train.svm --lambda 1e-4 --out model.safetensors",
+    },
+    Model {
+        name: "logistic",
+        about: "logistic regression, binary or softmax",
+        is_convex: true,
+        example: "train.csv --label-column species --json",
+    },
+    Model {
+        name: "ramp-svm",
+        about: "svm with a bounded loss, for data with outliers",
+        is_convex: false,
+        example: "train.svm --ramp -1 --lambda 1e-3",
+    },
     Model {
         name: "tsvm",
         about: "transductive svm, for rows of which most have no label",
         is_convex: false,
+        example: "few-labels.svm --unlabeled many.svm --gamma 5 --starts 5",
     },
 ];
 
@@ -96,6 +112,15 @@ impl Family for Linear {
             (vec![outcome], method)
         };
         Ok(rows.answer(method, lambda, outcomes))
+    }
+
+    fn start_from(
+        &self,
+        model: &FittedModel,
+        data: Data<'_>,
+        settings: &Settings,
+    ) -> Result<Vec<f64>, TrainError> {
+        start_from(model, data.rows()?, settings)
     }
 
     fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
