@@ -8,6 +8,7 @@ use super::{
 };
 use crate::container::{Container, FileError};
 use crate::fingerprint::Fingerprint;
+use crate::options::Effect;
 use crate::proof::Proof;
 use crate::proof_check::{Audit, Claim, check, nothing_to_check, refused};
 use minorant_data::ReadError;
@@ -115,9 +116,16 @@ impl FittedModel {
         self.facts.settings.kept().get("penalty").and_then(Json::as_str) == Some("l1")
     }
 
-    /// The settings that the model depends on, by their names in its file.
+    /// The settings that the model depends on, by their names in its file; null for those that
+    /// only other models of its family have.
     pub fn settings_in_header(&self) -> Map<String, Json> {
-        self.facts.settings.kept().into_iter().collect()
+        let family = self.facts.settings.entry().family;
+        let all = family.options().iter().flat_map(|list| list.iter());
+        let names = all.filter(|taken| taken.spec.effect == Effect::Model);
+        let mut found: Map<String, Json> =
+            names.map(|taken| (taken.spec.key(), Json::Null)).collect();
+        found.extend(self.facts.settings.kept());
+        found
     }
 
     /// What an audit finds without looking at data, where there is no bound to check.

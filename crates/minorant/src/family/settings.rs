@@ -5,7 +5,7 @@ use super::{Entry, model, models_with};
 use crate::options::common::{ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, SOLVER, WEIGHTS};
 use crate::options::{Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Value, in_words};
 use crate::solver::StopRules;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -240,10 +240,15 @@ impl Settings {
     /// defaults included.
     pub(crate) fn kept(&self) -> BTreeMap<String, Json> {
         let specs = self.entry.options().map(|taken| taken.spec);
-        let kept = specs.filter(|spec| spec.effect == Effect::Model).map(|spec| {
+        // Arrays are kept by the form, beside its weights.
+        let is_kept = |spec: &&OptionSpec| {
+            spec.effect == Effect::Model && !matches!(spec.kind, Kind::NumbersOfFile)
+        };
+        let kept = specs.filter(is_kept).map(|spec| {
             let default = || spec.default.and_then(|text| spec.kind.parse(text).ok());
             let value = self.values.get(spec.name).cloned().or_else(default);
-            (spec.key(), value.and_then(|value| value.to_json()).unwrap_or(Json::Null))
+            let none = if matches!(spec.kind, Kind::Pairs(_)) { json!([]) } else { Json::Null };
+            (spec.key(), value.and_then(|value| value.to_json()).unwrap_or(none))
         });
         kept.collect()
     }
@@ -251,7 +256,8 @@ impl Settings {
     /// Takes up the values that a model file keeps.
     pub(super) fn take_kept(&mut self, header: &serde_json::Map<String, Json>) {
         for spec in self.entry.options().map(|taken| taken.spec) {
-            let kept = header.get(&spec.key()).filter(|_| spec.effect == Effect::Model);
+            let is_kept = spec.effect == Effect::Model && !matches!(spec.kind, Kind::NumbersOfFile);
+            let kept = header.get(&spec.key()).filter(|_| is_kept);
             if let Some(value) = kept.and_then(Value::from_json) {
                 // What does not fit the table is not the option's value but the form's own.
                 let _ = self.set(spec.name, value);

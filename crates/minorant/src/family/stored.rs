@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 /// A model file as it is put together.
 #[derive(Debug)]
 pub struct Writer {
-    pub(super) header: Map<String, Json>,
+    pub(crate) header: Map<String, Json>,
     pub(super) container: Container,
 }
 

@@ -90,7 +90,7 @@ impl Kind {
             text.parse::<f64>().map_err(|_| format!("expected a number, found '{text}'"))
         };
         match self {
-            Kind::Flag => Ok(Value::Flag(true)),
+            Kind::Flag => Ok(Value::Flag(text != "false")),
             Kind::Whole(..) => text
                 .parse()
                 .map(Value::Whole)

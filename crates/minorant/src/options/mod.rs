@@ -100,6 +100,8 @@ pub struct OptionSpec {
     pub needs: &'static [Need],
     /// What it changes.
     pub effect: Effect,
+    /// The name in model files, if not the option's own with underscores.
+    pub stored_as: &'static str,
     /// For the tests: a value, and a situation in which it matters.
     pub probe: Probe,
 }
@@ -115,13 +117,17 @@ pub const OPTION: OptionSpec = OptionSpec {
     group: Group::Problem,
     needs: &[],
     effect: Effect::Model,
+    stored_as: "",
     probe: Probe::NONE,
 };
 
 impl OptionSpec {
-    /// The name of the option in Python and in model files.
+    /// The name of the option in model files.
     pub fn key(&self) -> String {
-        self.name.replace('-', "_")
+        match self.stored_as {
+            "" => self.name.replace('-', "_"),
+            name => name.into(),
+        }
     }
 
     /// The default in words, for the help.

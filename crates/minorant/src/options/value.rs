@@ -68,6 +68,7 @@ impl Value {
             Json::String(word) => Value::Word(word.clone()),
             Json::Array(items) => {
                 let wholes = items.iter().map(Json::as_u64).collect::<Option<Vec<u64>>>();
+                // An empty list is one of pairs: lists of whole numbers are never empty.
                 match wholes.filter(|wholes| !wholes.is_empty()) {
                     Some(wholes) => Value::Wholes(wholes),
                     None => Value::Pairs(items.iter().map(pair).collect::<Option<_>>()?),

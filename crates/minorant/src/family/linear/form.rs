@@ -114,11 +114,7 @@ impl LinearForm {
         if facts.model() == "svm" {
             facts.settings.put(&LOSS, loss);
         }
-        // 0.1 kept class weights under another name, and of one-vs-rest only the task.
-        let class_weights: Option<Json> = file.key("class_weights")?;
-        if let Some(value) = class_weights.as_ref().and_then(crate::options::Value::from_json) {
-            let _ = facts.settings.set(CLASS_WEIGHT.spec.name, value);
-        }
+        // Files of 0.1 tell of one-vs-rest by the task alone.
         if task == TaskName::OneVsRest {
             facts.settings.put(&super::MULTICLASS, super::Multiclass::OneVsRest);
         }
@@ -311,6 +307,10 @@ impl LinearForm {
 
 impl Form for LinearForm {
     fn write(&self, file: &mut Writer) {
+        // Only logistic regression has a choice of penalties; all models name theirs.
+        if !file.header.contains_key("penalty") {
+            file.key("penalty", Penalty::L2.name());
+        }
         file.key("task", self.task.name());
         file.key("loss", self.loss.name());
         file.classes(&self.classes);

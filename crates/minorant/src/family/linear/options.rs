@@ -177,6 +177,7 @@ pub static CLASS_WEIGHT: Key<Vec<(Label, f64)>> = Key::new(OptionSpec {
     kind: Kind::Pairs(Range::NotNegative),
     otherwise: "1",
     help: "Weight of a class; may be given several times",
+    stored_as: "class_weights",
     probe: Probe::value("1=3"),
     ..OPTION
 });
