@@ -5,6 +5,7 @@
 //! façade ask [`models`] and know no family by name.
 
 mod attributes;
+pub mod chain;
 mod classes;
 mod data;
 mod evaluation;
@@ -13,9 +14,11 @@ mod fitted;
 mod form;
 mod hold_out;
 mod mean;
+pub mod neuro;
 mod predictions;
 mod proof_arrays;
 mod report;
+pub mod sequence;
 mod settings;
 mod stored;
 mod tokens;
@@ -82,7 +85,7 @@ impl Misfit {
 }
 
 /// The families, in the order in which their models are listed.
-static FAMILIES: [&dyn Family; 0] = [];
+static FAMILIES: [&dyn Family; 2] = [&chain::ChainFamily, &neuro::NeuroFamily];
 
 /// A model with its family and everything that the option table says of it.
 #[derive(Clone, Copy)]

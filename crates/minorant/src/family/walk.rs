@@ -149,8 +149,8 @@ pub struct Walk<'w> {
     pub(crate) checkpoints: &'w mut dyn Checkpoints,
     /// Weights to start from.
     pub(crate) start: Option<&'w [f64]>,
-    to_rounding: bool,
-    proof_bytes: u64,
+    pub(crate) to_rounding: bool,
+    pub(crate) proof_bytes: u64,
 }
 
 impl std::fmt::Debug for Walk<'_> {
