@@ -68,6 +68,12 @@ impl Watchers {
 }
 
 impl Observer for Watchers {
+    fn preparing(&mut self, what: &str) {
+        if !matches!(self.view, View::Silent) {
+            tell(what);
+        }
+    }
+
     fn iteration(&mut self, record: &TraceRecord) {
         if self.keeps_records {
             self.records.push(record.clone());

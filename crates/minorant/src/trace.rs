@@ -46,6 +46,9 @@ pub trait Observer {
     /// The best weights so far; called right before [`Observer::iteration`]. Where classes are
     /// trained one against the rest there is no such point until the last has had its turn.
     fn best(&mut self, _w: &[f64]) {}
+
+    /// Something that takes its time is done before the first iteration; `what` says it in words.
+    fn preparing(&mut self, _what: &str) {}
 }
 
 /// A trace kept in memory.

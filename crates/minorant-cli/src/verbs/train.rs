@@ -40,10 +40,6 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         let (write, resume) = (settings.file("checkpoint"), settings.file("resume"));
         let mut checkpoints =
             FileCheckpoints::new(write.as_deref(), resume.as_deref(), data.view(), &settings)?;
-        if let Some(note) = family.announcement(&settings).filter(|_| !is_quiet && resume.is_none())
-        {
-            output::tell(note);
-        }
         let mut context = Context::default()
             .cancelled_by(&cancel)
             .observed_by(&mut watchers)

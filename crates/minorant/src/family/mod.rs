@@ -5,6 +5,7 @@
 //! façade ask [`models`] and know no family by name.
 
 mod attributes;
+pub mod chain;
 mod classes;
 mod data;
 mod evaluation;
@@ -14,9 +15,11 @@ mod form;
 mod hold_out;
 pub mod linear;
 mod mean;
+pub mod neuro;
 mod predictions;
 mod proof_arrays;
 mod report;
+pub mod sequence;
 mod settings;
 mod stored;
 mod tokens;
@@ -83,11 +86,6 @@ pub trait Family: Sync {
         Err(TrainError::Setting(format!("{name} does not start from weights of {found}")))
     }
 
-    /// What is told before a run that takes a while to begin.
-    fn announcement(&self, _settings: &Settings) -> Option<&'static str> {
-        None
-    }
-
     /// The fitted form that a model file holds beside the facts.
     fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit>;
 }
@@ -104,7 +102,7 @@ impl Misfit {
 }
 
 /// The families, in the order in which their models are listed.
-static FAMILIES: [&dyn Family; 1] = [&linear::Linear];
+static FAMILIES: [&dyn Family; 3] = [&linear::Linear, &chain::ChainFamily, &neuro::NeuroFamily];
 
 /// A model with its family and everything that the option table says of it.
 #[derive(Clone, Copy)]

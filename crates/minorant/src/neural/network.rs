@@ -21,23 +21,6 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// All of them.
-    pub const ALL: [Activation; 3] = [Activation::Sigmoid, Activation::Tanh, Activation::Relu];
-
-    /// The name that users type.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Activation::Sigmoid => "sigmoid",
-            Activation::Tanh => "tanh",
-            Activation::Relu => "relu",
-        }
-    }
-
-    /// The activation with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Activation::ALL.into_iter().find(|activation| activation.as_str() == name)
-    }
-
     /// Applies it to all inputs of a layer.
     pub(super) fn apply<T: Real>(self, values: &mut [T]) {
         match self {

@@ -6,6 +6,16 @@ use super::{Effect, Group, Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Ta
 use crate::bundle::Locality;
 use crate::solver::ConvexProblems;
 
+/// The norm of the weights that is penalised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Norm {
+    /// λ/2 ‖w‖².
+    L2,
+    /// λ ‖w‖₁.
+    L1,
+}
+
+named!(Norm { L2 = "l2", L1 = "l1" });
 named!(Locality { Path = "path", Squares = "squares", Off = "off" });
 named!(ConvexProblems { Primal = "primal", Dual = "dual" });
 
@@ -42,6 +52,39 @@ pub static WEIGHTS: Key<Option<Vec<f64>>> = Key::new(OptionSpec {
     otherwise: "1 each",
     help: "Example weights, one a line; a weight equals so many repetitions",
     effect: Effect::Data,
+    probe: Probe::value("{FILE}"),
+    ..OPTION
+});
+
+/// How weights are penalised.
+pub static PENALTY: Key<Norm> = Key::new(OptionSpec {
+    name: "penalty",
+    value_name: "PENALTY",
+    kind: Kind::Choice(&[("l2", "λ/2 ‖w‖²"), ("l1", "λ ‖w‖₁")]),
+    default: Some("l2"),
+    help: "How weights are penalised",
+    probe: Probe::value("l1"),
+    ..OPTION
+});
+
+/// A constant feature of every row or token.
+pub static BIAS: Key<Option<f64>> = Key::new(OptionSpec {
+    name: "bias",
+    value_name: "B",
+    kind: Kind::Number(Range::Finite),
+    otherwise: "none",
+    help: "Add a constant feature B, regularized like the others",
+    probe: Probe::value("1"),
+    ..OPTION
+});
+
+/// What wrong labels cost.
+pub static LABEL_LOSS: Key<Option<Vec<f64>>> = Key::new(OptionSpec {
+    name: "label-loss",
+    value_name: "FILE",
+    kind: Kind::NumbersOfFile,
+    otherwise: "1 for every wrong one",
+    help: "Δ: a line for each true class, a number for each other one, in class order",
     probe: Probe::value("{FILE}"),
     ..OPTION
 });

@@ -90,6 +90,7 @@ impl Kind {
             text.parse::<f64>().map_err(|_| format!("expected a number, found '{text}'"))
         };
         match self {
+            // A flag stands alone; its default is spelled out.
             Kind::Flag => Ok(Value::Flag(text != "false")),
             Kind::Whole(..) => text
                 .parse()
@@ -213,4 +214,15 @@ fn parse_ranges(text: &str) -> Result<Vec<u64>, String> {
         all.extend(from..=to);
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_is_set_where_it_stands_alone_and_not_by_its_default() {
+        assert_eq!(Kind::Flag.parse(""), Ok(Value::Flag(true)));
+        assert_eq!(Kind::Flag.parse("false"), Ok(Value::Flag(false)));
+    }
 }

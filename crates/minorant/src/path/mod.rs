@@ -8,9 +8,10 @@ mod tune;
 
 pub use tune::{FoldError, Tuned, TunedPoint, tune};
 
-use crate::family::linear::{LinearForm, PENALTY, Penalty, Rows, check_evaluations};
+use crate::family::linear::{LinearForm, Rows, check_evaluations};
 use crate::family::{Data, Facts, FittedModel, Numbers, Settings, TrainError, TrainReport, PROOF_BYTES, method_options};
 use crate::fingerprint::Fingerprint;
+use crate::options::common::{Norm, PENALTY};
 use crate::regularizer::L2;
 use crate::risk::{Cancel, Point, Risk};
 use crate::solver::{self, Method, Outcome, Problem, Solver, Status, StopRules};
@@ -197,7 +198,7 @@ impl<'a> Tracks<'a> {
         path: PathOptions<'a>,
         cancel: &'a Cancel,
     ) -> Result<Self, TrainError> {
-        if rows.settings.get(&PENALTY) == Penalty::L1 {
+        if rows.settings.get(&PENALTY) == Norm::L1 {
             let why = "a path goes with the penalty l2: planes and bounds serve every lambda there";
             return Err(TrainError::Setting(why.into()));
         }

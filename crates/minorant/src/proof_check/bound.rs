@@ -172,15 +172,15 @@ fn of_outputs(problem: &Plain<'_>, proof: &OutputProof) -> Result<Vec<Minorant>,
     }
     of_blocks(problem, even_blocks(examples), |block, minorant| {
         for example in block {
-            let mut total = Sum::new();
+            let (mut total, mut outputs) = (Sum::new(), Vec::new());
             for output in &proof.examples[example] {
                 if !(0.0..=1.0).contains(&output.weight) {
                     return Err(format!("a weight of the proof is {}", output.weight));
                 }
                 total.add(output.weight);
-                let share = output.weight * problem.shares[example];
-                problem.losses.add_output(example, &output.code, share, minorant)?;
+                outputs.push((&output.code[..], output.weight * problem.shares[example]));
             }
+            problem.losses.add_outputs(example, &outputs, minorant)?;
             if total.value() > 1.0 + SIMPLEX {
                 return Err(format!("weights of the proof add up to {}", total.value()));
             }

@@ -11,6 +11,7 @@
 //! loss), or outputs of each example with weights.
 
 mod bound;
+pub mod chain;
 pub mod linear;
 
 pub use bound::Minorant;
@@ -105,6 +106,18 @@ pub trait PlainLoss: Sync {
         _minorant: &mut Minorant,
     ) -> Result<(), String> {
         Err("a model of this family has no proof by outputs".into())
+    }
+
+    /// The same for several outputs of an example, each with its share. Whoever adds them up before
+    /// they become slopes of weights makes fewer roundings.
+    fn add_outputs(
+        &self,
+        example: usize,
+        outputs: &[(&[u32], f64)],
+        minorant: &mut Minorant,
+    ) -> Result<(), String> {
+        let mut each = outputs.iter();
+        each.try_for_each(|(code, share)| self.add_output(example, code, *share, minorant))
     }
 }
 

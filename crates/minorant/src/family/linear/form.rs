@@ -1,7 +1,7 @@
 //! A fitted linear model: weights of its problems, decision values, labels, and how good they are.
 
 use super::losses::LossName;
-use super::options::{BIAS, BIAS_WEIGHT, CLASS_WEIGHT, LABEL_LOSS, LOSS, PENALTY, Penalty};
+use super::options::{BIAS_WEIGHT, CLASS_WEIGHT, LOSS};
 use super::targets::{Targets, UNLABELLED};
 use super::{Rows, loss_of};
 use crate::certificate::Certificate;
@@ -12,6 +12,7 @@ use crate::family::{
     ClassCounts, Data, Description, Evaluation, Facts, Form, Measure, Misfit, Numbers, Outputs,
     Predictions, Reader, Reading, Style, Wanted, Writer,
 };
+use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::options::{Named, named};
 use crate::proof_check::linear::{LinearLosses, PlainKind};
 use crate::proof_check::{self, Plain};
@@ -309,7 +310,7 @@ impl Form for LinearForm {
     fn write(&self, file: &mut Writer) {
         // Only logistic regression has a choice of penalties; all models name theirs.
         if !file.header.contains_key("penalty") {
-            file.key("penalty", Penalty::L2.name());
+            file.key("penalty", Norm::L2.name());
         }
         file.key("task", self.task.name());
         file.key("loss", self.loss.name());
@@ -399,7 +400,7 @@ impl Form for LinearForm {
             all[self.features * self.outputs()..].fill(theta);
             all
         });
-        let is_l1 = facts.settings.get(&PENALTY) == Penalty::L1;
+        let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
         let penalty = proof_check::Penalty { lambda, is_l1, theta };
         let huber = facts.settings.get(&super::HUBER);
         let problem = |(k, problem): (usize, &'a SubProblem)| Plain {

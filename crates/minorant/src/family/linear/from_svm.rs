@@ -5,10 +5,10 @@
 //! runs add up; a pass over the labelled rows alone counts by their share of all rows.
 
 use super::one_vs_rest::Sequence;
-use super::{BALANCE_MEAN, BIAS, GAMMA, LossName, RAMP, Rows, STARTS, Targets, loss_of};
+use super::{BALANCE_MEAN, GAMMA, LossName, RAMP, Rows, STARTS, Targets, loss_of};
 use crate::certificate::Certificate;
 use crate::family::{Settings, TrainError, Walk};
-use crate::options::common::SEED;
+use crate::options::common::{BIAS, SEED};
 use crate::regularizer::L2;
 use crate::risk::hinge::Hinge;
 use crate::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};

@@ -1,9 +1,10 @@
 //! The losses of linear models by their names: what users type, what model files hold, and the risk
 //! that each makes of a task. A loss itself is a file in the ground floor's `risk/`.
 
-use super::options::{HUBER, LABEL_LOSS, RAMP};
+use super::options::{HUBER, RAMP};
 use super::targets::Targets;
 use crate::family::Settings;
+use crate::options::common::LABEL_LOSS;
 use crate::options::named;
 use crate::risk::hinge::Hinge;
 use crate::risk::logistic::Logistic;

@@ -14,8 +14,8 @@ pub use form::{LinearForm, Scores, SubProblem, TaskName};
 pub use losses::LossName;
 pub(crate) use one_vs_rest::check_evaluations;
 pub use options::{
-    BALANCE_MEAN, BIAS, BIAS_WEIGHT, CLASS_WEIGHT, GAMMA, HUBER, LABEL_LOSS, LOSS, MULTICLASS,
-    Multiclass, PENALTY, Penalty, RAMP, STARTS, UNLABELED,
+    BALANCE_MEAN, BIAS_WEIGHT, CLASS_WEIGHT, GAMMA, HUBER, LOSS, MULTICLASS, Multiclass, RAMP,
+    STARTS, UNLABELED,
 };
 pub use start::start_from;
 pub(crate) use targets::{Targets, check_costs, labelled_classes};
@@ -24,7 +24,8 @@ use super::{
     Answer, Data, DataKind, Facts, Family, FittedModel, Form, Misfit, Model, Reader, Settings, TrainError,
     TrainReport, Walk,
 };
-use crate::options::{Taken, common, reading};
+use crate::options::common::{self, BIAS, Norm, PENALTY};
+use crate::options::{Taken, reading};
 use crate::regularizer::L2;
 use crate::risk::{ExampleWeights, Risk};
 use crate::solver::{Method, Outcome, Problem};
@@ -172,7 +173,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn regularizer(&self, lambda: f64) -> Result<L2, TrainError> {
         let regularizer = L2::new(lambda)?;
         let theta = self.settings.get(&BIAS_WEIGHT);
-        if self.settings.get(&PENALTY) == Penalty::L1 {
+        if self.settings.get(&PENALTY) == Norm::L1 {
             if theta.is_some() {
                 return Err(TrainError::Setting(
                     "a bias weight goes with the penalty l2; l1 penalises the bias like the others"
@@ -190,7 +191,7 @@ impl<'a> Rows<'a> {
 
     /// The factor of ‖w‖₁.
     pub(crate) fn l1(&self, lambda: f64) -> f64 {
-        if self.settings.get(&PENALTY) == Penalty::L1 { lambda } else { 0.0 }
+        if self.settings.get(&PENALTY) == Norm::L1 { lambda } else { 0.0 }
     }
 
     /// Refuses start weights that are not one finite number for each weight of all problems.

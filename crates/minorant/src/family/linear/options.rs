@@ -2,7 +2,7 @@
 
 use super::LossName;
 use crate::options::common::{
-    CONVEX_PROBLEMS, LOCALITY, PARTS, PROOF, SEED, START,
+    BIAS, CONVEX_PROBLEMS, LABEL_LOSS, LOCALITY, PARTS, PENALTY, PROOF, SEED, START,
 };
 use crate::options::reading::{LABEL_XML, LABELS};
 use crate::options::{
@@ -10,18 +10,6 @@ use crate::options::{
 };
 use minorant_data::Label;
 use std::path::PathBuf;
-
-/// How weights are penalised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Penalty {
-    /// λ/2 ‖w‖².
-    #[default]
-    L2,
-    /// λ ‖w‖₁.
-    L1,
-}
-
-named!(Penalty { L2 = "l2", L1 = "l1" });
 
 /// How more than two classes are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,17 +46,6 @@ pub static HUBER: Key<f64> = Key::new(OptionSpec {
     ..OPTION
 });
 
-/// How weights are penalised.
-pub static PENALTY: Key<Penalty> = Key::new(OptionSpec {
-    name: "penalty",
-    value_name: "PENALTY",
-    kind: Kind::Choice(&[("l2", "λ/2 ‖w‖²"), ("l1", "λ ‖w‖₁, which makes weights 0")]),
-    default: Some("l2"),
-    help: "How weights are penalised",
-    probe: Probe::with("l1", &["--lambda", "0.01"]),
-    ..OPTION
-});
-
 /// How more than two classes are trained.
 pub static MULTICLASS: Key<Multiclass> = Key::new(OptionSpec {
     name: "multiclass",
@@ -77,17 +54,6 @@ pub static MULTICLASS: Key<Multiclass> = Key::new(OptionSpec {
     default: Some("joint"),
     help: "How more than two classes are trained",
     probe: Probe::on("classes.svm", "ovr"),
-    ..OPTION
-});
-
-/// Δ.
-pub static LABEL_LOSS: Key<Option<Vec<f64>>> = Key::new(OptionSpec {
-    name: "label-loss",
-    value_name: "FILE",
-    kind: Kind::NumbersOfFile,
-    otherwise: "1 for every wrong class",
-    help: "Δ: a line for each true class, a number for each other one, in class order",
-    probe: Probe::on("classes.svm", "{DELTA}"),
     ..OPTION
 });
 
@@ -147,17 +113,6 @@ pub static STARTS: Key<usize> = Key::new(OptionSpec {
     ..OPTION
 });
 
-/// The constant feature.
-pub static BIAS: Key<Option<f64>> = Key::new(OptionSpec {
-    name: "bias",
-    value_name: "B",
-    kind: Kind::Number(Range::Finite),
-    otherwise: "none",
-    help: "Add a constant feature B, regularized like the others",
-    probe: Probe::value("1"),
-    ..OPTION
-});
-
 /// The constant feature's θ.
 pub static BIAS_WEIGHT: Key<Option<f64>> = Key::new(OptionSpec {
     name: "bias-weight",
@@ -189,9 +144,9 @@ const LOCAL: &[&str] = &["ramp-svm", "tsvm"];
 pub(super) static OWN: &[Taken] = &[
     Taken::by(&["svm"], &LOSS.spec),
     Taken::by(&["svm"], &HUBER.spec),
-    Taken::by(&["logistic"], &PENALTY.spec),
+    Taken::by(&["logistic"], &PENALTY.spec).probed(Probe::with("l1", &["--lambda", "0.01"])),
     Taken::by(CONVEX, &MULTICLASS.spec),
-    Taken::by(&["svm"], &LABEL_LOSS.spec),
+    Taken::by(&["svm"], &LABEL_LOSS.spec).probed(Probe::on("classes.svm", "{DELTA}")),
     Taken::by(&["ramp-svm"], &RAMP.spec),
     Taken::by(&["tsvm"], &GAMMA.spec),
     Taken::by(&["tsvm"], &UNLABELED.spec),

@@ -1,7 +1,8 @@
 //! Start weights from a model that was fitted before, for a task of the same shape.
 
-use super::{BIAS, LinearForm, Targets};
+use super::{LinearForm, Targets};
 use crate::family::{FittedModel, Settings, TrainError};
+use crate::options::common::BIAS;
 use minorant_data::{Dataset, Label};
 
 /// The weights of `model` as a start for training on `data` under `settings`; refused where they

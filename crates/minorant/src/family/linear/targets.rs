@@ -1,10 +1,11 @@
 //! What the labels of rows ask for: one binary, multiclass, transductive or multilabel problem, or
 //! one binary problem for each class; and what each row weighs.
 
-use super::options::{CLASS_WEIGHT, GAMMA, LABEL_LOSS, MULTICLASS, Multiclass};
+use super::options::{CLASS_WEIGHT, GAMMA, MULTICLASS, Multiclass};
 use super::{BALANCE_MEAN, TaskName, loss_of};
 use crate::family::data::label_kind;
 use crate::family::{Settings, TrainError, mean};
+use crate::options::common::LABEL_LOSS;
 use crate::risk::ExampleWeights;
 use minorant_data::{Label, LabelKind, LabelRows, Labels};
 

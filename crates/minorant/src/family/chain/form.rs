@@ -1,0 +1,191 @@
+//! A fitted chain: its weights and what they belong to, in memory and in files.
+
+use super::{PAIRS, Weighed};
+use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
+use crate::family::{
+    Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading, Wanted,
+    Writer,
+};
+use crate::options::Named;
+use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
+use crate::proof_check::chain::PlainChain;
+use crate::proof_check::{Penalty, Plain, mean_shares};
+use crate::structured::chain::{ChainShape, Pairs};
+use minorant_data::Sequences;
+use rayon::prelude::*;
+use std::any::Any;
+
+/// A fitted chain.
+#[derive(Debug, Clone)]
+pub struct ChainForm {
+    /// How its weights are laid out.
+    pub shape: ChainShape,
+    /// What it knows of tokens.
+    pub vocabulary: Vocabulary,
+    /// What label z costs where y is true, where that was given.
+    pub label_loss: Option<Vec<f64>>,
+    /// How weights are penalised.
+    pub penalty: Norm,
+    /// The weights.
+    pub weights: Vec<f64>,
+}
+
+impl ChainForm {
+    /// The chain that a model file holds.
+    pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
+        let vocabulary = Vocabulary::read(facts, file)?;
+        let (attributes, labels) = (vocabulary.attributes.len(), vocabulary.classes.len());
+        let which = match file.key("observed_pairs")? {
+            true => Weighed::Observed,
+            false => Weighed::All,
+        };
+        facts.settings.put(&PAIRS, which);
+        let pairs = read_pairs(which, attributes, labels, file);
+        let pairs = pairs
+            .ok_or_else(|| Misfit::without("pairs of attributes and labels that fit together"))?;
+        let bias: Option<f64> = file.key(BIAS.spec.name)?;
+        let boundary = file.key(BOUNDARY.spec.name)?;
+        kept(&PER, file)?;
+        let penalty = kept(&PENALTY, file)?;
+        let label_loss = file.reals("label_loss").map(|(_, costs)| costs);
+        if label_loss.as_ref().is_some_and(|costs| costs.len() != labels * labels) {
+            return Err(Misfit::without("a label loss that fits the labels"));
+        }
+        if facts.settings.entry().option(LABEL_LOSS.spec.name).is_some() {
+            facts.settings.put(&LABEL_LOSS, label_loss.clone());
+        }
+        let shape = ChainShape { attributes, labels, pairs, bias, boundary };
+        let weights = file.weights("weights", shape.checked_dim())?;
+        Ok(ChainForm { shape, vocabulary, label_loss, penalty, weights })
+    }
+
+    /// Does something with each sequence, and puts the results one behind the other.
+    fn each<T: Send + Clone>(
+        &self,
+        data: &Sequences,
+        of: impl Fn(std::ops::Range<usize>) -> Vec<T> + Sync,
+    ) -> Vec<T> {
+        let of = |span: &[usize]| of(span[0]..span[1]);
+        data.starts.par_windows(2).map(of).collect::<Vec<_>>().concat()
+    }
+}
+
+impl Tagger for ChainForm {
+    fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    fn best(&self, data: &Sequences) -> Vec<u16> {
+        self.each(data, |rows| self.shape.best(&data.tokens, rows, &self.weights).0)
+    }
+
+    fn scores(&self, data: &Sequences) -> Vec<f64> {
+        self.each(data, |rows| self.shape.best(&data.tokens, rows, &self.weights).1)
+    }
+
+    fn marginals(&self, data: &Sequences) -> Vec<f64> {
+        self.each(data, |rows| self.shape.marginals(&data.tokens, rows, &self.weights))
+    }
+}
+
+impl Form for ChainForm {
+    fn write(&self, file: &mut Writer) {
+        self.vocabulary.write(file);
+        // Files have these keys for both chains since 0.1.
+        file.key("observed_pairs", matches!(self.shape.pairs, Pairs::Observed { .. }));
+        file.key(PENALTY.spec.name, self.penalty.name());
+        file.reals("weights", &[self.weights.len()], &self.weights);
+        if let Pairs::Observed { starts, labels, transitions } = &self.shape.pairs {
+            file.integers("pairs.starts", starts.iter().map(|&start| start as u64));
+            file.integers("pairs.labels", labels.iter().map(|&label| label.into()));
+            file.integers("pairs.transitions", transitions.iter().map(|&pair| pair.into()));
+        }
+        if let Some(costs) = &self.label_loss {
+            file.reals("label_loss", &[costs.len()], costs);
+        }
+    }
+
+    fn weights(&self) -> Vec<&[f64]> {
+        vec![&self.weights]
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        self.vocabulary.reading()
+    }
+
+    fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
+        sequence::predict(self, data, wanted)
+    }
+
+    fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String> {
+        sequence::evaluate(self, data)
+    }
+
+    fn describe(&self) -> Description {
+        let mut description = self.vocabulary.describe();
+        let nonzero = self.weights.iter().filter(|w| **w != 0.0).count();
+        description.line("weights", format!("{} ({nonzero} not zero)", self.weights.len()));
+        description
+    }
+
+    fn plain<'a>(
+        &'a self,
+        facts: &'a Facts,
+        data: Data<'a>,
+        example_weights: Option<&'a [f64]>,
+    ) -> Result<Vec<Plain<'a>>, String> {
+        let data = data.sequences()?;
+        let fits = data.classes == self.vocabulary.classes
+            && data.labels.len() == data.tokens.rows()
+            && data.tokens.cols() == self.shape.attributes;
+        if !fits {
+            return Err("the labels and attributes of the data are not those of the model".into());
+        }
+        let units: Vec<usize> = facts.settings.get(&PER).units(&data.starts).collect();
+        let losses = PlainChain {
+            shape: &self.shape,
+            data,
+            label_loss: self.label_loss.as_deref(),
+            is_likelihood: facts.model() == super::CRF,
+        };
+        let lambda = facts.lambda.ok_or("the model has no lambda")?;
+        let is_l1 = self.penalty == Norm::L1;
+        Ok(vec![Plain {
+            losses: Box::new(losses),
+            shares: mean_shares(example_weights, &units)?,
+            penalty: Penalty { is_l1, ..Penalty::plain(lambda) },
+            w: &self.weights,
+            objective: facts.certificate.objective,
+            lower_bound: facts.certificate.lower_bound,
+        }])
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn read_pairs(
+    which: Weighed,
+    attributes: usize,
+    classes: usize,
+    file: &mut Reader<'_>,
+) -> Option<Pairs> {
+    if which == Weighed::All {
+        return Some(Pairs::All);
+    }
+    fn narrowed<T: TryFrom<u64>>(wide: Vec<u64>) -> Option<Vec<T>> {
+        wide.into_iter().map(|n| T::try_from(n).ok()).collect()
+    }
+    let starts: Vec<usize> = narrowed(file.integers("pairs.starts")?)?;
+    let labels: Vec<u16> = narrowed(file.integers("pairs.labels")?)?;
+    let transitions: Vec<u32> = narrowed(file.integers("pairs.transitions")?)?;
+    let fits = attributes.checked_add(1) == Some(starts.len())
+        && starts.first() == Some(&0)
+        && starts.last() == Some(&labels.len())
+        && starts.is_sorted()
+        && labels.iter().all(|&z| (z as usize) < classes)
+        && transitions.windows(2).all(|t| t[0] < t[1])
+        && transitions.last().is_none_or(|&t| (t as usize) < classes * classes);
+    fits.then_some(Pairs::Observed { starts, labels, transitions })
+}

@@ -1,0 +1,208 @@
+//! Chains: `chain-svm` and `chain-crf`, which label the tokens of sequences by weights of
+//! attributes and of label pairs. What chains are is `structured/chain`'s business, how they are
+//! minimised the solvers'; here are their options, the way from sequences to a problem, and back.
+
+mod form;
+
+pub use form::ChainForm;
+
+use super::mean::Mean;
+use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
+use super::{
+    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
+    TrainReport, Walk,
+};
+use crate::options::common::{
+    BIAS, EVERY_RUN, LABEL_LOSS, Norm, PARTS, PENALTY, PROOF, REGULARIZED, SEED,
+};
+use crate::options::{Key, Kind, OPTION, OptionSpec, Probe, Taken, named, reading};
+use crate::regularizer::L2;
+use crate::risk::{ExampleWeights, Risk};
+use crate::solver::{Method, Problem};
+use crate::structured::chain::{Chain, ChainShape, Pairs};
+use crate::structured::{LikelihoodRisk, MarginRisk};
+use minorant_data::Sequences;
+
+const SVM: &str = "chain-svm";
+const CRF: &str = "chain-crf";
+
+/// Which pairs have weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weighed {
+    /// All.
+    All,
+    /// Those that occur in the training data.
+    Observed,
+}
+
+named!(Weighed { All = "all", Observed = "observed" });
+
+/// Which pairs have weights.
+pub static PAIRS: Key<Weighed> = Key::new(OptionSpec {
+    name: "pairs",
+    value_name: "WHICH",
+    kind: Kind::Choice(&[("all", "all pairs"), ("observed", "those that occur in the data")]),
+    default: Some("all"),
+    help: "Pairs of attribute and label, and of labels, that have weights",
+    probe: Probe::value("observed"),
+    ..OPTION
+});
+
+static OWN: &[Taken] = &[
+    Taken::by_all(&PER.spec),
+    Taken::by_all(&PAIRS.spec),
+    Taken::by_all(&BOUNDARY.spec),
+    Taken::by_all(&BIAS.spec),
+    Taken::by(&[CRF], &PENALTY.spec),
+    Taken::by(&[SVM], &LABEL_LOSS.spec),
+    Taken::by_all(&PARTS.spec),
+    Taken::by_all(&SEED.spec),
+    Taken::by_all(&PROOF),
+];
+
+static OPTIONS: [&[Taken]; 4] = [REGULARIZED, OWN, EVERY_RUN, reading::SEQUENCES];
+
+/// The family of chains.
+#[derive(Debug)]
+pub struct ChainFamily;
+
+impl Family for ChainFamily {
+    fn models(&self) -> &'static [Model] {
+        &[
+            Model {
+                name: SVM,
+                about: "labels of sequences, by a structured support vector machine",
+                is_convex: true,
+                example: "letter.data.gz --folds 0-7 --lambda 1e-3",
+            },
+            Model {
+                name: CRF,
+                about: "labels of sequences, by a conditional random field",
+                is_convex: true,
+                example: "train.txt --format conll --pairs observed --out tagger.safetensors",
+            },
+        ]
+    }
+
+    fn options(&self) -> &'static [&'static [Taken]] {
+        &OPTIONS
+    }
+
+    fn solvers(&self, model: &Model) -> Vec<&'static str> {
+        use Method::{Auto, Bcfw, Bmrm, Gd, LmBmrm, Nbm, Nrbm, NrbmLs, NrbmLsFull, PBmrm};
+        use Method::{Lbfgs, Owlqn, OwlqnStar, ProxBmrm, ProxNrbm, ProxPBmrm, Sgd, Subgradient};
+        let of_both = [
+            Auto,
+            Bmrm,
+            LmBmrm,
+            PBmrm,
+            ProxBmrm,
+            ProxPBmrm,
+            Nrbm,
+            NrbmLs,
+            NrbmLsFull,
+            ProxNrbm,
+            Sgd,
+            Gd,
+            Subgradient,
+            Nbm,
+        ];
+        let own: &[Method] = if model.name == SVM { &[Bcfw] } else { &[Lbfgs, Owlqn, OwlqnStar] };
+        of_both.iter().chain(own).map(|method| method.name()).collect()
+    }
+
+    fn data(&self, _settings: &Settings) -> DataKind {
+        DataKind::Sequences
+    }
+
+    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+        let data = labelled(data)?;
+        let label_loss = walk.get(&LABEL_LOSS);
+        check_label_loss(label_loss.as_deref(), data.classes.len())?;
+        check_memory(data, walk.settings.max_bytes())?;
+        let example_weights = walk.settings.example_weights();
+        let units = walk.get(&PER).units(&data.starts);
+        let mean = Mean::new(example_weights.as_deref(), units, "sequence")?;
+        let pairs = match walk.get(&PAIRS) {
+            Weighed::All => Pairs::All,
+            Weighed::Observed => observed(data, &mean.shares),
+        };
+        let shape = ChainShape {
+            attributes: data.attributes.len(),
+            labels: data.classes.len(),
+            pairs,
+            bias: walk.get(&BIAS),
+            boundary: walk.get(&BOUNDARY),
+        };
+        let lambda = walk.settings.lambda(mean.total)?;
+        let (quadratic, penalty) = (L2::new(lambda)?, walk.get(&PENALTY));
+        let (regularizer, l1) = match penalty {
+            Norm::L2 => (quadratic, 0.0),
+            Norm::L1 => (L2::none(), lambda),
+        };
+        data.tokens.prepare_for_passes();
+        let (mut outcome, method) = {
+            let costs = label_loss.clone();
+            let chain = Chain::new(&shape, &data.tokens, &data.starts, &data.labels, costs);
+            let risk: Box<dyn Risk + '_> = match walk.settings.model() {
+                SVM => Box::new(MarginRisk::new(chain, mean.shares)),
+                _ => Box::new(LikelihoodRisk::new(chain, mean.shares)),
+            };
+            let problem = Problem::new(&*risk, &regularizer).with_l1(l1);
+            walk.minimise(problem, walk.settings.rules())?
+        };
+        let sizes = (data.len(), data.attributes.len());
+        let runs = std::slice::from_ref(&outcome);
+        let report = TrainReport::of_runs(method.name(), sizes, lambda, runs);
+        let proofs = vec![outcome.proof.take()];
+        let (vocabulary, weights) = (Vocabulary::of(data), outcome.point.w);
+        let form = ChainForm { shape, vocabulary, label_loss, penalty, weights };
+        Ok(Answer { form: Box::new(form), proofs, report })
+    }
+
+    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+        Ok(Box::new(ChainForm::read(facts, file)?))
+    }
+}
+
+fn check_label_loss(costs: Option<&[f64]>, classes: usize) -> Result<(), TrainError> {
+    let is_diagonal = |at: usize| at / classes == at % classes;
+    let fits =
+        |(at, c): (usize, &f64)| *c >= 0.0 && c.is_finite() && (*c == 0.0 || !is_diagonal(at));
+    let is_whole =
+        |costs: &[f64]| costs.len() == classes * classes && costs.iter().enumerate().all(fits);
+    if costs.is_none_or(is_whole) {
+        return Ok(());
+    }
+    Err(TrainError::Setting(format!(
+        "expected a label loss of {classes} x {classes} numbers, 0 on the diagonal and nowhere \
+         negative"
+    )))
+}
+
+/// The scores of a sequence are held at once, and what the sums over it come to.
+fn check_memory(data: &Sequences, max_bytes: Option<u64>) -> Result<(), TrainError> {
+    /// How many arrays of a sequence's size the sums over it need.
+    const COPIES: u128 = 4;
+    let classes = data.classes.len();
+    let longest = data.starts.windows(2).map(|span| span[1] - span[0]).max().unwrap_or(0);
+    let scores = (longest as u128) * classes as u128 * 8 * COPIES;
+    if scores <= max_bytes.map_or(1 << 40, |bytes| 4 * u128::from(bytes)) {
+        return Ok(());
+    }
+    Err(TrainError::Setting(format!(
+        "the scores of a sequence of {longest} tokens with {classes} labels take {scores} bytes, \
+         more than the machine's memory"
+    )))
+}
+
+/// The pairs that occur in sequences which weigh something: one of weight 0 is as good as left out.
+fn observed(data: &Sequences, weights: &ExampleWeights) -> Pairs {
+    let classes = data.classes.len();
+    if (0..data.len()).all(|i| weights.of(i) > 0.0) {
+        return Pairs::observed(&data.tokens, &data.starts, &data.labels, classes);
+    }
+    let counted: Vec<usize> = (0..data.len()).filter(|&i| weights.of(i) > 0.0).collect();
+    let some = Selection::new(data, &counted);
+    Pairs::observed(&some.tokens, &some.starts, &some.labels, classes)
+}

@@ -1,0 +1,129 @@
+//! A fitted network under a chain, in memory and in files: its weights, and those it began with,
+//! which the regularizer pulls towards. There is no proof in it: its risk is not convex.
+
+use super::{ACTIVATION, HIDDEN, PRETRAIN, Pretrain};
+use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
+use crate::family::{
+    Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading, Wanted,
+    Writer,
+};
+use crate::neural::{Inputs, Network};
+use crate::options::Named;
+use crate::options::common::SEED;
+use minorant_data::Sequences;
+use serde_json::json;
+use std::any::Any;
+
+/// A fitted network under a chain.
+#[derive(Debug, Clone)]
+pub struct NeuroForm {
+    /// Its shape.
+    pub network: Network,
+    /// What it knows of tokens.
+    pub vocabulary: Vocabulary,
+    /// How the weights to begin with were made.
+    pub pretrain: Pretrain,
+    /// The seed of that.
+    pub seed: u64,
+    /// The error on what was held out, where something was.
+    pub validation_error: Option<f64>,
+    /// The evaluations after which that error was lowest.
+    pub chosen_at: Option<u64>,
+    /// The weights.
+    pub weights: Vec<f64>,
+    /// The weights w₀ that training began with and was regularised to.
+    pub start: Vec<f64>,
+}
+
+impl NeuroForm {
+    /// The network that a model file holds.
+    pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
+        let vocabulary = Vocabulary::read(facts, file)?;
+        let hidden: Vec<usize> = file.key(HIDDEN.spec.name)?;
+        if hidden.is_empty() || hidden.contains(&0) {
+            return Err(Misfit::without("hidden layers of 1 unit or more"));
+        }
+        let (activation, boundary) = (kept(&ACTIVATION, file)?, file.key(BOUNDARY.spec.name)?);
+        kept(&PER, file)?;
+        let (inputs, labels) = (vocabulary.attributes.len(), vocabulary.classes.len());
+        let network = Network::new(inputs, hidden, activation, labels, boundary);
+        let dim = network.checked_dim();
+        let seed = file.key(SEED.spec.name)?;
+        facts.settings.put(&SEED, seed);
+        Ok(NeuroForm {
+            network,
+            vocabulary,
+            pretrain: kept(&PRETRAIN, file)?,
+            seed,
+            validation_error: file.key("validation_error")?,
+            chosen_at: file.key("chosen_at")?,
+            weights: file.weights("weights", dim)?,
+            start: file.weights("start", dim)?,
+        })
+    }
+}
+
+impl Tagger for NeuroForm {
+    fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    fn best(&self, data: &Sequences) -> Vec<u16> {
+        self.network.best_labels(&self.weights, &self.scores(data), &data.starts)
+    }
+
+    fn scores(&self, data: &Sequences) -> Vec<f64> {
+        let inputs: Inputs<'_, f64> = Inputs::new(&data.tokens);
+        self.network.scores(&self.weights, &inputs, data.tokens.rows())
+    }
+
+    fn marginals(&self, data: &Sequences) -> Vec<f64> {
+        self.network.marginals(&self.weights, &self.scores(data), &data.starts)
+    }
+}
+
+impl Form for NeuroForm {
+    fn write(&self, file: &mut Writer) {
+        self.vocabulary.write(file);
+        file.key(SEED.spec.name, self.seed);
+        file.key("validation_error", self.validation_error);
+        file.key("chosen_at", self.chosen_at);
+        file.reals("weights", &[self.weights.len()], &self.weights);
+        file.reals("start", &[self.start.len()], &self.start);
+    }
+
+    fn weights(&self) -> Vec<&[f64]> {
+        vec![&self.weights]
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        self.vocabulary.reading()
+    }
+
+    fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
+        sequence::predict(self, data, wanted)
+    }
+
+    fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String> {
+        sequence::evaluate(self, data)
+    }
+
+    fn describe(&self) -> Description {
+        let mut description = self.vocabulary.describe();
+        let widths: Vec<String> = self.network.hidden.iter().map(ToString::to_string).collect();
+        let (units, how) = (self.network.activation.name(), self.pretrain.name());
+        let (widths, seed) = (widths.join(", "), self.seed);
+        description
+            .line("hidden", format!("{widths} {units} units, pretraining {how}, seed {seed}"));
+        description.line("weights", self.weights.len().to_string());
+        description.key("seed", self.seed);
+        description.key("dim", self.weights.len());
+        description.key("validation_error", json!(self.validation_error));
+        description.key("chosen_at", json!(self.chosen_at));
+        description
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

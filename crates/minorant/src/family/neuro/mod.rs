@@ -1,0 +1,337 @@
+//! Networks under a chain: `neuro-crf`. What networks are is `neural`'s business; here are their
+//! options, the weights to begin with, the precision of the products, and the way from sequences to
+//! a problem and back.
+
+mod form;
+
+pub use form::NeuroForm;
+
+use super::hold_out::{Chosen, error_of, split};
+use super::mean::{Mean, counted};
+use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
+use super::{
+    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
+    TrainReport, Walk, method_options,
+};
+use crate::archive::Archive;
+use crate::certificate::Certificate;
+use crate::neural::{Activation, Inputs, Network, NeuroRisk, Rbm, Start, start};
+use crate::options::common::{EVERY_RUN, LOCALITY, REGULARIZED, SEED, VALIDATION_FRACTION};
+use crate::options::{Key, Kind, OPTION, OptionSpec, Probe, Taken, named, reading};
+use crate::regularizer::L2;
+use crate::risk::{Cancel, ExampleWeights, Risk};
+use crate::solver::{Checkpoints, Method, Outcome, Problem, RunError, StopRules};
+use minorant_data::Sequences;
+use minorant_linalg::Values;
+use minorant_linalg::product::Real;
+use serde_json::json;
+
+/// How the weights to begin with are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pretrain {
+    /// By restricted Boltzmann machines, without labels.
+    Rbm,
+    /// At random.
+    None,
+}
+
+named!(Pretrain { Rbm = "rbm", None = "none" });
+named!(Activation { Sigmoid = "sigmoid", Tanh = "tanh", Relu = "relu" });
+
+/// Hidden layers.
+pub static HIDDEN: Key<Vec<u64>> = Key::new(OptionSpec {
+    name: "hidden",
+    value_name: "N,N,...",
+    kind: Kind::Wholes,
+    default: Some("300,300"),
+    help: "Units of each hidden layer, from the inputs on",
+    probe: Probe::value("6,3"),
+    ..OPTION
+});
+
+/// What hidden units do.
+pub static ACTIVATION: Key<Activation> = Key::new(OptionSpec {
+    name: "activation",
+    value_name: "UNIT",
+    kind: Kind::Choice(&[("sigmoid", "1/(1 + e^-x)"), ("tanh", "tanh x"), ("relu", "max(0, x)")]),
+    default: Some("sigmoid"),
+    help: "What hidden units do",
+    probe: Probe::with("tanh", &["--hidden", "5"]),
+    ..OPTION
+});
+
+/// How the weights to begin with are made.
+pub static PRETRAIN: Key<Pretrain> = Key::new(OptionSpec {
+    name: "pretrain",
+    value_name: "HOW",
+    kind: Kind::Choice(&[
+        ("rbm", "restricted Boltzmann machines by contrastive divergence, without labels"),
+        ("none", "random numbers"),
+    ]),
+    default: Some("rbm"),
+    help: "Weights to begin with and to be regularised to",
+    probe: Probe::with("none", &["--hidden", "5"]),
+    ..OPTION
+});
+
+static OWN: &[Taken] = &[
+    Taken::by_all(&HIDDEN.spec),
+    Taken::by_all(&ACTIVATION.spec),
+    Taken::by_all(&PRETRAIN.spec),
+    Taken::by_all(&PER.spec),
+    Taken::by_all(&BOUNDARY.spec),
+    Taken::by_all(&VALIDATION_FRACTION.spec),
+    Taken::by_all(&LOCALITY.spec),
+    // The weights to begin with are drawn, too.
+    Taken::by_all(&SEED.spec).probed(Probe::with("7", &["--hidden", "5", "--max-evals", "3"])),
+];
+
+static OPTIONS: [&[Taken]; 4] = [REGULARIZED, OWN, EVERY_RUN, reading::SEQUENCES];
+
+/// The family of networks under a chain.
+#[derive(Debug)]
+pub struct NeuroFamily;
+
+impl Family for NeuroFamily {
+    fn models(&self) -> &'static [Model] {
+        &[Model {
+            name: "neuro-crf",
+            about: "labels of sequences, by a network under a conditional random field",
+            is_convex: false,
+            example: "letter.data.gz --hidden 300,300 --max-evals 150",
+        }]
+    }
+
+    fn options(&self) -> &'static [&'static [Taken]] {
+        &OPTIONS
+    }
+
+    fn solvers(&self, _model: &Model) -> Vec<&'static str> {
+        use Method::{Auto, Gd, Lbfgs, Nbm, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Subgradient};
+        let all = [Auto, Lbfgs, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Gd, Subgradient, Nbm];
+        all.map(Method::name).into()
+    }
+
+    fn data(&self, _settings: &Settings) -> DataKind {
+        DataKind::Sequences
+    }
+
+    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+        let data = labelled(data)?;
+        let network = network(data, walk.settings)?;
+        let weights = walk.settings.example_weights();
+        let weights = weights.as_deref();
+        let examples = counted(weights, data.len(), "sequence")?;
+        let classes = vec![0; examples.len()];
+        let fraction = walk.get(&VALIDATION_FRACTION);
+        let [seen, held_out] = split(examples, &classes, 1, fraction)?
+            .map(|examples| Weighted::new(data, &examples, weights));
+        let units = walk.get(&PER).units(&seen.sequences.starts);
+        let mean = Mean::new(seen.weights.as_deref(), units, "sequence")?;
+        let lambda = walk.settings.lambda(mean.total)?;
+        check_method(data, &network, &L2::new(lambda)?, walk)?;
+        let mut store = WithStart::new(&mut *walk.checkpoints);
+        if store.start.len() != network.dim() {
+            let how = match walk.settings.get(&PRETRAIN) {
+                Pretrain::Rbm => Start::Rbm(Rbm::default()),
+                Pretrain::None => Start::Random,
+            };
+            if let Start::Rbm(_) = how {
+                let what = "pretraining the layers without labels; then the objective is minimised";
+                walk.observer.preparing(what);
+            }
+            let seed = walk.settings.get(&SEED);
+            let made = start(&network, &seen.sequences.tokens, how, seed, walk.cancel);
+            store.start = made.map_err(RunError::from)?;
+        }
+        let regularizer = L2::new(lambda)?.with_center(store.start.clone())?;
+        let run = Run {
+            network: &network,
+            seen: &seen,
+            held_out: &held_out,
+            shares: &mean.shares,
+            regularizer: &regularizer,
+        };
+        let rules = walk.settings.rules();
+        let mut walk = Walk {
+            settings: walk.settings,
+            cancel: walk.cancel,
+            observer: &mut *walk.observer,
+            checkpoints: &mut store,
+            start: None,
+            to_rounding: walk.to_rounding,
+            proof_bytes: walk.proof_bytes,
+        };
+        // The answer's objective is computed in double precision, which takes an evaluation more.
+        let most = rules.max_evaluations;
+        let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
+        let (outcome, method, chosen) = if is_single {
+            let rules = StopRules { max_evaluations: most.map(|most| most - 1), ..rules };
+            let (mut outcome, method, chosen) = run.minimise::<f32>(&mut walk, rules)?;
+            run.recompute(&mut outcome)?;
+            (outcome, method, chosen)
+        } else {
+            run.minimise::<f64>(&mut walk, rules)?
+        };
+        let (pretrain, seed) = (walk.get(&PRETRAIN), walk.get(&SEED));
+        let validation_error = chosen.as_ref().map(|chosen| chosen.error);
+        let chosen_at = chosen.map(|chosen| chosen.evaluations);
+        let sizes = (data.len(), data.attributes.len());
+        let runs = std::slice::from_ref(&outcome);
+        let report = TrainReport {
+            regularizer: regularizer.value(&outcome.point.w),
+            further: vec![
+                ("validation_error", json!(validation_error)),
+                ("chosen_at", json!(chosen_at)),
+            ],
+            ..TrainReport::of_runs(method.name(), sizes, lambda, runs)
+        };
+        let form = NeuroForm {
+            network,
+            vocabulary: Vocabulary::of(data),
+            pretrain,
+            seed,
+            validation_error,
+            chosen_at,
+            weights: outcome.point.w,
+            start: store.start,
+        };
+        Ok(Answer { form: Box::new(form), proofs: vec![None], report })
+    }
+
+    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+        Ok(Box::new(NeuroForm::read(facts, file)?))
+    }
+}
+
+/// The network for these sequences.
+fn network(data: &Sequences, settings: &Settings) -> Result<Network, TrainError> {
+    let hidden: Vec<usize> =
+        settings.get(&HIDDEN).into_iter().map(|units| units as usize).collect();
+    let widths: Vec<String> = hidden.iter().map(ToString::to_string).collect();
+    let (inputs, labels) = (data.attributes.len(), data.classes.len());
+    let (activation, boundary) = (settings.get(&ACTIVATION), settings.get(&BOUNDARY));
+    let network = Network::new(inputs, hidden, activation, labels, boundary);
+    // Weights, gradients and what methods remember: a few dozen vectors at least.
+    let most = settings.max_bytes().unwrap_or(1 << 36) / 8;
+    match network.checked_dim() {
+        Some(dim) if (dim as u64) <= most / 16 => Ok(network),
+        dim => Err(TrainError::Setting(format!(
+            "a network of {inputs} inputs with hidden layers of {} units has {} weights, more than \
+             fit into memory; use fewer units or fewer attributes",
+            widths.join(","),
+            dim.map_or("too many".into(), |dim| dim.to_string()),
+        ))),
+    }
+}
+
+/// Refuses a method that cannot be had before the weights to begin with are made.
+fn check_method(
+    data: &Sequences,
+    network: &Network,
+    regularizer: &L2,
+    walk: &Walk<'_>,
+) -> Result<(), TrainError> {
+    let (inputs, shares) = (Inputs::<f32>::Sparse(&data.tokens), ExampleWeights::mean(1));
+    let risk = NeuroRisk::new(network, inputs, &data.starts, &data.labels, shares);
+    walk.asked_method()?.build(Problem::new(&risk, regularizer), &method_options(walk.settings, walk.proof_bytes))?;
+    Ok(())
+}
+
+/// Some of the sequences, with their weights.
+struct Weighted {
+    sequences: Selection,
+    weights: Option<Vec<f64>>,
+}
+
+impl Weighted {
+    fn new(data: &Sequences, examples: &[usize], weights: Option<&[f64]>) -> Self {
+        let weights = weights.map(|weights| examples.iter().map(|&i| weights[i]).collect());
+        Weighted { sequences: Selection::new(data, examples), weights }
+    }
+
+    /// The share of wrong labels at weights `w` of a network.
+    fn error<T: Real>(&self, network: &Network, inputs: &Inputs<'_, T>, w: &[f64]) -> f64 {
+        let Selection { starts, labels, .. } = &self.sequences;
+        let said = network.best_labels(w, &network.scores(w, inputs, labels.len()), starts);
+        let spans = starts.windows(2).map(|span| span[0]..span[1]);
+        error_of(spans, self.weights.as_deref(), |token| said[token] != labels[token])
+    }
+}
+
+/// What is minimised, in either precision.
+struct Run<'r> {
+    network: &'r Network,
+    seen: &'r Weighted,
+    held_out: &'r Weighted,
+    shares: &'r ExampleWeights,
+    regularizer: &'r L2,
+}
+
+impl Run<'_> {
+    fn risk<T: Real>(&self) -> NeuroRisk<'_, T> {
+        let Selection { tokens, starts, labels } = &self.seen.sequences;
+        NeuroRisk::new(self.network, Inputs::new(tokens), starts, labels, self.shares.clone())
+    }
+
+    fn minimise<T: Real>(
+        &self,
+        walk: &mut Walk<'_>,
+        rules: StopRules,
+    ) -> Result<(Outcome, Method, Option<Chosen>), TrainError> {
+        let risk = self.risk::<T>();
+        let problem = Problem::new(&risk, self.regularizer);
+        if self.held_out.sequences.labels.is_empty() {
+            return walk.minimise_judged(problem, rules, None);
+        }
+        let inputs = Inputs::<T>::new(&self.held_out.sequences.tokens);
+        let judge = |w: &[f64]| self.held_out.error(self.network, &inputs, w);
+        walk.minimise_judged(problem, rules, Some(&judge))
+    }
+
+    /// Risk and objective of the answer in double precision: one evaluation.
+    fn recompute(&self, outcome: &mut Outcome) -> Result<(), TrainError> {
+        let w = std::mem::take(&mut outcome.point.w);
+        outcome.point = self.risk::<f64>().at(w, &Cancel::new()).map_err(RunError::from)?;
+        let objective = self.regularizer.value(&outcome.point.w) + outcome.point.value;
+        outcome.certificate = Certificate { objective, lower_bound: None };
+        outcome.evaluations += 1;
+        Ok(())
+    }
+}
+
+/// Checkpoints that carry w₀ along, so that a resumed run need not make it again.
+struct WithStart<'c> {
+    checkpoints: &'c mut dyn Checkpoints,
+    archive: Option<Archive>,
+    start: Vec<f64>,
+}
+
+const START: &str = "network.start";
+
+impl<'c> WithStart<'c> {
+    fn new(checkpoints: &'c mut dyn Checkpoints) -> Self {
+        let mut archive = checkpoints.resume();
+        let start = archive.as_mut().and_then(|archive| archive.take_reals(START).ok());
+        WithStart { checkpoints, archive, start: start.unwrap_or_default() }
+    }
+}
+
+impl Checkpoints for WithStart<'_> {
+    fn resume(&mut self) -> Option<Archive> {
+        self.archive.take()
+    }
+
+    fn are_wanted(&self) -> bool {
+        self.checkpoints.are_wanted()
+    }
+
+    fn is_due(&mut self) -> bool {
+        self.checkpoints.is_due()
+    }
+
+    fn store(&mut self, mut archive: Archive) {
+        archive.put_reals(START, self.start.clone());
+        self.checkpoints.store(archive);
+    }
+}

@@ -1,0 +1,264 @@
+//! What the families share that label the tokens of sequences, whatever makes their scores: two
+//! options, the labels and attributes that a model knows, predictions and how good they are.
+
+use super::{
+    Data, Description, Evaluation, Facts, Misfit, Numbers, Outputs, Predictions, Reader, Reading,
+    TrainError, Wanted, Writer, attributes, form, tokens,
+};
+use crate::options::{Key, Kind, Named, OPTION, OptionSpec, Probe, named};
+use minorant_data::{Attributes, Label, Sequences, Template};
+use minorant_linalg::Matrix;
+use serde_json::json;
+
+/// What the risk is the mean over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Per {
+    /// Sequences, each with the sum over its tokens.
+    Sequence,
+    /// Tokens.
+    Token,
+}
+
+named!(Per { Sequence = "sequence", Token = "token" });
+
+impl Per {
+    /// The units of sequences that start there.
+    pub(crate) fn units(self, starts: &[usize]) -> impl ExactSizeIterator<Item = usize> {
+        starts.windows(2).map(move |span| match self {
+            Per::Sequence => 1,
+            Per::Token => span[1] - span[0],
+        })
+    }
+}
+
+/// What the risk is the mean over.
+pub static PER: Key<Per> = Key::new(OptionSpec {
+    name: "per",
+    value_name: "UNIT",
+    kind: Kind::Choice(&[
+        ("sequence", "the mean over sequences, each with the sum over its tokens"),
+        ("token", "the mean over tokens"),
+    ]),
+    default: Some("sequence"),
+    help: "Mean over sequences or over tokens",
+    probe: Probe::value("token"),
+    ..OPTION
+});
+
+/// Weights at the ends of sequences.
+pub static BOUNDARY: Key<bool> = Key::new(OptionSpec {
+    name: "boundary",
+    default: Some("false"),
+    help: "Weights for labels at the beginning and at the end",
+    ..OPTION
+});
+
+/// Refuses sequences without labels.
+pub(crate) fn labelled<'d>(data: Data<'d>) -> Result<&'d Sequences, TrainError> {
+    let data = data.sequences()?;
+    if data.labels.is_empty() {
+        return Err(TrainError::Setting("the data has no labels to train on".into()));
+    }
+    Ok(data)
+}
+
+/// Some of the sequences.
+pub(crate) struct Selection {
+    pub(crate) tokens: Matrix<'static>,
+    pub(crate) starts: Vec<usize>,
+    pub(crate) labels: Vec<u16>,
+}
+
+impl Selection {
+    /// These sequences, in this order.
+    pub(crate) fn new(data: &Sequences, of: &[usize]) -> Self {
+        let (mut rows, mut starts) = (Vec::new(), vec![0]);
+        for &i in of {
+            rows.extend(data.starts[i]..data.starts[i + 1]);
+            starts.push(rows.len());
+        }
+        let labels = rows.iter().map(|&row| data.labels[row]).collect();
+        Selection { tokens: data.tokens.select_rows(&rows), starts, labels }
+    }
+}
+
+/// A model that scores the labels of tokens.
+pub(crate) trait Tagger {
+    /// What it knows of tokens.
+    fn vocabulary(&self) -> &Vocabulary;
+
+    /// The best labels of each token, sequence by sequence.
+    fn best(&self, data: &Sequences) -> Vec<u16>;
+
+    /// The score of each label at each token, transitions left out.
+    fn scores(&self, data: &Sequences) -> Vec<f64>;
+
+    /// The probability of each label at each token.
+    fn marginals(&self, data: &Sequences) -> Vec<f64>;
+}
+
+/// Labels of sequences, with numbers where they are wanted.
+pub(crate) fn predict(
+    tagger: &impl Tagger,
+    data: Data<'_>,
+    wanted: Wanted,
+) -> Result<Predictions, String> {
+    let (vocabulary, data) = (tagger.vocabulary(), data.sequences()?);
+    vocabulary.check(data)?;
+    let labels = tagger.best(data).into_iter().map(u32::from).collect();
+    let values = match wanted {
+        Wanted::Labels => None,
+        Wanted::Scores => Some(tagger.scores(data)),
+        Wanted::Marginals => Some(tagger.marginals(data)),
+    };
+    let width = vocabulary.classes.len();
+    let classes = vocabulary.classes.iter().cloned().map(Label::Text).collect();
+    Ok(Predictions {
+        classes,
+        outputs: Outputs::Tokens { starts: data.starts.clone(), labels },
+        numbers: values.map(|values| Numbers { width, values }),
+        note: note(data),
+    })
+}
+
+/// Compares predicted labels with those of the same sequences.
+pub(crate) fn evaluate(tagger: &impl Tagger, data: Data<'_>) -> Result<Evaluation, String> {
+    let data = data.sequences()?;
+    if data.labels.is_empty() {
+        return Err("the data has no labels to compare with".into());
+    }
+    let predictions = predict(tagger, data.into(), Wanted::Labels)?;
+    let labels: Vec<u32> = data.labels.iter().map(|&z| z.into()).collect();
+    let own = (&tagger.vocabulary().classes[..], predictions.labels());
+    let mut evaluation = tokens::compare(own, (&data.classes, &labels), &data.starts);
+    evaluation.notes.splice(..0, predictions.note);
+    Ok(evaluation)
+}
+
+fn note(data: &Sequences) -> Option<String> {
+    let unknown = data.unknown;
+    (unknown > 0).then(|| format!("{unknown} attributes that the model does not know were ignored"))
+}
+
+/// What a model knows of tokens, and how many it was trained on.
+#[derive(Debug, Clone)]
+pub struct Vocabulary {
+    /// The labels in order.
+    pub classes: Vec<String>,
+    /// The attributes of tokens.
+    pub attributes: Attributes,
+    /// The template that makes them of columns.
+    pub template: Option<Template>,
+    /// Sequences of the training data.
+    pub sequences: usize,
+    /// Tokens of the training data.
+    pub tokens: usize,
+}
+
+impl Vocabulary {
+    /// What there is to know of these sequences.
+    pub(crate) fn of(data: &Sequences) -> Self {
+        Vocabulary {
+            classes: data.classes.clone(),
+            attributes: data.attributes.clone(),
+            template: data.template.clone(),
+            sequences: data.len(),
+            tokens: data.tokens.rows(),
+        }
+    }
+
+    /// Refuses sequences whose columns mean something else than the model's.
+    fn check(&self, data: &Sequences) -> Result<(), String> {
+        let (known, found) = (self.attributes.len(), data.tokens.cols());
+        if known != found {
+            return Err(format!("the model knows {known} attributes, but the data has {found}"));
+        }
+        match (&self.attributes, &data.attributes) {
+            (Attributes::Named(known), Attributes::Named(found)) if known != found => Err(
+                "the data numbers its attributes otherwise than the model: read it for the model"
+                    .into(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// How sequences are read for the model.
+    pub(crate) fn reading(&self) -> Reading<'_> {
+        Reading::Sequences { attributes: &self.attributes, template: self.template.as_ref() }
+    }
+
+    /// Writes it into a model file.
+    pub(crate) fn write(&self, file: &mut Writer) {
+        file.key("labels", &self.classes);
+        file.key("tokens", self.tokens);
+        attributes::write(&self.attributes, self.template.as_ref(), file);
+    }
+
+    /// What a model file says of it.
+    pub(crate) fn read(facts: &Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
+        let classes: Vec<String> = file.key("labels")?;
+        // Labels are numbered by 16 bits.
+        if classes.is_empty() || classes.len() > 1 << 16 {
+            return Err(Misfit::without("1 to 65536 labels"));
+        }
+        let (attributes, template) = attributes::read(file)?;
+        let (sequences, tokens) = (facts.examples, file.key("tokens")?);
+        Ok(Vocabulary { classes, attributes, template, sequences, tokens })
+    }
+
+    /// Tells of it.
+    pub(crate) fn describe(&self) -> Description {
+        let mut description = Description {
+            trained_on: format!("{} sequences of {} tokens", self.sequences, self.tokens),
+            ..Description::default()
+        };
+        description.line("labels", form::listed(&self.classes));
+        description.line("attributes", self.attributes.len().to_string());
+        description.key("classes", json!(self.classes));
+        description.key("features", self.attributes.len());
+        description.key("tokens", self.tokens);
+        description
+    }
+}
+
+/// The value of an option that the headers of all versions have; one that this version does not
+/// know would make another model of the file.
+pub(crate) fn kept<T: Named>(key: &Key<T>, file: &Reader<'_>) -> Result<T, Misfit> {
+    let name = key.spec.key();
+    let word: String = file.key(&name)?;
+    T::named(&word).ok_or_else(|| Misfit::without(format!("a {name} that this version knows")))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::family::{Context, Settings, train};
+    use minorant_data::{Attributes, Sequences};
+    use minorant_linalg::Matrix;
+    use std::sync::Arc;
+
+    fn sequences(names: &[&str]) -> Sequences {
+        let values: Vec<f64> = (0..4 * names.len()).map(|at| f64::from(at as u8 % 3)).collect();
+        let names = names.iter().map(ToString::to_string).collect();
+        Sequences {
+            tokens: Matrix::dense(4, values.len() / 4, values.into()).unwrap(),
+            starts: vec![0, 3, 4],
+            labels: vec![0, 1, 0, 1],
+            classes: vec!["a".into(), "b".into()],
+            attributes: Attributes::Named(Arc::new(names)),
+            template: None,
+            lines: Vec::new(),
+            unknown: 0,
+        }
+    }
+
+    #[test]
+    fn columns_that_mean_something_else_are_refused() {
+        let data = sequences(&["x", "y"]);
+        let settings = Settings::new("chain-crf").unwrap();
+        let (model, _) = train(&data, &settings, Context::default()).unwrap();
+        assert_eq!(model.predict(&data).unwrap().labels().len(), 4);
+        for other in [&["y", "x"][..], &["x", "y", "z"]] {
+            assert!(model.predict(&sequences(other)).is_err());
+        }
+    }
+}
