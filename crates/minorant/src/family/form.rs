@@ -2,8 +2,10 @@
 //! Each family has one type of form.
 
 use super::{Data, Evaluation, Facts, Predictions, Reading, Wanted, Writer};
+use crate::options::label_json;
 use crate::proof_check::Plain;
-use serde_json::{Map, Value as Json};
+use minorant_data::Label;
+use serde_json::{Map, Value as Json, json};
 use std::any::Any;
 use std::fmt::Debug;
 
@@ -59,10 +61,12 @@ pub struct Description {
     pub variant: String,
     /// Lines for people: a heading of at most thirteen characters, and a text.
     pub lines: Vec<(&'static str, String)>,
-    /// What it was trained on, in words.
+    /// What it was trained on, in words; nothing where the number of examples says it all.
     pub trained_on: String,
     /// Settings of the problem that belong behind that.
     pub settings: String,
+    /// What stays open where a model that is not convex has no bound, in one sentence.
+    pub unproven: &'static str,
     /// Keys for programs.
     pub json: Map<String, Json>,
 }
@@ -73,10 +77,31 @@ impl Description {
         self.lines.push((heading, text.into()));
     }
 
+    /// The classes, for people and for programs.
+    pub fn classes(&mut self, classes: &[Label]) {
+        self.line("classes", listed(classes));
+        self.key("classes", classes.iter().map(label_for_programs).collect::<Vec<Json>>());
+    }
+
     /// A key for programs.
     pub fn key(&mut self, name: &str, value: impl Into<Json>) {
         self.json.insert(name.into(), value.into());
     }
+}
+
+/// A label as programs are told it: whole numbers are written as such.
+pub fn label_for_programs(label: &Label) -> Json {
+    match label {
+        Label::Number(x) if x.fract() == 0.0 && x.abs() < 2f64.powi(53) => json!(*x as i64),
+        label => label_json(label),
+    }
+}
+
+/// A setting with up to six digits, as people write it.
+pub fn setting_in_words(value: f64) -> String {
+    let rounded = format!("{value:.5e}").parse().unwrap_or(value);
+    let is_plain = rounded == 0.0 || (1e-4..1e9).contains(&rounded.abs());
+    if is_plain { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 /// How many there are, and the first dozen by name.

@@ -12,6 +12,7 @@ mod facts;
 mod fitted;
 mod form;
 mod hold_out;
+pub mod kernel;
 mod mean;
 mod predictions;
 mod proof_arrays;
@@ -26,7 +27,7 @@ pub use data::{Data, DataKind, OwnedData, Purpose, Reading, read, read_for, read
 pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;
 pub use fitted::{FittedModel, PROOF_BYTES};
-pub use form::{Description, Form};
+pub use form::{Description, Form, label_for_programs, setting_in_words};
 pub use predictions::{Numbers, Outputs, Predictions, Wanted};
 pub use report::TrainReport;
 pub use settings::{Lambda, Settings};
@@ -82,7 +83,7 @@ impl Misfit {
 }
 
 /// The families, in the order in which their models are listed.
-static FAMILIES: [&dyn Family; 0] = [];
+static FAMILIES: [&dyn Family; 1] = [&kernel::Kernels];
 
 /// A model with its family and everything that the option table says of it.
 #[derive(Clone, Copy)]

@@ -237,10 +237,14 @@ impl Settings {
     // What files and checkpoints hold.
 
     /// The values that a model file keeps, by their names there: all that the model depends on,
-    /// defaults included.
+    /// defaults included, but for options that the others leave no use for.
     pub(super) fn kept(&self) -> BTreeMap<String, Json> {
+        let matters = |spec: &&OptionSpec| {
+            let holds = |need: &Need| self.check_need(spec.name, need).is_ok();
+            spec.effect == Effect::Model && spec.needs.iter().all(holds)
+        };
         let specs = self.entry.options().map(|taken| taken.spec);
-        let kept = specs.filter(|spec| spec.effect == Effect::Model).map(|spec| {
+        let kept = specs.filter(matters).map(|spec| {
             let default = || spec.default.and_then(|text| spec.kind.parse(text).ok());
             let value = self.values.get(spec.name).cloned().or_else(default);
             (spec.key(), value.and_then(|value| value.to_json()).unwrap_or(Json::Null))

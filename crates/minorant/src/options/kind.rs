@@ -90,7 +90,8 @@ impl Kind {
             text.parse::<f64>().map_err(|_| format!("expected a number, found '{text}'"))
         };
         match self {
-            Kind::Flag => Ok(Value::Flag(true)),
+            // A flag is given without a value; its default is spelled out.
+            Kind::Flag => Ok(Value::Flag(text != "false")),
             Kind::Whole(..) => text
                 .parse()
                 .map(Value::Whole)

@@ -13,6 +13,7 @@ mod value;
 
 pub use kind::{Kind, Range};
 pub use named::Named;
+pub(crate) use named::named;
 pub use setting::Setting;
 pub use value::{Value, read_numbers};
 pub(crate) use value::{label_json, label_of_json};
