@@ -5,7 +5,7 @@
 
 use super::{Breakpoint, Envelope, Line, Pieces, Pivot, Slopes};
 use crate::risk::{ExampleWeights, Loss};
-use rayon::prelude::*;
+use minorant_linalg::parallel::{for_each_stretch, map};
 use std::ops::Range;
 
 /// Outputs of all examples at the line's start and its direction, with the loss over them.
@@ -34,20 +34,17 @@ impl<L: Loss> LineData<'_, L> {
 
     /// The risk at η: the sum over shards in order.
     pub(crate) fn value(&self, shards: &[Range<usize>], eta: f64) -> f64 {
-        let sums: Vec<f64> = shards
-            .par_iter()
-            .map(|rows| {
-                let mut at = vec![0.0; self.loss.outputs()];
-                let mut sum = 0.0;
-                self.for_each(rows.clone(), |i, weight, f, d| {
-                    for ((a, f), d) in at.iter_mut().zip(f).zip(d) {
-                        *a = f + eta * d;
-                    }
-                    sum += weight * self.loss.value(i, &at);
-                });
-                sum
-            })
-            .collect();
+        let sums = map(shards.len(), |shard| {
+            let mut at = vec![0.0; self.loss.outputs()];
+            let mut sum = 0.0;
+            self.for_each(shards[shard].clone(), |i, weight, f, d| {
+                for ((a, f), d) in at.iter_mut().zip(f).zip(d) {
+                    *a = f + eta * d;
+                }
+                sum += weight * self.loss.value(i, &at);
+            });
+            sum
+        });
         sums.iter().sum()
     }
 }
@@ -99,7 +96,7 @@ impl<'r, L: Loss> PiecewiseLine<'r, L> {
             });
             shard
         };
-        self.rows.par_iter().map(build).collect()
+        map(self.rows.len(), |shard| build(&self.rows[shard]))
     }
 
     fn open(&self) -> usize {
@@ -115,7 +112,7 @@ impl<'r, L: Loss> PiecewiseLine<'r, L> {
 
     fn for_each_shard(&mut self, work: impl Fn(&mut Shard) + Sync + Send) {
         if self.open() >= PARALLEL {
-            self.shards.par_iter_mut().for_each(work);
+            for_each_stretch(&mut self.shards, 1, |_, shards| shards.iter_mut().for_each(&work));
         } else {
             self.shards.iter_mut().for_each(work);
         }
@@ -168,7 +165,7 @@ impl<L: Loss> Line for PiecewiseLine<'_, L> {
         match self.window {
             Some((lo, hi)) if lo < eta && eta < hi => {
                 let each: Vec<Slopes> = if self.open() >= PARALLEL {
-                    self.shards.par_iter().map(|s| s.slopes(eta)).collect()
+                    map(self.shards.len(), |shard| self.shards[shard].slopes(eta))
                 } else {
                     self.shards.iter().map(|s| s.slopes(eta)).collect()
                 };

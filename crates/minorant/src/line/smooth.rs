@@ -3,7 +3,7 @@
 use super::piecewise::LineData;
 use super::{Line, Pivot, Slopes};
 use crate::risk::Loss;
-use rayon::prelude::*;
+use minorant_linalg::parallel::map;
 use std::ops::Range;
 
 /// The line of a smooth risk.
@@ -26,22 +26,18 @@ impl<L: Loss> Line for SmoothLine<'_, L> {
 
     fn slopes(&mut self, eta: f64) -> Slopes {
         let loss = self.data.loss;
-        let sums: Vec<f64> = self
-            .rows
-            .par_iter()
-            .map(|rows| {
-                let (mut at, mut c) = (vec![0.0; loss.outputs()], vec![0.0; loss.outputs()]);
-                let mut sum = 0.0;
-                self.data.for_each(rows.clone(), |i, weight, f, d| {
-                    for ((a, f), d) in at.iter_mut().zip(f).zip(d) {
-                        *a = f + eta * d;
-                    }
-                    loss.tangent(i, &at, &mut c);
-                    sum += weight * c.iter().zip(d).map(|(c, d)| c * d).sum::<f64>();
-                });
-                sum
-            })
-            .collect();
+        let sums = map(self.rows.len(), |shard| {
+            let (mut at, mut c) = (vec![0.0; loss.outputs()], vec![0.0; loss.outputs()]);
+            let mut sum = 0.0;
+            self.data.for_each(self.rows[shard].clone(), |i, weight, f, d| {
+                for ((a, f), d) in at.iter_mut().zip(f).zip(d) {
+                    *a = f + eta * d;
+                }
+                loss.tangent(i, &at, &mut c);
+                sum += weight * c.iter().zip(d).map(|(c, d)| c * d).sum::<f64>();
+            });
+            sum
+        });
         let slope = sums.iter().sum();
         Slopes { left: slope, right: slope }
     }
