@@ -2,7 +2,7 @@
 //! share nothing, so they are solved one after the other. Bounds add up; the budget of evaluations
 //! and seconds is one for all.
 
-use super::options::{ModelName, TrainError, TrainOptions};
+use super::options::{TrainError, TrainOptions};
 use super::task::Task;
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::Certificate;
@@ -33,11 +33,12 @@ pub(super) fn solve(
     }
     let mut state = Sequence::resume(checkpoints).map_err(RunError::from)?;
     // At w = 0 a binary loss does not depend on the sign: all classes start alike.
-    let loss_at_zero = if options.model == ModelName::Logistic { 2f64.ln() } else { 1.0 };
-    let start = loss_at_zero * (0..design.rows()).map(|i| weights.of(i)).sum::<f64>();
+    let dim = design.features() * task.outputs_per_problem();
+    let first = task.risk(0, design, weights.clone(), options);
+    let start = first.at(vec![0.0; dim], &Cancel::new()).map_err(RunError::from)?.value;
+    drop(first);
     let mut method = options.method;
     let mut interrupted = false;
-    let dim = design.features() * task.outputs_per_problem();
     while state.finished.len() < classes {
         let class = state.finished.len();
         interrupted |= class > 0 && cancel.is_cancelled();
