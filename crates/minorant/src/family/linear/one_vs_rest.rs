@@ -8,7 +8,7 @@ use crate::certificate::Certificate;
 use crate::family::{TrainError, Walk};
 use crate::proof::Proof;
 use crate::regularizer::L2;
-use crate::risk::{Cancel, Point, Risk as _};
+use crate::risk::{Cancel, Point};
 use crate::solver::{Checkpoints, Method, Outcome, Problem, RunError, Status, StopRules};
 use crate::trace::{Observer, TraceRecord};
 
