@@ -3,8 +3,8 @@
 
 use super::data::Purpose;
 use super::{
-    Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted, Writer,
-    data, proof_arrays,
+    Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted,
+    Writer, data, proof_arrays,
 };
 use crate::container::{Container, FileError};
 use crate::fingerprint::Fingerprint;
@@ -162,8 +162,7 @@ impl FittedModel {
         if self.proofs.len() != problems.len() {
             return refused("the model's numbers do not fit together");
         }
-        let (objective, lower_bound) =
-            (facts.certificate.objective, facts.certificate.lower_bound);
+        let (objective, lower_bound) = (facts.certificate.objective, facts.certificate.lower_bound);
         check(Claim { objective, lower_bound }, &problems, &self.proofs)
     }
 

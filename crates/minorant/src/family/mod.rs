@@ -29,8 +29,8 @@ mod walk;
 
 pub use classes::ClassCounts;
 pub use data::{
-    Data, DataKind, OwnedData, Purpose, Reading, options_of_rows, options_of_sequences, read, read_for,
-    read_training,
+    Data, DataKind, OwnedData, Purpose, Reading, options_of_rows, options_of_sequences, read,
+    read_for, read_training,
 };
 pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;
@@ -104,13 +104,8 @@ impl Misfit {
 }
 
 /// The families, in the order in which their models are listed.
-static FAMILIES: [&dyn Family; 5] = [
-    &linear::Linear,
-    &kernel::Kernels,
-    &chain::ChainFamily,
-    &neuro::NeuroFamily,
-    &image::Image,
-];
+static FAMILIES: [&dyn Family; 5] =
+    [&linear::Linear, &kernel::Kernels, &chain::ChainFamily, &neuro::NeuroFamily, &image::Image];
 
 /// A model with its family and everything that the option table says of it.
 #[derive(Clone, Copy)]
