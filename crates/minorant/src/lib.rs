@@ -26,6 +26,7 @@
 //! ```
 
 pub mod archive;
+pub mod audit;
 #[cfg(doctest)]
 pub mod book;
 pub mod bundle;
@@ -45,8 +46,6 @@ pub mod options;
 pub mod path;
 pub mod problems;
 pub mod proof;
-pub mod proof_check;
-pub use proof_check as audit;
 pub mod regularizer;
 pub mod risk;
 pub mod s3vm;

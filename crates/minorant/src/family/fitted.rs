@@ -6,11 +6,11 @@ use super::{
     Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted,
     Writer, data, proof_arrays,
 };
+use crate::audit::{Audit, Claim, check, nothing_to_check, refused};
 use crate::container::{Container, FileError};
 use crate::fingerprint::Fingerprint;
 use crate::options::Effect;
 use crate::proof::Proof;
-use crate::proof_check::{Audit, Claim, check, nothing_to_check, refused};
 use minorant_data::ReadError;
 use serde_json::{Map, Value as Json, json};
 use std::path::{Path, PathBuf};

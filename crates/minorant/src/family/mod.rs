@@ -12,6 +12,7 @@ mod evaluation;
 mod facts;
 mod fitted;
 mod form;
+pub mod hmm;
 mod hold_out;
 pub mod image;
 pub mod kernel;
@@ -104,8 +105,14 @@ impl Misfit {
 }
 
 /// The families, in the order in which their models are listed.
-static FAMILIES: [&dyn Family; 5] =
-    [&linear::Linear, &kernel::Kernels, &chain::ChainFamily, &neuro::NeuroFamily, &image::Image];
+static FAMILIES: [&dyn Family; 6] = [
+    &linear::Linear,
+    &kernel::Kernels,
+    &chain::ChainFamily,
+    &neuro::NeuroFamily,
+    &image::Image,
+    &hmm::Hmm,
+];
 
 /// A model with its family and everything that the option table says of it.
 #[derive(Clone, Copy)]

@@ -4,6 +4,8 @@ use super::losses::{LOSS, LossName};
 use super::options::{BIAS_WEIGHT, CLASS_WEIGHT};
 use super::targets::Targets;
 use super::{Rows, loss_of};
+use crate::audit::linear::{LinearLosses, PlainKind};
+use crate::audit::{self, Plain};
 use crate::certificate::Certificate;
 use crate::family::classes::{self, UNLABELLED, of_counts, share};
 use crate::family::form::listed;
@@ -14,8 +16,6 @@ use crate::family::{
 };
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::options::{Named, named};
-use crate::proof_check::linear::{LinearLosses, PlainKind};
-use crate::proof_check::{self, Plain};
 use crate::solver::Outcome;
 use minorant_data::{Dataset, Label, LabelRows, Labels};
 use minorant_linalg::parallel::{map_chunks_mut, split_evenly};
@@ -379,7 +379,7 @@ impl Form for LinearForm {
             return Err("the model's numbers do not fit the data".into());
         };
         let truths = self.truths(data)?;
-        let shares = proof_check::mean_shares(example_weights, &vec![1; data.features.rows()])?;
+        let shares = audit::mean_shares(example_weights, &vec![1; data.features.rows()])?;
         let class_weights = facts.settings.get(&CLASS_WEIGHT);
         let of_class = |z: &u32| {
             let label = &data.labels.classes[*z as usize];
@@ -393,7 +393,7 @@ impl Form for LinearForm {
             all
         });
         let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
-        let penalty = proof_check::Penalty { lambda, is_l1, theta };
+        let penalty = audit::Penalty { lambda, is_l1, theta };
         let parameter = self.loss.parameter(&facts.settings);
         let problem = |(k, problem): (usize, &'a SubProblem)| Plain {
             losses: Box::new(LinearLosses {
