@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use minorant::generate::{Clouds, CloudsOptions, clouds};
 use minorant::kernel::{Gram, Kernel, Points};
 use minorant::risk::Cancel;
-use minorant::s3vm::{Balance, Inner, Mode, Options, Problem, Solution, Solver, fit};
+use minorant::s3vm::{Balance, Inner, Mode, Options, S3vmProblem, Solution, Solver, fit};
 use minorant::solver::StopRules;
 use minorant_data::{Dataset, LabelRows, ReadOptions, read};
 use minorant_linalg::Matrix;
@@ -90,7 +90,7 @@ impl Case {
         Ok(Gram::new(self.kernel, points, 2 << 30)?)
     }
 
-    fn problem<'g>(&self, gram: &'g Gram<'g>) -> Result<Problem<'g>> {
+    fn problem<'g>(&self, gram: &'g Gram<'g>) -> Result<S3vmProblem<'g>> {
         let count = |of: &dyn Fn(usize) -> bool| (0..self.signs.len()).filter(|&i| of(i)).count();
         let unlabelled = count(&|i| self.signs[i] == 0);
         let balance = if self.true_count {
@@ -100,11 +100,11 @@ impl Case {
         };
         let positive = count(&|i| self.signs[i] > 0);
         let balance = balance.interval(positive, self.signs.len() - unlabelled, unlabelled)?;
-        Ok(Problem::new(gram, self.signs.clone(), self.c1, self.c2, balance))
+        Ok(S3vmProblem::new(gram, self.signs.clone(), self.c1, self.c2, balance))
     }
 
     /// The share of test rows, or of unlabelled ones, that a decision function gets wrong.
-    fn error(&self, points: &Points<'_>, problem: &Problem<'_>, found: &Solution) -> f64 {
+    fn error(&self, points: &Points<'_>, problem: &S3vmProblem<'_>, found: &Solution) -> f64 {
         let Some((rows, truth)) = &self.test else {
             let labels = problem.unlabelled.iter().zip(&found.labels);
             let wrong = labels.filter(|(i, y)| (self.truth[**i] > 0) != **y).count();

@@ -8,7 +8,7 @@ use crate::page::Table;
 use anyhow::{Context, Result, bail};
 use minorant::generate::Lcg;
 use minorant::kernel::{Gram, Kernel, Points};
-use minorant::latent::{Fit, Problem, fit};
+use minorant::latent::{LatentFit, LatentProblem, fit};
 use minorant::risk::Cancel;
 use minorant::s3vm::{Options, Solver};
 use minorant::solver::StopRules;
@@ -98,15 +98,15 @@ impl Rows {
 }
 
 /// The share of rows that a machine gets wrong.
-fn error(train: &Part, kernel: Kernel, found: &Fit, test: &Part) -> f64 {
+fn error(train: &Part, kernel: Kernel, found: &LatentFit, test: &Part) -> f64 {
     let (support, rows) = (Points::new(&train.matrix), Points::new(&test.matrix));
     let mut buffer = rows.buffer();
     let mut products = vec![0.0; train.positive.len()];
     let mut wrong = 0;
     for (i, positive) in test.positive.iter().enumerate() {
         support.kernel_row(kernel, &rows, i, 0..products.len(), &mut buffer, &mut products);
-        let decision = |part: &minorant::latent::Component| {
-            part.bias + part.beta.iter().zip(&products).map(|(b, k)| b * k).sum::<f64>()
+        let decision = |component: &minorant::latent::Component| {
+            component.bias + component.beta.iter().zip(&products).map(|(b, k)| b * k).sum::<f64>()
         };
         let most = found.solution.components.iter().map(decision).fold(f64::NEG_INFINITY, f64::max);
         wrong += usize::from((most >= 0.0) != *positive);
@@ -127,10 +127,10 @@ fn split(rows: &Rows, most: usize, seed: u64) -> Result<Vec<[f64; 4]>> {
     let (chosen_by, test) = rest.split_at(rest.len() / 4);
     let (train, chosen_by, test) = (rows.part(train)?, rows.part(chosen_by)?, rows.part(test)?);
     let components = rows.positive_classes() as usize;
-    let run = |kernel: Kernel, c: f64, solver: Solver, degree: f64| -> Result<Fit> {
+    let run = |kernel: Kernel, c: f64, solver: Solver, degree: f64| -> Result<LatentFit> {
         let points = Points::new(&train.matrix);
         let gram = Gram::new(kernel, &points, 2 << 30)?;
-        let problem = Problem::new(&gram, train.positive.clone(), components, c, c);
+        let problem = LatentProblem::new(&gram, train.positive.clone(), components, c, c);
         let rules = StopRules { max_evaluations: Some(20_000), ..Options::default().rules };
         let options = Options { solver, degree, seed, rules, ..Options::default() };
         Ok(fit(&problem, &options, &Cancel::new(), &mut (), &mut ())?)

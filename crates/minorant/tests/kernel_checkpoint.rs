@@ -4,17 +4,18 @@
 
 use minorant::archive::Archive;
 use minorant::data::{Dataset, Label, LabelRows, Labels};
+use minorant::family::kernel::{KernelForm, Machine};
+use minorant::family::{Context, Settings, train};
 use minorant::generate::{Clouds, CloudsOptions, Lcg, clouds};
 use minorant::kernel::{Gram, Kernel, Points};
 use minorant::latent;
 use minorant::linalg::Matrix;
-use minorant::model::Machine;
+use minorant::options::common::{MAX_EVALS, SOLVER};
 use minorant::risk::Cancel;
 use minorant::s3vm::large::{LargeProblem, fit_large};
-use minorant::s3vm::{Mode, Options, Problem, RampProblem, Solver, fit, fit_ramp};
+use minorant::s3vm::{Mode, Options, RampProblem, S3vmProblem, Solver, fit, fit_ramp};
 use minorant::solver::{Checkpoints, Status};
 use minorant::trace::{Observer, TraceRecord};
-use minorant::train::{S3vmOptions, train_s3vm};
 
 /// What two runs must have in common: numbers by their bits, counts, and how they ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +83,7 @@ fn with_limit(mut options: Options, most: Option<u64>) -> Options {
     options
 }
 
-fn s3vm<'a>(problem: &'a Problem<'a>, options: Options) -> Case<'a> {
+fn s3vm<'a>(problem: &'a S3vmProblem<'a>, options: Options) -> Case<'a> {
     Box::new(move |run| {
         let cancel = Cancel::new();
         let mut observer = StopAfter(cancel.clone(), run.interrupt);
@@ -123,7 +124,7 @@ fn robust<'a>(problem: &'a RampProblem<'a>, options: Options) -> Case<'a> {
     })
 }
 
-fn latent_case<'a>(problem: &'a latent::Problem<'a>, options: Options) -> Case<'a> {
+fn latent_case<'a>(problem: &'a latent::LatentProblem<'a>, options: Options) -> Case<'a> {
     Box::new(move |run| {
         let cancel = Cancel::new();
         let mut observer = StopAfter(cancel.clone(), run.interrupt);
@@ -131,9 +132,8 @@ fn latent_case<'a>(problem: &'a latent::Problem<'a>, options: Options) -> Case<'
         let fit = latent::fit(problem, &options, &cancel, &mut observer, run.kept)
             .map_err(|error| error.to_string())?;
         let s = &fit.solution;
-        let parts =
-            s.components.iter().flat_map(|part| part.beta.iter().copied().chain([part.bias]));
-        let numbers = parts.chain([s.regularizer, s.risk, s.local_gap]);
+        let functions = s.components.iter().flat_map(|c| c.beta.iter().copied().chain([c.bias]));
+        let numbers = functions.chain([s.regularizer, s.risk, s.local_gap]);
         Ok(answer(numbers, [fit.evaluations, fit.iterations], fit.status))
     })
 }
@@ -245,12 +245,12 @@ fn semi_supervised_machines() {
     let points = Points::new(&matrix);
     let gram = Gram::new(WIDTH, &points, 1 << 20).unwrap();
     for balance in [(19, 19), (17, 21)] {
-        let problem = Problem::new(&gram, signs.clone(), 100.0, 1.0, balance);
+        let problem = S3vmProblem::new(&gram, signs.clone(), 100.0, 1.0, balance);
         let case = s3vm(&problem, by(Solver::Pdm));
         let states = check(&format!("pdm {balance:?}"), &case, 30);
         tamper("pdm", &case, &states[states.len() / 2]);
     }
-    let problem = Problem::new(&gram, signs, 100.0, 1.0, (19, 19));
+    let problem = S3vmProblem::new(&gram, signs, 100.0, 1.0, (19, 19));
     // The printed algorithm mostly ends after its first round.
     let strict =
         |seed| s3vm(&problem, Options { mode: Mode::Strict, seed, degree: 0.2, ..by(Solver::Pdm) });
@@ -273,7 +273,7 @@ fn branch_and_bound() {
     let (matrix, signs) = moons(40);
     let points = Points::new(&matrix);
     let gram = Gram::new(WIDTH, &points, 1 << 20).unwrap();
-    let problem = Problem::new(&gram, signs, 100.0, 1.0, (17, 21));
+    let problem = S3vmProblem::new(&gram, signs, 100.0, 1.0, (17, 21));
     let case = s3vm(&problem, by(Solver::Bb));
     let states = check("bb", &case, 30);
     let last = states.last().unwrap();
@@ -316,7 +316,7 @@ fn latent_machines() {
     let points = Points::new(&matrix);
     let gram = Gram::new(Kernel::Rbf { sigma: 0.7 }, &points, 1 << 20).unwrap();
     let positive = (0..60).map(|_| rng.signed() > 0.0).collect();
-    let problem = latent::Problem::new(&gram, positive, 3, 1.0, 1.0);
+    let problem = latent::LatentProblem::new(&gram, positive, 3, 1.0, 1.0);
     for solver in [Solver::Pdm, Solver::Cccp] {
         let case = latent_case(&problem, by(solver));
         let states = check(&format!("latent by {}", solver.name()), &case, 1);
@@ -347,12 +347,15 @@ fn classes_one_after_the_other() {
         let case: Case<'_> = Box::new(|run| {
             let cancel = Cancel::new();
             let mut observer = StopAfter(cancel.clone(), run.interrupt);
-            let options =
-                S3vmOptions { method: with_limit(by(solver), run.most), ..S3vmOptions::default() };
-            let (model, report, _) = train_s3vm(&data, &options, &cancel, &mut observer, run.kept)
-                .map_err(|error| error.to_string())?;
+            let settings = Settings::new("s3vm")?
+                .with(&SOLVER, solver.name().into())
+                .with(&MAX_EVALS, run.most);
+            let context = Context::default().cancelled_by(&cancel).observed_by(&mut observer);
+            let trained = train(&data, &settings, context.kept_by(run.kept));
+            let (model, report) = trained.map_err(|error| error.to_string())?;
+            let form = model.form_as::<KernelForm>().unwrap();
             let machine = |m: &Machine| m.beta.iter().copied().chain([m.bias]).collect::<Vec<_>>();
-            let numbers = model.machines.iter().flat_map(machine);
+            let numbers = form.machines.iter().flat_map(machine);
             let objective = [report.certificate.objective, report.local_gap.unwrap_or(f64::NAN)];
             let counts = [report.evaluations, report.iterations];
             Ok(answer(numbers.chain(objective), counts, report.status))

@@ -3,13 +3,13 @@
 
 use minorant::generate::Lcg;
 use minorant::kernel::{Gram, Kernel, Points};
-use minorant::latent::{Fit, Problem, SOLVERS, fit};
+use minorant::latent::{LatentFit, LatentProblem, SOLVERS, fit};
 use minorant::linalg::Matrix;
 use minorant::risk::Cancel;
 use minorant::s3vm::{Inner, Options, Solver};
 use minorant::solver::StopRules;
 
-fn run(problem: &Problem<'_>, options: &Options) -> Fit {
+fn run(problem: &LatentProblem<'_>, options: &Options) -> LatentFit {
     fit(problem, options, &Cancel::new(), &mut (), &mut ()).unwrap()
 }
 
@@ -19,16 +19,16 @@ fn points(seed: u64, n: usize) -> Matrix<'static> {
     Matrix::dense(n, 2, values.into()).unwrap()
 }
 
-fn objective(problem: &Problem<'_>, fit: &Fit) -> f64 {
+fn objective(problem: &LatentProblem<'_>, fit: &LatentFit) -> f64 {
     let n = problem.positive.len();
     let mut square = 0.0;
     let mut decisions = Vec::new();
-    for part in &fit.solution.components {
+    for component in &fit.solution.components {
         let outputs: Vec<f64> = (0..n)
-            .map(|i| problem.gram.row(i).iter().zip(&part.beta).map(|(k, b)| k * b).sum())
+            .map(|i| problem.gram.row(i).iter().zip(&component.beta).map(|(k, b)| k * b).sum())
             .collect();
-        square += part.beta.iter().zip(&outputs).map(|(b, f)| b * f).sum::<f64>();
-        decisions.push(outputs.iter().map(|f| f + part.bias).collect::<Vec<f64>>());
+        square += component.beta.iter().zip(&outputs).map(|(b, f)| b * f).sum::<f64>();
+        decisions.push(outputs.iter().map(|f| f + component.bias).collect::<Vec<f64>>());
     }
     let loss = |i: usize| {
         let hinge = |sign: f64, k: usize| (1.0 - sign * decisions[k][i]).max(0.0);
@@ -43,7 +43,7 @@ fn objective(problem: &Problem<'_>, fit: &Fit) -> f64 {
 }
 
 /// The least objective over all ways to give the positive rows to two components.
-fn enumerate(problem: &Problem<'_>) -> f64 {
+fn enumerate(problem: &LatentProblem<'_>) -> f64 {
     let minus: Vec<f64> =
         problem.positive.iter().map(|p| if *p { 0.0 } else { problem.c_neg }).collect();
     let value = |mask: u32| {
@@ -71,7 +71,7 @@ fn the_search_finds_the_best_parts() {
         let kernel = [Kernel::Linear, Kernel::Rbf { sigma: 0.8 }][seed as usize % 2];
         let gram = Gram::new(kernel, &rows, 1 << 30).unwrap();
         let positive = (0..16).map(|i| i % 2 == 0).collect();
-        let problem = Problem::new(&gram, positive, 2, 3.0, 1.0);
+        let problem = LatentProblem::new(&gram, positive, 2, 3.0, 1.0);
         let best = enumerate(&problem);
         for solver in SOLVERS {
             let fit = run(&problem, &Options { solver, ..Options::default() });
@@ -92,11 +92,11 @@ fn one_component_is_convex_and_limits_hold() {
     let rows = Points::new(&matrix);
     let gram = Gram::new(Kernel::Rbf { sigma: 0.5 }, &rows, 1 << 30).unwrap();
     let positive: Vec<bool> = (0..40).map(|i| i % 3 == 0).collect();
-    let one = Problem::new(&gram, positive.clone(), 1, 2.0, 1.0);
+    let one = LatentProblem::new(&gram, positive.clone(), 1, 2.0, 1.0);
     let fit = run(&one, &Options::default());
     let (bound, found) = (fit.lower_bound.unwrap(), fit.solution.objective());
     assert!(bound <= found && found - bound <= 1e-6 * found);
-    let problem = Problem::new(&gram, positive, 3, 2.0, 1.0);
+    let problem = LatentProblem::new(&gram, positive, 3, 2.0, 1.0);
     for solver in SOLVERS {
         for most in [3, 5, 6, 20, 100] {
             let rules = StopRules { max_evaluations: Some(most), ..Options::default().rules };

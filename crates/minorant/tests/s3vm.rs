@@ -6,11 +6,11 @@ use minorant::kernel::{Gram, Kernel, KernelError, Points};
 use minorant::linalg::Matrix;
 use minorant::risk::Cancel;
 use minorant::s3vm::{
-    Balance, Fit, Inner, Mode, Options, Problem, RampProblem, Solver, fit, fit_ramp,
+    Balance, Inner, Mode, Options, RampProblem, S3vmFit, S3vmProblem, Solver, fit, fit_ramp,
 };
 use minorant::solver::{Status, StopRules};
 
-fn run(problem: &Problem<'_>, options: &Options) -> Fit {
+fn run(problem: &S3vmProblem<'_>, options: &Options) -> S3vmFit {
     fit(problem, options, &Cancel::new(), &mut (), &mut ()).unwrap()
 }
 
@@ -19,7 +19,7 @@ fn by(solver: Solver) -> Options {
 }
 
 /// The objective of a decision function by its definition.
-fn objective(problem: &Problem<'_>, beta: &[f64], bias: f64) -> f64 {
+fn objective(problem: &S3vmProblem<'_>, beta: &[f64], bias: f64) -> f64 {
     let n = problem.signs.len();
     let outputs: Vec<f64> =
         (0..n).map(|i| problem.gram.row(i).iter().zip(beta).map(|(k, b)| k * b).sum()).collect();
@@ -45,7 +45,7 @@ fn objective(problem: &Problem<'_>, beta: &[f64], bias: f64) -> f64 {
 }
 
 /// The least objective over all labelings.
-fn enumerate(problem: &Problem<'_>) -> f64 {
+fn enumerate(problem: &S3vmProblem<'_>) -> f64 {
     let u = problem.unlabelled.len();
     let (low, high) = problem.balance;
     let mut least = f64::INFINITY;
@@ -78,7 +78,7 @@ fn branch_and_bound_agrees_with_enumeration() {
         let gram = Gram::new(kernel, &points, 1 << 30).unwrap();
         let signs: Vec<i8> = (0..n).map(|i| [1, -1, 0][i.min(2)]).collect();
         let balance = [(0, 10), (5, 5), (3, 6), (10, 10)][seed / 2];
-        let problem = Problem::new(&gram, signs, 3.0, 1.0, balance);
+        let problem = S3vmProblem::new(&gram, signs, 3.0, 1.0, balance);
         let best = enumerate(&problem);
         let exact = run(&problem, &by(Solver::Bb));
         let found = exact.solution.objective();
@@ -171,7 +171,7 @@ fn the_search_finds_what_branch_and_bound_proves() {
         let points = Points::new(&matrix);
         let gram = Gram::new(Kernel::Rbf { sigma: 0.354 }, &points, 1 << 30).unwrap();
         let balance = Balance::Auto.interval(1, 2, 38).unwrap();
-        let problem = Problem::new(&gram, signs, 100.0, 1.0, balance);
+        let problem = S3vmProblem::new(&gram, signs, 100.0, 1.0, balance);
         let exact = run(&problem, &by(Solver::Bb));
         let found = run(&problem, &by(Solver::Pdm));
         let (best, reached) = (exact.solution.objective(), found.solution.objective());
@@ -186,7 +186,7 @@ fn few_labels_are_enough_for_moons() {
         let (matrix, signs) = moons(120, seed);
         let points = Points::new(&matrix);
         let gram = Gram::new(Kernel::Rbf { sigma: 0.125f64.sqrt() }, &points, 1 << 30).unwrap();
-        let problem = Problem::new(&gram, signs, 100.0, 1.0, (59, 59));
+        let problem = S3vmProblem::new(&gram, signs, 100.0, 1.0, (59, 59));
         let found = run(&problem, &Options::default());
         let wrong = found.solution.labels.iter().enumerate().filter(|(j, y)| **y != (j % 2 == 1));
         assert!(wrong.count() <= 3, "{seed}");
@@ -212,7 +212,7 @@ fn the_same_bits_on_any_number_of_threads() {
     let (matrix, signs) = moons(60, 5);
     let points = Points::new(&matrix);
     let gram = Gram::new(Kernel::Rbf { sigma: 0.35 }, &points, 1 << 30).unwrap();
-    let problem = Problem::new(&gram, signs, 100.0, 1.0, (26, 32));
+    let problem = S3vmProblem::new(&gram, signs, 100.0, 1.0, (26, 32));
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let fit = pool.install(|| run(&problem, &Options::default()));
@@ -226,7 +226,7 @@ fn limits_hold() {
     let (matrix, signs) = moons(60, 7);
     let points = Points::new(&matrix);
     let gram = Gram::new(Kernel::Rbf { sigma: 0.35 }, &points, 1 << 30).unwrap();
-    let problem = Problem::new(&gram, signs, 100.0, 1.0, (29, 29));
+    let problem = S3vmProblem::new(&gram, signs, 100.0, 1.0, (29, 29));
     for solver in Solver::ALL {
         for most in [1, 2, 3, 7, 40, 150] {
             let rules = StopRules { max_evaluations: Some(most), ..Options::default().rules };

@@ -8,7 +8,7 @@ use minorant::generate::Lcg;
 use minorant::kernel::{Gram, Kernel, Points};
 use minorant::linalg::Matrix;
 use minorant::s3vm::region::{Region, gradient};
-use minorant::s3vm::{Inner, Problem};
+use minorant::s3vm::{Inner, S3vmProblem};
 
 struct Case {
     matrix: Matrix<'static>,
@@ -135,15 +135,15 @@ fn any_tolerance_gives_a_bound() {
 }
 
 /// A problem on distinct points, and soft labels inside the box.
-fn soft<'g>(gram: &'g Gram<'g>, rng: &mut Lcg) -> (Problem<'g>, Vec<f64>) {
+fn soft<'g>(gram: &'g Gram<'g>, rng: &mut Lcg) -> (S3vmProblem<'g>, Vec<f64>) {
     let n = gram.order();
     let signs = (0..n).map(|i| [1, -1, 0, 0, 0][i.min(4)]).collect();
-    let problem = Problem::new(gram, signs, 10.0, 1.0, (0, n - 2));
+    let problem = S3vmProblem::new(gram, signs, 10.0, 1.0, (0, n - 2));
     let p = (0..problem.unlabelled.len()).map(|_| rng.unit()).collect();
     (problem, p)
 }
 
-fn solved<'g>(problem: &Problem<'g>, p: &[f64]) -> Inner<'g> {
+fn solved<'g>(problem: &S3vmProblem<'g>, p: &[f64]) -> Inner<'g> {
     let (plus, minus) = problem.weights(|j| p[j], |j| 1.0 - p[j]);
     let mut inner = Inner::new(problem.gram);
     inner.set_weights(&plus, &minus);

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         let saved = save(&settings, &model)?;
         let data_name = problem.data_name();
         if let Some(path) = settings.file("report") {
-            let before = model.form().before(&settings, data.view())?;
+            let before = model.form().before(&model, data.view())?;
             let picture = before.map(|before| plane::section(&before, &model, data.view()));
             let page = Report {
                 title: format!("{} on {data_name}", problem.model()),
@@ -185,8 +185,8 @@ pub(super) fn in_words(model: &FittedModel, report: &TrainReport, data: &str) ->
         };
         lines.push(format!("{:<13} {value}", name.replace('_', " ")));
     }
-    lines.push(match about.caveat.filter(|_| certificate.lower_bound.is_none()) {
-        Some(caveat) => caveat.into(),
+    lines.push(match about.unproven.filter(|_| certificate.lower_bound.is_none()) {
+        Some(sentence) => sentence.into(),
         None => output::certificate_in_words(report, model.facts.tol),
     });
     lines.join("\n")

@@ -1,8 +1,8 @@
 //! Predicted classes compared with the true ones: counts for each class, and the share that is
 //! wrong.
 
-use super::{Evaluation, Measure, Style};
-use minorant_data::Label;
+use super::{Evaluation, Measure, Style, TrainError};
+use minorant_data::{Label, Labels};
 
 /// Counts for one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,4 +94,40 @@ pub(crate) fn on(examples: usize) -> String {
 /// A share; 0 of nothing.
 pub(crate) fn share(part: f64, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part / whole as f64 }
+}
+
+/// The label of rows that have none, where models learn from such.
+pub(crate) const UNLABELLED: Label = Label::Number(0.0);
+
+/// The classes besides 0, which means unlabelled, and which of them each row has.
+pub(crate) fn labelled_classes(labels: &Labels, rows: &[u32]) -> (Vec<Label>, Vec<Option<u32>>) {
+    let mut classes = Vec::new();
+    let mut numbers = Vec::new();
+    for label in &labels.classes {
+        let is_class = *label != UNLABELLED;
+        numbers.push(is_class.then_some(classes.len() as u32));
+        classes.extend(is_class.then(|| label.clone()));
+    }
+    (classes, rows.iter().map(|&z| numbers[z as usize]).collect())
+}
+
+/// Refuses costs that are not one number of 0 or more for each pair of classes, 0 on the diagonal.
+pub(crate) fn check_costs(delta: &[f64], classes: usize) -> Result<(), TrainError> {
+    if delta.len() != classes * classes {
+        return Err(TrainError::Setting(format!(
+            "expected a label loss of {classes} x {classes} numbers, found {}",
+            delta.len()
+        )));
+    }
+    for (at, &loss) in delta.iter().enumerate() {
+        let (truth, other) = (at / classes, at % classes);
+        if !(loss >= 0.0 && loss.is_finite()) || (truth == other && loss != 0.0) {
+            return Err(TrainError::Setting(format!(
+                "expected a label loss that is 0 on the diagonal and nowhere negative, found {loss} in row {}, column {}",
+                truth + 1,
+                other + 1
+            )));
+        }
+    }
+    Ok(())
 }

@@ -278,7 +278,7 @@ pub fn read_for(
 
 /// Reads the data of an audit: rows just as training read them, so that nothing is left out, and
 /// everything else as for predictions that are compared with labels.
-pub fn read_for_audit(
+pub(super) fn read_for_audit(
     form: &dyn Form,
     settings: &Settings,
     files: &[PathBuf],

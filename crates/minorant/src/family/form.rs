@@ -2,7 +2,7 @@
 //! Each family has one type of form.
 
 use super::{
-    Data, Evaluation, Facts, FittedModel, Predictions, Reading, Settings, TrainError, Wanted, Writer,
+    Data, Evaluation, Facts, FittedModel, Predictions, Reading, TrainError, Wanted, Writer,
 };
 use crate::proof_check::Plain;
 use minorant_data::Label;
@@ -55,7 +55,7 @@ pub trait Form: Debug + Send + Sync + Any {
     /// have changed it.
     fn before(
         &self,
-        _settings: &Settings,
+        _model: &FittedModel,
         _data: Data<'_>,
     ) -> Result<Option<FittedModel>, TrainError> {
         Ok(None)
@@ -72,12 +72,12 @@ pub struct Description {
     pub variant: String,
     /// Lines for people: a heading of at most thirteen characters, and a text.
     pub lines: Vec<(&'static str, String)>,
-    /// What it was trained on, in words.
+    /// What it was trained on, in words; nothing where the number of examples says it all.
     pub trained_on: String,
     /// Settings of the problem that belong behind that.
     pub settings: String,
-    /// What is to be said of an answer without a bound, if its local gap does not say it.
-    pub caveat: Option<&'static str>,
+    /// What stays open where an answer has no bound, if its local gap does not say it.
+    pub unproven: Option<&'static str>,
     /// Keys for programs.
     pub json: Map<String, Json>,
 }
@@ -88,16 +88,15 @@ impl Description {
         self.lines.push((heading, text.into()));
     }
 
+    /// The classes, for people and for programs.
+    pub fn classes(&mut self, classes: &[Label]) {
+        self.line("classes", listed(classes));
+        self.key("classes", classes.iter().map(label_in_output).collect::<Vec<Json>>());
+    }
+
     /// A key for programs.
     pub fn key(&mut self, name: &str, value: impl Into<Json>) {
         self.json.insert(name.into(), value.into());
-    }
-}
-
-impl Description {
-    /// The classes, for programs.
-    pub fn classes(&mut self, classes: &[Label]) {
-        self.key("classes", classes.iter().map(label_in_output).collect::<Vec<Json>>());
     }
 }
 
@@ -110,6 +109,13 @@ pub fn label_in_output(label: &Label) -> Json {
         Label::Number(value) => Json::from(*value),
         Label::Text(text) => Json::from(text.as_str()),
     }
+}
+
+/// A setting with up to six digits, as people write it.
+pub fn setting_in_words(value: f64) -> String {
+    let rounded = format!("{value:.5e}").parse().unwrap_or(value);
+    let is_plain = rounded == 0.0 || (1e-4..1e9).contains(&rounded.abs());
+    if is_plain { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 /// How many there are, and the first dozen by name.

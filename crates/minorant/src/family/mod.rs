@@ -13,6 +13,7 @@ mod facts;
 mod fitted;
 mod form;
 mod hold_out;
+pub mod kernel;
 pub mod linear;
 mod mean;
 pub mod neuro;
@@ -33,7 +34,7 @@ pub use data::{
 pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;
 pub use fitted::{FittedModel, PROOF_BYTES};
-pub use form::{Description, Form, label_in_output};
+pub use form::{Description, Form, label_in_output, setting_in_words};
 pub use predictions::{Numbers, Outputs, Predictions, Wanted};
 pub use report::TrainReport;
 pub use settings::{Lambda, Settings, quarter_of_memory};
@@ -102,7 +103,8 @@ impl Misfit {
 }
 
 /// The families, in the order in which their models are listed.
-static FAMILIES: [&dyn Family; 3] = [&linear::Linear, &chain::ChainFamily, &neuro::NeuroFamily];
+static FAMILIES: [&dyn Family; 4] =
+    [&linear::Linear, &kernel::Kernels, &chain::ChainFamily, &neuro::NeuroFamily];
 
 /// A model with its family and everything that the option table says of it.
 #[derive(Clone, Copy)]

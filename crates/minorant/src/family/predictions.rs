@@ -2,6 +2,7 @@
 //! tokens, or structures; with decision values or probabilities where they are wanted.
 
 use minorant_data::Label;
+use minorant_linalg::Matrix;
 
 /// What is wanted besides the labels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -83,13 +84,6 @@ impl Predictions {
         Predictions { classes, outputs, numbers: None, note: None }
     }
 
-    /// Tells of entries in columns that the model does not know.
-    pub(crate) fn note_ignored(&mut self, ignored: usize) {
-        self.note = (ignored > 0).then(|| {
-            format!("{ignored} non-zero entries in columns beyond the model's were ignored")
-        });
-    }
-
     /// The class of each example or token, where there is one of each.
     pub fn labels(&self) -> &[u32] {
         match &self.outputs {
@@ -102,6 +96,21 @@ impl Predictions {
     pub fn numbers(&self) -> &[f64] {
         self.numbers.as_ref().map_or(&[], |numbers| &numbers.values)
     }
+}
+
+/// Runs something on a matrix with just the columns that a model knows, with a sentence about
+/// entries in others.
+pub(crate) fn on_columns<T>(
+    matrix: &Matrix<'_>,
+    features: usize,
+    run: impl FnOnce(&Matrix<'_>) -> T,
+) -> (T, Option<String>) {
+    if matrix.cols() == features {
+        return (run(matrix), None);
+    }
+    let (fitted, ignored) = matrix.with_cols(features);
+    let note = || format!("{ignored} non-zero entries in columns beyond the model's were ignored");
+    (run(&fitted), (ignored > 0).then(note))
 }
 
 /// The first of the highest.

@@ -247,6 +247,11 @@ impl Settings {
         let kept = specs.filter(is_kept).map(|spec| {
             let default = || spec.default.and_then(|text| spec.kind.parse(text).ok());
             let value = self.values.get(spec.name).cloned().or_else(default);
+            // A default that the others leave no use for is no fact of the model.
+            let is_of_use = |_: &Value| {
+                spec.needs.iter().all(|need| self.check_need(spec.name, need).is_ok())
+            };
+            let value = value.filter(is_of_use);
             let none = if matches!(spec.kind, Kind::Pairs(_)) { json!([]) } else { Json::Null };
             (spec.key(), value.and_then(|value| value.to_json()).unwrap_or(none))
         });

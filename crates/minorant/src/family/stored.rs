@@ -3,7 +3,7 @@
 //! the file's name is put before.
 
 use super::Misfit;
-use crate::container::{Array, Container};
+use crate::container::Container;
 use crate::options::{label_json, label_of_json};
 use minorant_data::Label;
 use serde::Serialize;
@@ -92,10 +92,5 @@ impl Reader<'_> {
         let found = self.reals(name).map(|(_, values)| values);
         let found = found.filter(|w| Some(w.len()) == dim && w.iter().all(|w| w.is_finite()));
         found.ok_or_else(|| Misfit::without(format!("finite {name} that fit the model")))
-    }
-
-    /// The array behind a name, as it is.
-    pub(super) fn array(&self, name: &str) -> Option<&Array> {
-        self.container.arrays.get(name)
     }
 }

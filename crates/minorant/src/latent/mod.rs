@@ -1,7 +1,7 @@
 //! Latent support vector machines with kernels: a row is positive if one of K components says so,
-//! and which one is not told (a union of K half-spaces, or the complement of a polytope). For fixed
-//! parts the components are K independent inner problems of [`crate::s3vm`]; the methods search for
-//! the parts. [`fit`] is the door.
+//! and which one is not told (a union of K half-spaces, or the complement of a polytope). Once each
+//! positive row has chosen its component, these are K independent inner problems of
+//! [`crate::s3vm`]; the methods search for the choice. [`fit`] is the door.
 
 mod ao;
 mod cccp;
@@ -10,7 +10,7 @@ mod lcs;
 mod pdm;
 mod work;
 
-pub use work::{Component, Problem, Solution};
+pub use work::{Component, LatentProblem, Solution};
 
 use crate::risk::Cancel;
 use crate::s3vm::{Account, Inner, Options, Rounds, S3vmError, Solver, Stop, generator};
@@ -45,7 +45,7 @@ pub enum LatentError {
 
 /// What a run found.
 #[derive(Debug, Clone)]
-pub struct Fit {
+pub struct LatentFit {
     /// The best machine.
     pub solution: Solution,
     /// A proven bound: with one component the problem is convex.
@@ -63,12 +63,12 @@ pub struct Fit {
 /// Minimises the objective of a latent problem. The search is resumed where it was, down to the last
 /// bit; the short methods begin again.
 pub fn fit(
-    problem: &Problem<'_>,
+    problem: &LatentProblem<'_>,
     options: &Options,
     cancel: &Cancel,
     observer: &mut dyn Observer,
     checkpoints: &mut dyn Checkpoints,
-) -> Result<Fit, LatentError> {
+) -> Result<LatentFit, LatentError> {
     for (name, value) in [("C+", problem.c_pos), ("C-", problem.c_neg)] {
         if !(value > 0.0 && value.is_finite()) {
             return Err(S3vmError::Weight { name, value }.into());
@@ -118,7 +118,7 @@ pub fn fit(
     account.close(ended);
     let solution = finish(problem, options, &stop, &mut account);
     let lower_bound = (problem.components == 1).then(|| solution.objective() - solution.local_gap);
-    Ok(Fit {
+    Ok(LatentFit {
         solution,
         lower_bound,
         status: ended.err().unwrap_or(Status::Converged),
@@ -130,30 +130,30 @@ pub fn fit(
 
 /// Runs a local method from rows gathered around random ones.
 fn run_local(solver: Solver, worker: &mut Worker<'_>, options: &Options) -> Result<(), Status> {
-    let parts = pdm::gathered(worker.problem, &mut generator(options.seed, 0));
+    let chosen = pdm::gathered(worker.problem, &mut generator(options.seed, 0));
     match solver {
-        Solver::Ao => ao::run(worker, parts),
-        Solver::Lcs => lcs::run(worker, parts),
-        Solver::Gd => gd::run(worker, parts),
-        _ => cccp::alternate(worker, parts).map(|_| ()),
+        Solver::Ao => ao::run(worker, chosen),
+        Solver::Lcs => lcs::run(worker, chosen),
+        Solver::Gd => gd::run(worker, chosen),
+        _ => cccp::alternate(worker, chosen).map(|_| ()),
     }
 }
 
-/// Solves the inner problems of the best parts to a fine tolerance, and measures the answer.
+/// Solves the inner problems of the best choice to a fine tolerance, and measures the answer.
 fn finish(
-    problem: &Problem<'_>,
+    problem: &LatentProblem<'_>,
     options: &Options,
     stop: &Stop,
     account: &mut Account<'_, Solution>,
 ) -> Solution {
     let best = account.best.take();
-    let parts = best.as_ref().map_or_else(
+    let chosen = best.as_ref().map_or_else(
         || pdm::gathered(problem, &mut generator(options.seed, 0)),
-        |best| best.parts.clone(),
+        |best| best.chosen.clone(),
     );
     let mut worker = Worker::new(problem, stop, u64::MAX, options.final_tol());
     // The worker has no best machine yet, so nothing stops these.
-    let _ = worker.solve(&parts, None);
+    let _ = worker.solve(&chosen, None);
     account.evaluations += worker.spent;
     worker.inners.iter_mut().for_each(Inner::refresh);
     let (objective, _) = worker.objective();

@@ -1,10 +1,10 @@
 //! `pdm` for latent machines: the paper's outer loop as in [`crate::s3vm`]. F(p) = Σ_k F_k(p_·k) is
-//! convex in soft parts p, and its minimiser p = 1/K is a stationary trap by symmetry, so the search
+//! convex in soft choices p, and its minimiser p = 1/K is a stationary trap by symmetry, so the search
 //! starts elsewhere: from the local methods, from rows gathered around random seeds, from random
-//! parts, and from the incumbent with a neighbourhood or a whole component moved to another. Each candidate is
-//! polished by alternation.
+//! choices, and from the incumbent with a neighbourhood or a whole component moved to another. Each
+//! candidate is polished by alternation.
 
-use super::work::{Problem, Solution, Worker};
+use super::work::{LatentProblem, Solution, Worker};
 use super::{cccp, run_local};
 use crate::s3vm::{Account, BETTER, Options, Rounds, Solver, Stop, generator, nearest};
 use crate::solver::Status;
@@ -20,7 +20,7 @@ const PATIENCE: u64 = 2;
 const STARTS: [Solver; 4] = [Solver::Cccp, Solver::Ao, Solver::Lcs, Solver::Gd];
 
 pub(super) fn run(
-    problem: &Problem<'_>,
+    problem: &LatentProblem<'_>,
     options: &Options,
     stop: &Stop,
     account: &mut Account<'_, Solution>,
@@ -48,9 +48,9 @@ pub(super) fn run(
             let number = rounds.number;
             let polished = map_chunks(&split_evenly(batch as usize, batch as usize), |k, _| {
                 let mut rng = generator(options.seed, 1 + number + k as u64);
-                let parts = candidate(problem, &incumbent, number + k as u64, &mut rng);
+                let chosen = candidate(problem, &incumbent, number + k as u64, &mut rng);
                 let mut worker = Worker::new(problem, stop, share, options.search_tol());
-                let ended = cccp::alternate(&mut worker, parts).map(|_| ());
+                let ended = cccp::alternate(&mut worker, chosen).map(|_| ());
                 (worker.spent, worker.best, ended)
             });
             rounds.number += batch;
@@ -62,7 +62,7 @@ pub(super) fn run(
 }
 
 fn candidate(
-    problem: &Problem<'_>,
+    problem: &LatentProblem<'_>,
     incumbent: &Solution,
     number: u64,
     rng: &mut Pcg64Mcg,
@@ -73,14 +73,14 @@ fn candidate(
         1 => problem.rows.iter().map(|_| any(rng)).collect(),
         2 => {
             let (from, to) = (any(rng), any(rng));
-            incumbent.parts.iter().map(|&part| if part == from { to } else { part }).collect()
+            incumbent.chosen.iter().map(|&k| if k == from { to } else { k }).collect()
         }
-        _ => moved(problem, &incumbent.parts, rng),
+        _ => moved(problem, &incumbent.chosen, rng),
     }
 }
 
 /// Positive rows gathered around random ones, in the kernel's metric.
-pub(super) fn gathered(problem: &Problem<'_>, rng: &mut Pcg64Mcg) -> Vec<u32> {
+pub(super) fn gathered(problem: &LatentProblem<'_>, rng: &mut Pcg64Mcg) -> Vec<u32> {
     if problem.rows.is_empty() {
         return Vec::new();
     }
@@ -96,18 +96,18 @@ pub(super) fn gathered(problem: &Problem<'_>, rng: &mut Pcg64Mcg) -> Vec<u32> {
     problem.rows.iter().map(nearest).collect()
 }
 
-/// The incumbent's parts with a neighbourhood moved to another component.
-fn moved(problem: &Problem<'_>, parts: &[u32], rng: &mut Pcg64Mcg) -> Vec<u32> {
+/// The incumbent's choice with a neighbourhood moved to another component.
+fn moved(problem: &LatentProblem<'_>, chosen: &[u32], rng: &mut Pcg64Mcg) -> Vec<u32> {
     let mut position = vec![usize::MAX; problem.positive.len()];
     problem.rows.iter().enumerate().for_each(|(j, &i)| position[i] = j);
-    let most = (parts.len() as f64 / 3.0).max(1.0);
+    let most = (chosen.len() as f64 / 3.0).max(1.0);
     let size = most.powf(rng.random::<f64>()).round() as usize;
     let centre = problem.rows[rng.random_range(0..problem.rows.len())];
     let to = rng.random_range(0..problem.components as u32);
-    let mut parts = parts.to_vec();
-    parts[position[centre]] = to;
+    let mut chosen = chosen.to_vec();
+    chosen[position[centre]] = to;
     let near = nearest(problem.gram, centre, problem.positive.len());
     let near = near.into_iter().map(|i| position[i as usize]).filter(|&j| j != usize::MAX);
-    near.take(size.saturating_sub(1)).for_each(|j| parts[j] = to);
-    parts
+    near.take(size.saturating_sub(1)).for_each(|j| chosen[j] = to);
+    chosen
 }

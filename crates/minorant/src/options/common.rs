@@ -1,8 +1,7 @@
 //! The options that models of every family take, and those that all models take which are solved by
 //! the methods of [`crate::solver`]. What only one family knows stands in the family's own room.
 
-use super::named::named;
-use super::{Effect, Group, Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Taken};
+use super::{Effect, Group, Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Taken, named};
 use crate::bundle::Locality;
 use crate::solver::ConvexProblems;
 
@@ -306,8 +305,6 @@ pub static QUIET: OptionSpec = flag("quiet", "Show no progress");
 
 /// What models of every family take.
 pub static EVERY_RUN: &[Taken] = &[
-    Taken::by_all(&SOLVER.spec),
-    Taken::by_all(&ABS_TOL.spec),
     Taken::by_all(&MAX_EVALS.spec),
     Taken::by_all(&MAX_SECONDS.spec),
     Taken::by_all(&MAX_MEMORY.spec),
@@ -326,6 +323,8 @@ pub static REGULARIZED: &[Taken] = &[
     Taken::by_all(&LAMBDA.spec),
     Taken::by_all(&C.spec),
     Taken::by_all(&WEIGHTS.spec),
+    Taken::by_all(&SOLVER.spec),
     Taken::by_all(&TOL.spec),
+    Taken::by_all(&ABS_TOL.spec),
     Taken::by_all(&MEMORY.spec),
 ];

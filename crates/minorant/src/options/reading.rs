@@ -153,6 +153,17 @@ pub static FOLDS: Key<Option<Vec<u64>>> = Key::new(OptionSpec {
     ..READING
 });
 
+/// Rows without labels.
+pub static UNLABELED: Key<Option<PathBuf>> = Key::new(OptionSpec {
+    name: "unlabeled",
+    value_name: "FILE",
+    kind: Kind::File,
+    help: "A file of rows without labels (labels in it are ignored); rows labelled 0 have none either",
+    probe: Probe::value("{ROWS}"),
+    group: Group::Problem,
+    ..READING
+});
+
 /// For rows of features.
 pub static ROWS: &[Taken] = &[
     Taken::by_all(&FORMAT_OF_ROWS.spec),

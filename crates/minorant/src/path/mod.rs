@@ -264,7 +264,7 @@ impl<'a> Tracks<'a> {
         let error = |data: &Dataset<'_>, scores: Option<&Numbers>| {
             let compare = |form: &LinearForm| match scores {
                 Some(scores) => form.compare(&data.labels, scores),
-                None => form.compare(&data.labels, &form.scores(&data.features).numbers),
+                None => form.compare(&data.labels, &form.scores(&data.features).0),
             };
             form.map_or(f64::INFINITY, |form| compare(form).error())
         };

@@ -3,6 +3,8 @@
 //! program over the labelings needs no solver: the largest decisions are positive.
 
 use super::S3vmError;
+use std::fmt;
+use std::str::FromStr;
 
 /// What is asked of the number of positive labels among the unlabelled rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,10 +34,10 @@ impl Balance {
         let refuse = |asked: String| Err(S3vmError::Balance { asked, unlabelled });
         match self {
             Balance::None => Ok((0, unlabelled)),
-            Balance::Count(count) if count > unlabelled => refuse(format!("count={count}")),
+            Balance::Count(count) if count > unlabelled => refuse(self.to_string()),
             Balance::Count(count) => Ok((count, count)),
             Balance::Between(low, high) if low > high || high > unlabelled => {
-                refuse(format!("{low}:{high}"))
+                refuse(self.to_string())
             }
             Balance::Between(low, high) => Ok((low, high)),
             Balance::Auto => {
@@ -50,6 +52,36 @@ impl Balance {
                 let nearest = expected.round() as usize;
                 Ok((nearest, nearest))
             }
+        }
+    }
+}
+
+/// As users type it.
+impl fmt::Display for Balance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Balance::None => f.write_str("none"),
+            Balance::Count(count) => write!(f, "count={count}"),
+            Balance::Between(low, high) => write!(f, "{low}:{high}"),
+            Balance::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+impl FromStr for Balance {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("expected none, auto, count=N or LO:HI, found '{text}'");
+        let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+        match text {
+            "none" => Ok(Balance::None),
+            "auto" => Ok(Balance::Auto),
+            _ => match (text.strip_prefix("count="), text.split_once(':')) {
+                (Some(count), _) => number(count).map(Balance::Count),
+                (None, Some((low, high))) => Ok(Balance::Between(number(low)?, number(high)?)),
+                (None, None) => Err(wrong()),
+            },
         }
     }
 }
@@ -138,6 +170,17 @@ mod tests {
         assert_eq!(Balance::None.interval(1, 2, 7), Ok((0, 7)));
         assert!(Balance::Count(8).interval(1, 2, 7).is_err());
         assert!(Balance::Between(3, 2).interval(1, 2, 7).is_err());
+    }
+
+    #[test]
+    fn a_balance_is_read_as_it_is_written() {
+        let all = [Balance::None, Balance::Auto, Balance::Count(7), Balance::Between(3, 9)];
+        assert!(all.iter().all(|balance| balance.to_string().parse() == Ok(*balance)));
+        assert!(
+            ["", "half", "count=", "count=-1", "3:", "1:2:3"]
+                .iter()
+                .all(|text| text.parse::<Balance>().is_err())
+        );
     }
 
     #[test]

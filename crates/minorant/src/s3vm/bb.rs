@@ -4,7 +4,7 @@
 //! fixed next, because the other label is then soon ruled out. Depth first, starting from what
 //! `pdm` found; the least bound of all that was left aside is the bound on everything.
 
-use super::work::{Problem, Solution, Worker};
+use super::work::{S3vmProblem, Solution, Worker};
 use super::{Account, Inner, Options, Stop, pdm};
 use crate::archive::{Archive, ArchiveError};
 use crate::solver::Status;
@@ -33,7 +33,7 @@ impl State {
     /// The state that was saved, or the one to begin with.
     pub(super) fn resume(
         saved: Option<Archive>,
-        problem: &Problem<'_>,
+        problem: &S3vmProblem<'_>,
     ) -> Result<Self, ArchiveError> {
         match saved {
             Some(mut archive) if archive.reals.contains_key("bounds") => {
@@ -45,7 +45,7 @@ impl State {
 }
 
 pub(super) fn run(
-    problem: &Problem<'_>,
+    problem: &S3vmProblem<'_>,
     options: &Options,
     stop: &Stop,
     account: &mut Account<'_, Solution>,
@@ -96,7 +96,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// The node above all others, in which no label is fixed.
-    fn new(problem: &Problem<'_>) -> Self {
+    fn new(problem: &S3vmProblem<'_>) -> Self {
         let root = Node {
             labels: vec![None; problem.unlabelled.len()],
             beta: vec![0.0; problem.signs.len()],
@@ -115,7 +115,7 @@ impl Tree {
         archive.put_reals("aside", vec![self.aside]);
     }
 
-    fn load(archive: &mut Archive, problem: &Problem<'_>) -> Result<Self, ArchiveError> {
+    fn load(archive: &mut Archive, problem: &S3vmProblem<'_>) -> Result<Self, ArchiveError> {
         let (rows, unknown) = (problem.signs.len(), problem.unlabelled.len());
         let bounds = archive.take_reals("bounds")?;
         let labels = archive.take_up_to("labels", bounds.len().saturating_mul(unknown), 2)?;

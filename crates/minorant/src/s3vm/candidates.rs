@@ -5,7 +5,7 @@
 
 use super::balance::best_labels;
 use super::graph::{Graph, nearest};
-use super::work::Problem;
+use super::work::S3vmProblem;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -24,7 +24,7 @@ const KINDS: [u8; 6] = [0, 1, 0, 2, 0, 1];
 
 /// Candidate `number`, from the incumbent's labels.
 pub(super) fn candidate(
-    problem: &Problem<'_>,
+    problem: &S3vmProblem<'_>,
     graph: &Graph,
     incumbent: &[bool],
     number: u64,
@@ -41,13 +41,13 @@ pub(super) fn candidate(
 pub(super) const LEAKS: [f64; 4] = [1e-1, 1e-2, 1e-3, 1e-4];
 
 /// The known labels, diffused.
-pub(super) fn spread(problem: &Problem<'_>, graph: &Graph, leak: f64) -> Vec<bool> {
+pub(super) fn spread(problem: &S3vmProblem<'_>, graph: &Graph, leak: f64) -> Vec<bool> {
     let z: Vec<f64> = problem.signs.iter().map(|s| f64::from(*s)).collect();
     rounded(problem, &graph.diffuse(&z, leak))
 }
 
 /// The known labels with noise on all rows, diffused.
-fn from_labelled(problem: &Problem<'_>, graph: &Graph, rng: &mut Pcg64Mcg) -> Vec<bool> {
+fn from_labelled(problem: &S3vmProblem<'_>, graph: &Graph, rng: &mut Pcg64Mcg) -> Vec<bool> {
     let strength = pick(rng, &[0.3, 1.0, 3.0]);
     let noise = pick(rng, &[0.03, 0.1, 0.3, 1.0]);
     let leak = pick(rng, &LEAKS);
@@ -59,13 +59,13 @@ fn from_labelled(problem: &Problem<'_>, graph: &Graph, rng: &mut Pcg64Mcg) -> Ve
     rounded(problem, &graph.diffuse(&z, leak))
 }
 
-fn rounded(problem: &Problem<'_>, spread: &[f64]) -> Vec<bool> {
+fn rounded(problem: &S3vmProblem<'_>, spread: &[f64]) -> Vec<bool> {
     let scores: Vec<f64> = problem.unlabelled.iter().map(|&i| spread[i]).collect();
     best_labels(&scores, problem.balance)
 }
 
 /// Gives a kernel neighbourhood the other label, and meets the balance around a second point.
-fn relabelled(problem: &Problem<'_>, incumbent: &[bool], rng: &mut Pcg64Mcg) -> Vec<bool> {
+fn relabelled(problem: &S3vmProblem<'_>, incumbent: &[bool], rng: &mut Pcg64Mcg) -> Vec<bool> {
     let u = problem.unlabelled.len();
     let mut position = vec![usize::MAX; problem.signs.len()];
     problem.unlabelled.iter().enumerate().for_each(|(j, &i)| position[i] = j);
@@ -106,7 +106,7 @@ fn relabelled(problem: &Problem<'_>, incumbent: &[bool], rng: &mut Pcg64Mcg) -> 
 
 /// Diffuses 2 to 30 % of the incumbent's labels, 15 % of them flipped, with the known ones.
 fn from_some(
-    problem: &Problem<'_>,
+    problem: &S3vmProblem<'_>,
     graph: &Graph,
     incumbent: &[bool],
     rng: &mut Pcg64Mcg,

@@ -4,8 +4,8 @@
 //! is that of the whole problem.
 
 use super::candidates::generator;
-use super::work::{Problem, Solution, Worker, loss};
-use super::{Account, Fit, Options, S3vmError, Stop, check};
+use super::work::{S3vmProblem, Solution, Worker, loss};
+use super::{Account, Options, S3vmError, S3vmFit, Stop, check};
 use super::{ao, pdm};
 use crate::archive::{Archive, ArchiveError};
 use crate::kernel::nystrom::Nystrom;
@@ -62,7 +62,7 @@ pub fn fit_large(
     cancel: &Cancel,
     observer: &mut dyn Observer,
     checkpoints: &mut dyn Checkpoints,
-) -> Result<Fit, S3vmError> {
+) -> Result<S3vmFit, S3vmError> {
     options.check()?;
     check(problem.c1, problem.c2, problem.signs)?;
     let most = options.rules.max_evaluations.unwrap_or(u64::MAX);
@@ -75,7 +75,7 @@ pub fn fit_large(
     let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
     let ended = run(&measure, options, &stop, &mut account, state)?;
     account.close(ended);
-    Ok(Fit {
+    Ok(S3vmFit {
         solution: account.best.take().ok_or(S3vmError::NoAnswer)?,
         lower_bound: None,
         delta: None,
@@ -246,7 +246,7 @@ fn search(
     let chance = (0.25 * u as f64).sqrt() * 0.5;
     let low = (balance.0 as f64 * share - chance).floor().max(0.0) as usize;
     let high = ((balance.1 as f64 * share + chance).ceil() as usize).min(u);
-    let problem = Problem::new(&gram, signs, c1, c2 / share.max(1e-300), (low.min(high), high));
+    let problem = S3vmProblem::new(&gram, signs, c1, c2 / share.max(1e-300), (low.min(high), high));
     let limit = account.left().min(EFFORT);
     let clock = account.clock;
     let (mut nobody, mut within) = ((), Within { account, state });

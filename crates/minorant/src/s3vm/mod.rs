@@ -8,14 +8,14 @@
 //! use minorant::kernel::{Gram, Kernel, Points};
 //! use minorant::linalg::Matrix;
 //! use minorant::risk::Cancel;
-//! use minorant::s3vm::{Balance, Options, Problem, fit};
+//! use minorant::s3vm::{Balance, Options, S3vmProblem, fit};
 //!
 //! let rows = Matrix::dense(6, 1, vec![-2.0, -1.9, -1.8, 1.8, 1.9, 2.0].into())?;
 //! let points = Points::new(&rows);
 //! let gram = Gram::new(Kernel::Rbf { sigma: 0.5 }, &points, 1 << 20)?;
 //! let signs = vec![-1, 0, 0, 0, 0, 1];
 //! let balance = Balance::Count(2).interval(1, 2, 4)?;
-//! let problem = Problem::new(&gram, signs, 10.0, 1.0, balance);
+//! let problem = S3vmProblem::new(&gram, signs, 10.0, 1.0, balance);
 //! let fit = fit(&problem, &Options::default(), &Cancel::new(), &mut (), &mut ())?;
 //! assert_eq!(fit.solution.labels, [false, false, true, true]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -51,7 +51,7 @@ pub(crate) use graph::nearest;
 pub use inner::Inner;
 pub use ramp::{RAMP_SOLVERS, RampProblem, fit_ramp};
 pub(crate) use rounds::{BETTER, Rounds};
-pub use work::{Problem, Solution};
+pub use work::{S3vmProblem, Solution};
 
 use crate::archive::ArchiveError;
 use crate::risk::Cancel;
@@ -237,7 +237,7 @@ impl From<ArchiveError> for S3vmError {
 
 /// What a run found.
 #[derive(Debug, Clone)]
-pub struct Fit {
+pub struct S3vmFit {
     /// The best decision function.
     pub solution: Solution,
     /// A proven bound on the objective of all decision functions, where there is one.
@@ -258,12 +258,12 @@ pub struct Fit {
 /// Minimises the objective of a semi-supervised problem. Searches are resumed where they were, down
 /// to the last bit; the short methods begin again.
 pub fn fit(
-    problem: &Problem<'_>,
+    problem: &S3vmProblem<'_>,
     options: &Options,
     cancel: &Cancel,
     observer: &mut dyn Observer,
     checkpoints: &mut dyn Checkpoints,
-) -> Result<Fit, S3vmError> {
+) -> Result<S3vmFit, S3vmError> {
     options.check()?;
     check(problem.c1, problem.c2, &problem.signs)?;
     let (rows, labels) = (problem.gram.order(), problem.signs.len());
@@ -316,7 +316,7 @@ pub fn fit(
     } else if most <= 1 {
         status = Status::MaxEvals;
     }
-    Ok(Fit {
+    Ok(S3vmFit {
         solution,
         lower_bound,
         delta: account.delta,
@@ -352,7 +352,7 @@ fn run_local(solver: Solver, worker: &mut Worker<'_>, options: &Options) -> Resu
 /// Solves the inner problem of the best labels to a fine tolerance, and measures its answer at
 /// exactly the coefficients that it has.
 fn finish(
-    problem: &Problem<'_>,
+    problem: &S3vmProblem<'_>,
     options: &Options,
     account: &mut Account<'_, Solution>,
 ) -> Result<Solution, S3vmError> {
@@ -385,7 +385,7 @@ fn finish(
 }
 
 /// The objective of an inner solution, and what the bound of its labels leaves.
-fn measure(problem: &Problem<'_>, inner: &Inner<'_>) -> Solution {
+fn measure(problem: &S3vmProblem<'_>, inner: &Inner<'_>) -> Solution {
     let (risk, labels) = problem.loss(|i| inner.decision(i));
     let regularizer = 0.5 * inner.square();
     Solution {

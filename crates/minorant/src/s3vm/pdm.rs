@@ -13,7 +13,7 @@ use super::candidates::{LEAKS, candidate, generator, spread};
 use super::da::{self, Cooling};
 use super::graph::Graph;
 use super::proxy::Proxy;
-use super::work::{Problem, Solution, Worker, fingerprint};
+use super::work::{S3vmProblem, Solution, Worker, fingerprint};
 use super::{Account, BETTER, Options, Rounds, Solver, Stop, run_local};
 use crate::archive::{Archive, ArchiveError};
 use crate::solver::Status;
@@ -88,7 +88,7 @@ impl State {
 }
 
 pub(super) fn run(
-    problem: &Problem<'_>,
+    problem: &S3vmProblem<'_>,
     options: &Options,
     stop: &Stop,
     account: &mut Account<'_, Solution>,
@@ -205,7 +205,7 @@ struct Polished {
 
 /// What candidates are made from and polished with.
 struct Search<'p> {
-    problem: &'p Problem<'p>,
+    problem: &'p S3vmProblem<'p>,
     options: &'p Options,
     stop: &'p Stop,
     graph: Graph,
@@ -215,8 +215,8 @@ struct Search<'p> {
 
 impl Search<'_> {
     /// The problem with a fixed number of positive labels.
-    fn counted(&self, count: usize) -> Problem<'_> {
-        Problem { balance: (count, count), ..self.problem.clone() }
+    fn counted(&self, count: usize) -> S3vmProblem<'_> {
+        S3vmProblem { balance: (count, count), ..self.problem.clone() }
     }
 
     /// Takes what a candidate came to into account.
@@ -323,7 +323,7 @@ impl Search<'_> {
     /// Runs a local method within a number of inner problems.
     fn work(
         &self,
-        problem: &Problem<'_>,
+        problem: &S3vmProblem<'_>,
         limit: u64,
         method: impl FnOnce(&mut Worker<'_>) -> Result<f64, Status>,
     ) -> Polished {

@@ -3,7 +3,7 @@
 //! labelings can be compared, and improved by switching pairs, without solving anything. What is
 //! best here need not be best there: it only says which labelings are worth an inner problem.
 
-use super::work::Problem;
+use super::work::S3vmProblem;
 use minorant_linalg::cholesky::GrowingCholesky;
 use minorant_linalg::dense::{axpy, dot};
 use minorant_linalg::parallel::{map_chunks, split_evenly};
@@ -24,7 +24,7 @@ pub(super) struct Proxy {
 
 impl Proxy {
     /// The quadratic of a problem, unless it has too many rows.
-    pub(super) fn new(problem: &Problem<'_>) -> Option<Self> {
+    pub(super) fn new(problem: &S3vmProblem<'_>) -> Option<Self> {
         let n = problem.signs.len();
         if n > MOST || problem.unlabelled.is_empty() {
             return None;
@@ -118,7 +118,7 @@ mod tests {
     use minorant_linalg::Matrix;
 
     /// min over w and b of ½‖w‖² + Σ C (y − h)², from its equations (K + 1/(2C)) a + b = y, Σa = 0.
-    fn brute(problem: &Problem<'_>, y: &[f64]) -> f64 {
+    fn brute(problem: &S3vmProblem<'_>, y: &[f64]) -> f64 {
         let n = y.len();
         let mut rows: Vec<Vec<f64>> = (0..n)
             .map(|i| {
@@ -153,7 +153,7 @@ mod tests {
         let points = Points::new(&matrix);
         let gram = Gram::new(Kernel::Rbf { sigma: 0.7 }, &points, 1 << 20).unwrap();
         let signs: Vec<i8> = (0..n).map(|i| [1, -1, 0][i.min(2)]).collect();
-        let problem = Problem::new(&gram, signs, 10.0, 1.0, (6, 6));
+        let problem = S3vmProblem::new(&gram, signs, 10.0, 1.0, (6, 6));
         let proxy = Proxy::new(&problem).unwrap();
         let of = |labels: &[bool]| {
             let unknown = labels.iter().map(|y| if *y { 1.0 } else { -1.0 });

@@ -9,7 +9,8 @@ use super::candidates::generator;
 use super::graph::nearest;
 use super::work::keep_better;
 use super::{
-    Account, BETTER, Fit, Inner, Options, Rounds, S3vmError, Solution, Solver, Stop, soft_labels,
+    Account, BETTER, Inner, Options, Rounds, S3vmError, S3vmFit, Solution, Solver, Stop,
+    soft_labels,
 };
 use crate::kernel::Gram;
 use crate::risk::Cancel;
@@ -91,7 +92,7 @@ pub fn fit_ramp(
     cancel: &Cancel,
     observer: &mut dyn Observer,
     checkpoints: &mut dyn Checkpoints,
-) -> Result<Fit, S3vmError> {
+) -> Result<S3vmFit, S3vmError> {
     options.check()?;
     problem.check()?;
     let most = options.rules.max_evaluations.unwrap_or(u64::MAX).max(1);
@@ -118,7 +119,7 @@ pub fn fit_ramp(
             solution.local_gap = (solution.objective() - bound).max(0.0);
         }
     }
-    Ok(Fit {
+    Ok(S3vmFit {
         solution,
         lower_bound: None,
         delta: None,

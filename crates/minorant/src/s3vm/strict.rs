@@ -11,7 +11,7 @@
 use super::ao;
 use super::balance::best_labels;
 use super::candidates::generator;
-use super::work::{Problem, Solution, Worker};
+use super::work::{S3vmProblem, Solution, Worker};
 use super::{Account, Options, Stop};
 use crate::archive::{Archive, ArchiveError};
 use crate::solver::Status;
@@ -39,7 +39,7 @@ impl State {
     /// which brings the generator to where it was.
     pub(super) fn resume(
         saved: Option<Archive>,
-        problem: &Problem<'_>,
+        problem: &S3vmProblem<'_>,
         options: &Options,
     ) -> Result<Self, ArchiveError> {
         let mut rng = generator(options.seed, 0);
@@ -61,12 +61,12 @@ impl State {
 }
 
 /// The number of points that stand for the level set: the paper's m.
-fn points(problem: &Problem<'_>, options: &Options) -> u64 {
+fn points(problem: &S3vmProblem<'_>, options: &Options) -> u64 {
     ((options.degree * problem.unlabelled.len() as f64).round() as u64).max(1)
 }
 
 pub(super) fn run(
-    problem: &Problem<'_>,
+    problem: &S3vmProblem<'_>,
     options: &Options,
     stop: &Stop,
     account: &mut Account<'_, Solution>,
@@ -135,7 +135,7 @@ fn level_point(worker: &mut Worker<'_>, labels: &[bool], objective: f64) -> Resu
 }
 
 /// Random labels that meet the balance.
-fn random_labels(problem: &Problem<'_>, rng: &mut Pcg64Mcg) -> Vec<bool> {
+fn random_labels(problem: &S3vmProblem<'_>, rng: &mut Pcg64Mcg) -> Vec<bool> {
     let scores: Vec<f64> = problem.unlabelled.iter().map(|_| StandardNormal.sample(rng)).collect();
     best_labels(&scores, problem.balance)
 }

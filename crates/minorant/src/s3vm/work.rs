@@ -13,7 +13,7 @@ use std::collections::HashSet;
 /// The semi-supervised problem: ½‖w‖² + C1 Σ hinge over the labelled + C2 · min over the labelings
 /// that meet the balance of Σ hinge over the unlabelled.
 #[derive(Debug, Clone)]
-pub struct Problem<'g> {
+pub struct S3vmProblem<'g> {
     /// The kernel matrix of all rows.
     pub gram: &'g Gram<'g>,
     /// +1, −1, or 0 where the label is not known.
@@ -28,7 +28,7 @@ pub struct Problem<'g> {
     pub unlabelled: Vec<usize>,
 }
 
-impl<'g> Problem<'g> {
+impl<'g> S3vmProblem<'g> {
     /// The problem on these rows.
     pub fn new(
         gram: &'g Gram<'g>,
@@ -38,7 +38,7 @@ impl<'g> Problem<'g> {
         balance: (usize, usize),
     ) -> Self {
         let unlabelled = (0..signs.len()).filter(|&i| signs[i] == 0).collect();
-        Problem { gram, signs, c1, c2, balance, unlabelled }
+        S3vmProblem { gram, signs, c1, c2, balance, unlabelled }
     }
 
     /// λ⁺ and λ⁻ where unlabelled row j counts `plus(j)` and `minus(j)`, in shares of C2.
@@ -154,7 +154,7 @@ pub(super) fn fingerprint(labels: &[bool], balance: (usize, usize)) -> u64 {
 /// Somebody who solves inner problems, one after the other, within a number of them.
 #[derive(Debug)]
 pub(crate) struct Worker<'p> {
-    pub(crate) problem: &'p Problem<'p>,
+    pub(crate) problem: &'p S3vmProblem<'p>,
     pub(crate) inner: Inner<'p>,
     stop: &'p Stop,
     /// Inner problems solved.
@@ -172,7 +172,7 @@ pub(crate) struct Worker<'p> {
 }
 
 impl<'p> Worker<'p> {
-    pub(crate) fn new(problem: &'p Problem<'p>, stop: &'p Stop, limit: u64, tol: f64) -> Self {
+    pub(crate) fn new(problem: &'p S3vmProblem<'p>, stop: &'p Stop, limit: u64, tol: f64) -> Self {
         let inner = Inner::new(problem.gram);
         let (known, met) = (None, Vec::new());
         Worker { problem, inner, stop, spent: 0, limit, tol, best: None, known, met }

@@ -152,6 +152,25 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them, in the order of the numbers that checkpoints hold.
+    pub const ALL: [Status; 5] = [
+        Status::Converged,
+        Status::MaxEvals,
+        Status::MaxSeconds,
+        Status::Interrupted,
+        Status::Stalled,
+    ];
+
+    /// The number that stands for it in checkpoints.
+    pub(crate) fn number(self) -> u64 {
+        self as u64
+    }
+
+    /// The one that a number in a checkpoint stands for.
+    pub(crate) fn of_number(number: u64) -> Option<Status> {
+        Status::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+
     /// The word for it in reports and files.
     pub fn as_str(self) -> &'static str {
         match self {

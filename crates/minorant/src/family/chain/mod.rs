@@ -6,6 +6,7 @@ mod form;
 
 pub use form::ChainForm;
 
+use super::classes::check_costs;
 use super::mean::Mean;
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
@@ -118,7 +119,9 @@ impl Family for ChainFamily {
     fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         let data = labelled(data)?;
         let label_loss = walk.get(&LABEL_LOSS);
-        check_label_loss(label_loss.as_deref(), data.classes.len())?;
+        if let Some(costs) = &label_loss {
+            check_costs(costs, data.classes.len())?;
+        }
         check_memory(data, walk.settings.max_bytes())?;
         let example_weights = walk.settings.example_weights();
         let units = walk.get(&PER).units(&data.starts);
@@ -163,21 +166,6 @@ impl Family for ChainFamily {
     fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
         Ok(Box::new(ChainForm::read(facts, file)?))
     }
-}
-
-fn check_label_loss(costs: Option<&[f64]>, classes: usize) -> Result<(), TrainError> {
-    let is_diagonal = |at: usize| at / classes == at % classes;
-    let fits =
-        |(at, c): (usize, &f64)| *c >= 0.0 && c.is_finite() && (*c == 0.0 || !is_diagonal(at));
-    let is_whole =
-        |costs: &[f64]| costs.len() == classes * classes && costs.iter().enumerate().all(fits);
-    if costs.is_none_or(is_whole) {
-        return Ok(());
-    }
-    Err(TrainError::Setting(format!(
-        "expected a label loss of {classes} x {classes} numbers, 0 on the diagonal and nowhere \
-         negative"
-    )))
 }
 
 /// The scores of a sequence are held at once, and what the sums over it come to.

@@ -2,12 +2,12 @@
 
 use super::losses::LossName;
 use super::options::{BIAS_WEIGHT, CLASS_WEIGHT, LOSS};
-use super::targets::{Targets, UNLABELLED};
+use super::targets::Targets;
 use super::{Rows, loss_of};
 use crate::certificate::Certificate;
-use crate::family::classes::{self, of_counts, share};
+use crate::family::classes::{self, UNLABELLED, of_counts, share};
 use crate::family::form::listed;
-use crate::family::predictions::argmax;
+use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
     ClassCounts, Data, Description, Evaluation, Facts, Form, Measure, Misfit, Numbers, Outputs,
     Predictions, Reader, Reading, Style, Wanted, Writer,
@@ -71,15 +71,6 @@ pub struct LinearForm {
     pub threshold: Option<f64>,
     /// The problems that were solved: one, or one for each class.
     pub problems: Vec<SubProblem>,
-}
-
-/// Decision values: `width` for each row, in class order (binary: one, for the second class).
-#[derive(Debug, Clone, PartialEq)]
-pub struct Scores {
-    /// Row by row.
-    pub numbers: Numbers,
-    /// Non-zero entries in columns that the model does not know, which were ignored.
-    pub ignored: usize,
 }
 
 impl LinearForm {
@@ -180,16 +171,13 @@ impl LinearForm {
         self.features + usize::from(self.bias.is_some())
     }
 
-    /// Decision values of all rows.
-    pub fn scores(&self, matrix: &Matrix<'_>) -> Scores {
-        let (fitted, ignored);
-        let matrix = if matrix.cols() == self.features {
-            ignored = 0;
-            matrix
-        } else {
-            (fitted, ignored) = matrix.with_cols(self.features);
-            &fitted
-        };
+    /// Decision values of all rows, one for each output; a sentence tells of entries in columns that
+    /// the model does not know.
+    pub fn scores(&self, matrix: &Matrix<'_>) -> (Numbers, Option<String>) {
+        on_columns(matrix, self.features, |matrix| self.scores_of(matrix))
+    }
+
+    fn scores_of(&self, matrix: &Matrix<'_>) -> Numbers {
         let design = Design::new(matrix, self.bias);
         let chunks = split_evenly(matrix.rows(), (matrix.rows() / 1024).clamp(1, 64));
         let outputs = self.outputs();
@@ -205,7 +193,7 @@ impl LinearForm {
                 }
             });
         }
-        Scores { numbers: Numbers { width, values }, ignored }
+        Numbers { width, values }
     }
 
     /// Labels for decision values; ties go to the first class.
@@ -343,12 +331,10 @@ impl Form for LinearForm {
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
         wanted.refuse_marginals()?;
-        let scores = self.scores(&data.rows()?.features);
-        let outputs = self.classify(&scores.numbers);
-        let mut predictions = Predictions::new(self.classes.clone(), outputs);
-        predictions.note_ignored(scores.ignored);
-        predictions.numbers = (wanted == Wanted::Scores).then_some(scores.numbers);
-        Ok(predictions)
+        let (scores, note) = self.scores(&data.rows()?.features);
+        let outputs = self.classify(&scores);
+        let numbers = (wanted == Wanted::Scores).then_some(scores);
+        Ok(Predictions { numbers, note, ..Predictions::new(self.classes.clone(), outputs) })
     }
 
     fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String> {
@@ -356,7 +342,7 @@ impl Form for LinearForm {
         if data.labels.rows == LabelRows::None {
             return Err("the data has no labels to compare with".into());
         }
-        Ok(self.compare(&data.labels, &self.scores(&data.features).numbers))
+        Ok(self.compare(&data.labels, &self.scores(&data.features).0))
     }
 
     fn describe(&self) -> Description {

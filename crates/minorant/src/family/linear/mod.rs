@@ -10,15 +10,15 @@ mod options;
 mod start;
 mod targets;
 
-pub use form::{LinearForm, Scores, SubProblem, TaskName};
+pub use form::{LinearForm, SubProblem, TaskName};
 pub use losses::LossName;
 pub(crate) use one_vs_rest::check_evaluations;
 pub use options::{
     BALANCE_MEAN, BIAS_WEIGHT, CLASS_WEIGHT, GAMMA, HUBER, LOSS, MULTICLASS, Multiclass, RAMP,
-    STARTS, UNLABELED,
+    STARTS,
 };
 pub use start::start_from;
-pub(crate) use targets::{Targets, check_costs, labelled_classes};
+pub(crate) use targets::Targets;
 
 use super::{
     Answer, Data, DataKind, Facts, Family, FittedModel, Form, Misfit, Model, Reader, Settings, TrainError,

@@ -208,8 +208,8 @@ fn save_outcome(name: &str, outcome: &Outcome, archive: &mut Archive) {
     let numbers = [outcome.point.value, outcome.certificate.objective, bound, local_gap];
     let seconds = [outcome.seconds, outcome.master_seconds];
     archive.put_reals(&format!("{name}.numbers"), [&numbers[..], &seconds].concat());
-    let status = STATUSES.iter().position(|status| *status == outcome.status).unwrap_or(0);
-    let counts = [outcome.evaluations, outcome.iterations, outcome.direction_steps, status as u64];
+    let status = outcome.status.number();
+    let counts = [outcome.evaluations, outcome.iterations, outcome.direction_steps, status];
     archive.put_integers(&format!("{name}.counts"), counts);
     if let Some(proof) = &outcome.proof {
         proof.save(name, archive);
@@ -236,7 +236,7 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
         local_gap: Some(*local_gap).filter(|gap| !gap.is_nan()),
         proof: Proof::load(name, archive)?,
         bounds: None,
-        status: STATUSES.get(*status as usize).copied().unwrap_or(Status::Stalled),
+        status: Status::of_number(*status).unwrap_or(Status::Stalled),
         evaluations: *evaluations,
         iterations: *iterations,
         direction_steps: *direction_steps,
@@ -244,7 +244,3 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
         master_seconds: *master_seconds,
     })
 }
-
-/// How runs end, by the numbers that checkpoints hold.
-pub(super) const STATUSES: [Status; 5] =
-    [Status::Converged, Status::MaxEvals, Status::MaxSeconds, Status::Interrupted, Status::Stalled];

@@ -4,12 +4,11 @@ use super::LossName;
 use crate::options::common::{
     BIAS, CONVEX_PROBLEMS, LABEL_LOSS, LOCALITY, PARTS, PENALTY, PROOF, SEED, START,
 };
-use crate::options::reading::{LABEL_XML, LABELS};
+use crate::options::reading::{LABEL_XML, LABELS, UNLABELED};
 use crate::options::{
     Effect, Group, Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Taken, named,
 };
 use minorant_data::Label;
-use std::path::PathBuf;
 
 /// How more than two classes are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,17 +75,6 @@ pub static GAMMA: Key<f64> = Key::new(OptionSpec {
     default: Some("1"),
     help: "Weight γ of the mean loss of the unlabelled rows",
     probe: Probe::value("3"),
-    ..OPTION
-});
-
-/// Rows without labels.
-pub static UNLABELED: Key<Option<PathBuf>> = Key::new(OptionSpec {
-    name: "unlabeled",
-    value_name: "FILE",
-    kind: Kind::File,
-    help: "A file of rows without labels (labels in it are ignored); rows labelled 0 have none either",
-    effect: Effect::Data,
-    probe: Probe::value("{ROWS}"),
     ..OPTION
 });
 

@@ -3,14 +3,12 @@
 
 use super::options::{CLASS_WEIGHT, GAMMA, MULTICLASS, Multiclass};
 use super::{BALANCE_MEAN, TaskName, loss_of};
+use crate::family::classes::{UNLABELLED, check_costs, labelled_classes};
 use crate::family::data::label_kind;
 use crate::family::{Settings, TrainError, mean};
 use crate::options::common::LABEL_LOSS;
 use crate::risk::ExampleWeights;
 use minorant_data::{Label, LabelKind, LabelRows, Labels};
-
-/// The label of rows that have none.
-pub(super) const UNLABELLED: Label = Label::Number(0.0);
 
 /// The labels of rows, as the losses take them.
 #[derive(Debug, Clone)]
@@ -278,37 +276,4 @@ impl Targets {
         let weight = |i: usize| weights.as_ref().map_or(1.0, |weights| weights[i]);
         (0..self.rows()).filter(|&i| self.is_labelled(i)).map(weight).sum()
     }
-}
-
-/// The classes besides 0, which means unlabelled, and which of them each row has.
-pub(crate) fn labelled_classes(labels: &Labels, rows: &[u32]) -> (Vec<Label>, Vec<Option<u32>>) {
-    let mut classes = Vec::new();
-    let mut numbers = Vec::new();
-    for label in &labels.classes {
-        let is_class = *label != UNLABELLED;
-        numbers.push(is_class.then_some(classes.len() as u32));
-        classes.extend(is_class.then(|| label.clone()));
-    }
-    (classes, rows.iter().map(|&z| numbers[z as usize]).collect())
-}
-
-/// Refuses costs that are not one number of 0 or more for each pair of classes, 0 on the diagonal.
-pub(crate) fn check_costs(delta: &[f64], classes: usize) -> Result<(), TrainError> {
-    if delta.len() != classes * classes {
-        return refuse(format!(
-            "expected a label loss of {classes} x {classes} numbers, found {}",
-            delta.len()
-        ));
-    }
-    for (at, &loss) in delta.iter().enumerate() {
-        let (truth, other) = (at / classes, at % classes);
-        if !(loss >= 0.0 && loss.is_finite()) || (truth == other && loss != 0.0) {
-            return refuse(format!(
-                "expected a label loss that is 0 on the diagonal and nowhere negative, found {loss} in row {}, column {}",
-                truth + 1,
-                other + 1
-            ));
-        }
-    }
-    Ok(())
 }

@@ -1,15 +1,14 @@
-//! Kernel machines one after the other, one class against the rest: their checkpoints hold the
-//! machines that are finished together with the state within the one that is not.
+//! Machines one after the other, one class against the rest: their checkpoints hold the machines that
+//! are finished together with the state within the one that is not.
 
-use super::one_vs_rest::STATUSES;
 use crate::archive::{Archive, ArchiveError};
-use crate::s3vm::{Answer, Fit, Solution};
+use crate::s3vm::{Answer, S3vmFit, Solution};
 use crate::solver::{Checkpoints, RunError, Status};
 
 /// The finished machines, and checkpoints of them all.
 pub(super) struct Machines<'c> {
     inner: &'c mut dyn Checkpoints,
-    pub(super) finished: Vec<Fit>,
+    pub(super) finished: Vec<S3vmFit>,
     running: Option<Archive>,
 }
 
@@ -56,7 +55,7 @@ impl Checkpoints for Machines<'_> {
 
     fn are_wanted(&self) -> bool {
         // A machine that was cut short is not finished: the checkpoint from within it stands.
-        let is_done = |fit: &Fit| matches!(fit.status, Status::Converged | Status::Stalled);
+        let is_done = |fit: &S3vmFit| matches!(fit.status, Status::Converged | Status::Stalled);
         self.finished.iter().all(is_done) && self.inner.are_wanted()
     }
 
@@ -73,18 +72,17 @@ impl Checkpoints for Machines<'_> {
     }
 }
 
-fn save(fit: &Fit, archive: &mut Archive) {
+fn save(fit: &S3vmFit, archive: &mut Archive) {
     fit.solution.save(archive);
     let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
     archive.put_reals("fit", vec![or_nan(fit.lower_bound), or_nan(fit.delta), fit.seconds]);
-    let status = STATUSES.iter().position(|status| *status == fit.status).unwrap_or(0);
-    archive.put_integers("counts", [fit.evaluations, fit.iterations, status as u64]);
+    archive.put_integers("counts", [fit.evaluations, fit.iterations, fit.status.number()]);
 }
 
 /// Counts beyond this are none of ours; sums of them would overflow.
 const MOST: u64 = 1 << 48;
 
-fn load(archive: &mut Archive, rows: usize, unlabelled: usize) -> Result<Fit, ArchiveError> {
+fn load(archive: &mut Archive, rows: usize, unlabelled: usize) -> Result<S3vmFit, ArchiveError> {
     let solution = Solution::load(archive, rows, unlabelled)?;
     let numbers = archive.take_reals("fit")?;
     let counts = archive.take_up_to("counts", 3, MOST)?;
@@ -93,8 +91,8 @@ fn load(archive: &mut Archive, rows: usize, unlabelled: usize) -> Result<Fit, Ar
     else {
         return Err(ArchiveError("fit".into()));
     };
-    let status = STATUSES.get(status as usize).copied().filter(|_| seconds.is_finite());
-    Ok(Fit {
+    let status = Status::of_number(status).filter(|_| seconds.is_finite());
+    Ok(S3vmFit {
         solution,
         lower_bound: Some(lower_bound).filter(|bound| !bound.is_nan()),
         delta: Some(delta).filter(|delta| !delta.is_nan()),

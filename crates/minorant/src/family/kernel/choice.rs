@@ -1,0 +1,143 @@
+//! The choice of a kernel: its options, the width that fits the data where none is given, and the
+//! rows that it is taken of.
+
+use super::setting;
+use crate::family::{Settings, TrainError, setting_in_words};
+use crate::kernel::{Gram, Kernel, Points};
+use crate::options::{Key, Kind, Need, OPTION, OptionSpec, Probe, Range};
+use minorant_data::Dataset;
+use minorant_linalg::Matrix;
+
+/// The kernel.
+pub static KERNEL: Key<String> = Key::new(OptionSpec {
+    name: "kernel",
+    value_name: "K",
+    kind: Kind::Choice(&[
+        ("linear", "x·y"),
+        ("rbf", "exp(−‖x−y‖²/(2S²))"),
+        ("poly", "(x·y + A)^P"),
+        ("precomputed", "the data's rows are those of the kernel matrix"),
+    ]),
+    default: Some("rbf"),
+    help: "The kernel",
+    probe: Probe::value("linear"),
+    ..OPTION
+});
+
+/// The width of a Gaussian.
+pub static SIGMA: Key<Option<f64>> = Key::new(OptionSpec {
+    name: "sigma",
+    value_name: "S",
+    kind: Kind::Number(Range::Positive),
+    otherwise: "about a third of the data's spread",
+    help: "rbf: the width S of exp(−‖x−y‖²/(2S²))",
+    needs: &[Need::Is("kernel", &["rbf"])],
+    probe: Probe::value("0.7"),
+    ..OPTION
+});
+
+/// The power of a polynomial.
+pub static POWER: Key<u32> = Key::new(OptionSpec {
+    name: "power",
+    value_name: "P",
+    kind: Kind::Whole(1, 30),
+    default: Some("3"),
+    help: "poly: the power P of (x·y + A)^P",
+    needs: &[Need::Is("kernel", &["poly"])],
+    probe: Probe::with("2", &["--kernel", "poly"]),
+    ..OPTION
+});
+
+/// The offset of a polynomial.
+pub static OFFSET: Key<f64> = Key::new(OptionSpec {
+    name: "offset",
+    value_name: "A",
+    kind: Kind::Number(Range::NotNegative),
+    default: Some("1"),
+    help: "poly: the offset A of (x·y + A)^P",
+    needs: &[Need::Is("kernel", &["poly"])],
+    probe: Probe::with("0.5", &["--kernel", "poly"]),
+    ..OPTION
+});
+
+/// Memory for the kernel matrix where the machine's is not known.
+const USUAL_BYTES: u64 = 2 << 30;
+
+/// The rows of a data set with the kernel that is taken of them.
+pub(super) struct Rows<'d> {
+    pub(super) kernel: Kernel,
+    pub(super) points: Points<'d>,
+    max_bytes: u64,
+}
+
+impl<'d> Rows<'d> {
+    pub(super) fn new(data: &'d Dataset<'d>, settings: &Settings) -> Self {
+        let sigma = settings.get(&SIGMA).or_else(|| Some(usual_width(&data.features)));
+        let (power, offset) = (settings.get(&POWER), settings.get(&OFFSET));
+        let kernel = kernel_of(&settings.get(&KERNEL), sigma, Some(power), Some(offset));
+        Rows {
+            kernel: kernel.unwrap_or_else(|| unreachable!("the option table knows the kernels")),
+            points: Points::new(&data.features),
+            max_bytes: settings.max_bytes().unwrap_or(USUAL_BYTES),
+        }
+    }
+
+    /// The kernel matrix.
+    pub(super) fn gram(&self) -> Result<Gram<'_>, TrainError> {
+        Gram::new(self.kernel, &self.points, self.max_bytes).map_err(setting)
+    }
+}
+
+/// The kernel of this name with the settings that it asks for.
+pub(super) fn kernel_of(
+    name: &str,
+    sigma: Option<f64>,
+    power: Option<u32>,
+    offset: Option<f64>,
+) -> Option<Kernel> {
+    match name {
+        "linear" => Some(Kernel::Linear),
+        "rbf" => sigma.map(|sigma| Kernel::Rbf { sigma }),
+        "poly" => Some(Kernel::Poly { power: power?, offset: offset? }),
+        "precomputed" => Some(Kernel::Precomputed),
+        _ => None,
+    }
+}
+
+/// Chooses a kernel that is known already.
+pub(super) fn choose(kernel: Kernel, settings: &mut Settings) {
+    settings.put(&KERNEL, kernel.name().into());
+    match kernel {
+        Kernel::Rbf { sigma } => settings.put(&SIGMA, Some(sigma)),
+        Kernel::Poly { power, offset } => {
+            settings.put(&POWER, power);
+            settings.put(&OFFSET, offset);
+        }
+        Kernel::Linear | Kernel::Precomputed => {}
+    }
+}
+
+/// The kernel and its settings.
+pub(super) fn in_words(kernel: Kernel) -> String {
+    match kernel {
+        Kernel::Rbf { sigma } => format!("rbf kernel with sigma {}", setting_in_words(sigma)),
+        Kernel::Poly { power, offset } => format!("kernel (x·y + {offset})^{power}"),
+        Kernel::Linear => "linear kernel".into(),
+        Kernel::Precomputed => "precomputed kernel".into(),
+    }
+}
+
+/// A width for a Gaussian: about a third of the data's spread.
+fn usual_width(matrix: &Matrix<'_>) -> f64 {
+    let n = matrix.rows().max(1) as f64;
+    let (mut sums, mut square) = (vec![0.0; matrix.cols()], 0.0);
+    for i in 0..matrix.rows() {
+        for (j, x) in matrix.row(i) {
+            sums[j] += x;
+            square += x * x;
+        }
+    }
+    let mean: f64 = sums.iter().map(|s| (s / n) * (s / n)).sum();
+    let spread = (square / n - mean).max(0.0).sqrt();
+    if spread > 0.0 { 0.35 * spread } else { 1.0 }
+}

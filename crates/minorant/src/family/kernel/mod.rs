@@ -1,0 +1,163 @@
+//! Support vector machines with kernels: one file a model, which says what the model is called,
+//! which options are its own, how labels become its problem, and what its answer is made of. What
+//! they share stands once: kernels and rows (`choice`), support rows and sums over searches
+//! (`found`), and the fitted form (`form`). No mathematics is done here: that is
+//! [`crate::s3vm`]'s and [`crate::latent`]'s.
+
+mod choice;
+mod form;
+mod found;
+mod latent;
+mod machines;
+mod robust;
+mod s3vm;
+
+pub use choice::{KERNEL, OFFSET, POWER, SIGMA};
+pub use form::{KernelForm, Machine};
+pub use latent::{C_NEG, C_POS, COMPONENTS};
+pub use robust::{C, RAMP};
+pub use s3vm::{BALANCE, C1, C2, MODE, RAMP_OF_CCCP};
+
+use super::{
+    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError, Walk,
+};
+use crate::options::common::{self, EVERY_RUN, SEED, SOLVER};
+use crate::options::reading::ROWS;
+use crate::options::{Effect, Group, Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Taken};
+use crate::s3vm::{Options, Solver};
+use found::Found;
+use minorant_data::{Dataset, LabelRows};
+
+/// The relative gap, which inner problems are solved to: another one makes other iterates.
+pub static TOL: Key<f64> = Key::new(OptionSpec {
+    default: Some("1e-6"),
+    help: "Relative accuracy of the inner problems, and the gap at which bb stops",
+    effect: Effect::Iterates,
+    probe: Probe::with("0.01", &["--kernel", "linear"]),
+    ..common::TOL.spec
+});
+
+/// Candidates of a round.
+pub static DEGREE: Key<f64> = Key::new(OptionSpec {
+    name: "degree",
+    value_name: "M",
+    kind: Kind::Number(Range::Fraction),
+    default: Some("0.1"),
+    help: "pdm: candidates of a round, as a fraction of the rows that it searches over",
+    group: Group::Method,
+    needs: BY_PDM,
+    effect: Effect::Iterates,
+    probe: Probe::value("1"),
+    ..OPTION
+});
+
+/// What options of `pdm` need.
+const BY_PDM: &[Need] = &[Need::Is("solver", &["auto", "pdm"])];
+
+/// What all models of the family take besides their own options.
+static SHARED: &[Taken] = &[
+    Taken::by_all(&KERNEL.spec),
+    Taken::by_all(&SIGMA.spec),
+    Taken::by_all(&POWER.spec),
+    Taken::by_all(&OFFSET.spec),
+    Taken::by_all(&SOLVER.spec).probed(Probe::with("ao", &["--max-evals", "30"])),
+    Taken::by_all(&DEGREE.spec),
+    Taken::by_all(&SEED.spec).probed(Probe::with("7", &["--kernel", "linear"])),
+    Taken::by_all(&TOL.spec),
+];
+
+static MODELS: [Model; 3] = [s3vm::MODEL, latent::MODEL, robust::MODEL];
+static MEMBERS: [&Member; 3] = [&s3vm::MEMBER, &latent::MEMBER, &robust::MEMBER];
+static OPTIONS: [&[Taken]; 6] =
+    [s3vm::OPTIONS, latent::OPTIONS, robust::OPTIONS, SHARED, EVERY_RUN, ROWS];
+
+/// One model of the family, as its own file declares it.
+#[derive(Debug)]
+struct Member {
+    /// Its name.
+    name: &'static str,
+    /// The methods that it has.
+    solvers: &'static [Solver],
+    /// Trains it.
+    fit: fn(&Dataset<'_>, &mut Walk<'_>) -> Result<Found, TrainError>,
+    /// Whether so many classes and decision functions make one.
+    fits: fn(classes: usize, machines: usize) -> bool,
+    /// Whether its decision functions are components, of which the greatest decides, and not those
+    /// of classes.
+    has_components: bool,
+    /// Whether the label 0 says that a row has none.
+    knows_unlabelled: bool,
+    /// What stays open where no bound is known.
+    unproven: &'static str,
+}
+
+/// The family.
+#[derive(Debug)]
+pub struct Kernels;
+
+impl Kernels {
+    fn member(name: &str) -> &'static Member {
+        let found = MEMBERS.into_iter().find(|member| member.name == name);
+        found.unwrap_or_else(|| unreachable!("{name} is no kernel model"))
+    }
+}
+
+impl Family for Kernels {
+    fn models(&self) -> &'static [Model] {
+        &MODELS
+    }
+
+    fn options(&self) -> &'static [&'static [Taken]] {
+        &OPTIONS
+    }
+
+    fn solvers(&self, model: &Model) -> Vec<&'static str> {
+        let names = Kernels::member(model.name).solvers.iter().map(|solver| solver.name());
+        std::iter::once("auto").chain(names).collect()
+    }
+
+    fn data(&self, _: &Settings) -> DataKind {
+        DataKind::Rows
+    }
+
+    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+        let (data, member) = (data.rows()?, Kernels::member(walk.settings.model()));
+        Ok((member.fit)(data, walk)?.answer(member, data))
+    }
+
+    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+        Ok(Box::new(KernelForm::load(Kernels::member(facts.model()), facts, file)?))
+    }
+}
+
+/// The settings of methods that all models take.
+fn method(settings: &Settings) -> Options {
+    Options {
+        solver: Solver::from_name(&settings.solver()).unwrap_or_default(),
+        degree: settings.get(&DEGREE),
+        seed: settings.get(&SEED),
+        rules: settings.rules(),
+        ..Options::default()
+    }
+}
+
+fn refuse<T>(sentence: impl std::fmt::Display) -> Result<T, TrainError> {
+    Err(setting(sentence))
+}
+
+fn setting(error: impl std::fmt::Display) -> TrainError {
+    TrainError::Setting(error.to_string())
+}
+
+/// Which of two classes each row has.
+fn two_classes<'a>(data: &'a Dataset<'_>, model: &str) -> Result<&'a [u32], TrainError> {
+    let classes = data.labels.classes.len();
+    match &data.labels.rows {
+        LabelRows::Single(rows) if classes == 2 => Ok(rows),
+        LabelRows::Single(_) => refuse(format!(
+            "{model} takes two classes, of which the larger is positive; found {classes}"
+        )),
+        LabelRows::None => refuse("the data has no labels to train on"),
+        LabelRows::Sets { .. } => refuse(format!("{model} takes one label a row")),
+    }
+}

@@ -1,0 +1,77 @@
+//! `robust-svm`: a support vector machine whose rows cost no more than 1 − S each, so that outliers
+//! cannot pull at it.
+
+use super::choice::Rows;
+use super::found::{Found, Search};
+use super::{Machine, Member, method, setting, two_classes};
+use crate::family::{Model, TrainError, Walk};
+use crate::options::{Key, Kind, OPTION, OptionSpec, Probe, Range, Taken};
+use crate::s3vm::{RAMP_SOLVERS, RampProblem, fit_ramp};
+use minorant_data::Dataset;
+
+/// What the loss of a row counts.
+pub static C: Key<f64> = Key::new(OptionSpec {
+    name: "c",
+    value_name: "C",
+    kind: Kind::Number(Range::Positive),
+    default: Some("1"),
+    help: "What the loss of a row counts",
+    probe: Probe::value("7"),
+    ..OPTION
+});
+
+/// Where the loss bends.
+pub static RAMP: Key<f64> = Key::new(OptionSpec {
+    name: "ramp",
+    value_name: "S",
+    kind: Kind::Number(Range::BelowOne),
+    default: Some("-1"),
+    help: "S of the loss min(1 − S, hinge): no row costs more than 1 − S",
+    probe: Probe::value("0.5"),
+    ..OPTION
+});
+
+const NAME: &str = "robust-svm";
+
+pub(super) const MODEL: Model =
+    Model {
+        name: NAME,
+        about: "svm with a bounded loss, for data with outliers, with kernels",
+        is_convex: false,
+        example: "train.svm --sigma 0.5 --c 10 --ramp -1",
+    };
+
+pub(super) static OPTIONS: &[Taken] =
+    &[Taken::by(&[NAME], &C.spec), Taken::by(&[NAME], &RAMP.spec)];
+
+pub(super) static MEMBER: Member = Member {
+    name: NAME,
+    solvers: &RAMP_SOLVERS,
+    fit,
+    fits: |classes, machines| (classes, machines) == (2, 1),
+    has_components: false,
+    knows_unlabelled: false,
+    unproven: "the best of many local optima: nothing is proven about other choices of the rows \
+               that count",
+};
+
+/// The larger label is positive.
+fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
+    let labels = two_classes(data, NAME)?;
+    let (rows, method) = (Rows::new(data, walk.settings), method(walk.settings));
+    let gram = rows.gram()?;
+    let signs = labels.iter().map(|z| if *z == 1 { 1 } else { -1 }).collect();
+    let (c, ramp) = (walk.get(&C), walk.get(&RAMP));
+    let problem = RampProblem { gram: &gram, signs, c, ramp };
+    let fit = fit_ramp(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
+    let fit = fit.map_err(setting)?;
+    Ok(Found {
+        kernel: rows.kernel,
+        classes: data.labels.classes.clone(),
+        machines: vec![Machine::from(&fit)],
+        searches: vec![Search::from(&fit)],
+        solver: method.solver.name(),
+        weights: vec![("c", c), ("ramp", ramp)],
+        balance: None,
+    })
+}

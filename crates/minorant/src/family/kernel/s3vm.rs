@@ -1,0 +1,282 @@
+//! `s3vm`: a support vector machine of rows with and without labels. More than two classes are
+//! trained one against the rest.
+
+use super::choice::{Rows, choose};
+use super::found::{Found, Search};
+use super::machines::Machines;
+use super::{BY_PDM, KernelForm, Machine, Member, TOL, method, refuse, setting};
+use crate::family::classes::{UNLABELLED, labelled_classes};
+use crate::family::{Context, FittedModel, Model, Settings, TrainError, Walk, train};
+use crate::kernel::Kernel;
+use crate::options::common::{self, SOLVER};
+use crate::options::reading;
+use crate::options::{
+    Effect, Group, Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Setting, Taken, Value, named,
+};
+use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
+use crate::s3vm::{self, Balance, Mode, Options, S3vmProblem, Solver};
+use crate::solver::{RunError, StopRules};
+use minorant_data::{Dataset, Label, LabelRows};
+use std::path::PathBuf;
+
+named!(Mode { Search = "search", Strict = "strict" });
+
+/// A balance is a word that users type.
+impl Setting for Balance {
+    fn of(value: Option<&Value>) -> Option<Self> {
+        match value? {
+            Value::Word(word) => word.parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn value(self) -> Option<Value> {
+        Some(Value::Word(self.to_string()))
+    }
+}
+
+/// Rows without labels: a kernel that is given holds all rows already.
+static UNLABELED: Key<Option<PathBuf>> = Key::new(OptionSpec {
+    needs: &[Need::Is("kernel", &["linear", "rbf", "poly"])],
+    ..reading::UNLABELED.spec
+});
+
+/// What the loss of a labelled row counts.
+pub static C1: Key<f64> = Key::new(OptionSpec {
+    name: "c1",
+    value_name: "C1",
+    kind: Kind::Number(Range::Positive),
+    default: Some("100"),
+    help: "What the loss of a labelled row counts",
+    probe: Probe::value("0.3"),
+    ..OPTION
+});
+
+/// What the loss of an unlabelled row counts.
+pub static C2: Key<Option<f64>> = Key::new(OptionSpec {
+    name: "c2",
+    value_name: "C2",
+    kind: Kind::Number(Range::Positive),
+    otherwise: "1; of more than 1000 such rows, 1000 by their number",
+    help: "What the loss of an unlabelled row counts",
+    probe: Probe::value("0.3"),
+    ..OPTION
+});
+
+/// What is asked of the number of positive labels among the unlabelled rows.
+pub static BALANCE: Key<Balance> = Key::new(OptionSpec {
+    name: "balance",
+    value_name: "B",
+    kind: Kind::Text(|text| text.parse::<Balance>().map(|_| ())),
+    default: Some("auto"),
+    help: "Positive labels among the unlabelled rows: none (any number), count=N, LO:HI, or auto \
+           (the labelled share, give or take 5 % of them)",
+    probe: Probe::value("count=2"),
+    ..OPTION
+});
+
+/// How `pdm` goes about it.
+pub static MODE: Key<Mode> = Key::new(OptionSpec {
+    name: "mode",
+    value_name: "MODE",
+    kind: Kind::Choice(&[
+        ("search", "every candidate is polished"),
+        ("strict", "Algorithm 1 as printed, with its test"),
+    ]),
+    default: Some("search"),
+    help: "pdm: polish every candidate, or Algorithm 1 as printed",
+    group: Group::Method,
+    needs: BY_PDM,
+    effect: Effect::Iterates,
+    probe: Probe::value("strict"),
+    ..OPTION
+});
+
+/// How near to 0 decisions leave a row without label while `cccp` goes on.
+pub static RAMP_OF_CCCP: Key<f64> = Key::new(OptionSpec {
+    name: "ramp",
+    value_name: "S",
+    kind: Kind::Number(Range::Finite),
+    default: Some("-0.2"),
+    help: "cccp: decisions nearer to 0 than |S| leave a row without label",
+    group: Group::Method,
+    needs: &[Need::Is("solver", &["cccp"])],
+    effect: Effect::Iterates,
+    probe: Probe::with("-0.9", &["--solver", "cccp"]),
+    ..OPTION
+});
+
+/// The absolute gap at which `bb` stops, by which it leaves branches out.
+static ABS_TOL: Key<f64> = Key::new(OptionSpec {
+    help: "bb: stop at this absolute gap",
+    needs: &[Need::Is("solver", &["bb"])],
+    effect: Effect::Iterates,
+    probe: Probe::with("1e9", &["--solver", "bb"]),
+    ..common::ABS_TOL.spec
+});
+
+const NAME: &str = "s3vm";
+
+pub(super) const MODEL: Model =
+    Model {
+        name: NAME,
+        about: "rows of which most have no label, with kernels",
+        is_convex: false,
+        example: "moons.svm --sigma 0.35 --balance auto",
+    };
+
+pub(super) static OPTIONS: &[Taken] = &[
+    Taken::by(&[NAME], &C1.spec),
+    Taken::by(&[NAME], &C2.spec),
+    Taken::by(&[NAME], &BALANCE.spec),
+    Taken::by(&[NAME], &UNLABELED.spec),
+    Taken::by(&[NAME], &MODE.spec),
+    Taken::by(&[NAME], &RAMP_OF_CCCP.spec),
+    Taken::by(&[NAME], &ABS_TOL.spec),
+];
+
+pub(super) static MEMBER: Member = Member {
+    name: NAME,
+    solvers: &Solver::ALL,
+    fit,
+    fits: |classes, machines| classes >= 2 && machines == functions(classes),
+    has_components: false,
+    knows_unlabelled: true,
+    unproven: "the best of many local optima: nothing is proven about other labelings (solver bb \
+               proves it for small data)",
+};
+
+/// Unlabelled rows whose losses count 1 each, unless told otherwise; of more they count as much as
+/// these do together.
+const FULL_WEIGHT: usize = 1000;
+
+/// Decision functions for so many classes.
+fn functions(classes: usize) -> usize {
+    if classes == 2 { 1 } else { classes }
+}
+
+/// Rows labelled 0 have no label.
+fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
+    let (classes, labels) = classes_of(data)?;
+    let unlabelled = labels.iter().filter(|label| label.is_none()).count();
+    let count = |class: u32| labels.iter().filter(|label| **label == Some(class)).count();
+    let (machines, balance) = (functions(classes.len()), walk.get(&BALANCE));
+    if matches!(balance, Balance::Count(_) | Balance::Between(..)) && machines > 1 {
+        return refuse(format!(
+            "the balance is a number of positive labels, which goes with two classes, not with {}; for more take auto or none",
+            classes.len()
+        ));
+    }
+    let settings = walk.settings;
+    let (mode, ramp) = (walk.get(&MODE), walk.get(&RAMP_OF_CCCP));
+    let method = Options { mode, ramp, ..method(settings) };
+    let rules = method.rules;
+    if rules.max_evaluations.is_some_and(|most| most < machines as u64) {
+        return refuse(format!(
+            "at least one inner optimisation for each of {machines} classes is needed for an answer"
+        ));
+    }
+    let rows = Rows::new(data, settings);
+    // By search, many rows are dealt with from coarse to fine, without a kernel matrix.
+    let is_large = labels.len() > LARGE
+        && rows.kernel != Kernel::Precomputed
+        && (method.solver, mode) == (Solver::Pdm, Mode::Search);
+    let gram = if is_large { None } else { Some(rows.gram()?) };
+    let usual = FULL_WEIGHT as f64 / unlabelled.max(FULL_WEIGHT) as f64;
+    let (c1, c2) = (walk.get(&C1), walk.get(&C2).unwrap_or(usual));
+    let shape = (labels.len(), unlabelled);
+    let mut state = Machines::resume(walk.checkpoints, shape, machines).map_err(RunError::from)?;
+    while state.finished.len() < machines {
+        let machine = state.finished.len();
+        let positive = if machines == 1 { 1 } else { machine as u32 };
+        let sign = |label: &Option<u32>| match label {
+            None => 0,
+            Some(class) if *class == positive => 1,
+            Some(_) => -1,
+        };
+        let signs: Vec<i8> = labels.iter().map(sign).collect();
+        let balance = balance
+            .interval(count(positive), labels.len() - unlabelled, unlabelled)
+            .map_err(setting)?;
+        // What earlier classes left over, shared by those to come.
+        let spent = state.spent(rules.max_evaluations, machines)?;
+        let seconds = state.seconds();
+        let most = rules.max_evaluations.map(|most| (most - spent) / (machines - machine) as u64);
+        let rules = StopRules {
+            max_evaluations: most,
+            max_seconds: rules.max_seconds.map(|most| (most - seconds).max(0.0)),
+            ..rules
+        };
+        let method = Options { rules, ..method };
+        let fit = match &gram {
+            Some(gram) => {
+                let problem = S3vmProblem::new(gram, signs, c1, c2, balance);
+                s3vm::fit(&problem, &method, walk.cancel, walk.observer, &mut state)
+            }
+            None => {
+                let (kernel, points, signs) = (rows.kernel, &rows.points, &signs[..]);
+                let problem = LargeProblem { kernel, points, signs, c1, c2, balance };
+                fit_large(problem, &method, walk.cancel, walk.observer, &mut state)
+            }
+        };
+        state.finished.push(fit.map_err(setting)?);
+    }
+    let fits = &state.finished;
+    Ok(Found {
+        kernel: rows.kernel,
+        classes,
+        machines: fits.iter().map(Machine::from).collect(),
+        searches: fits.iter().map(Search::from).collect(),
+        solver: method.solver.name(),
+        weights: vec![("c1", c1), ("c2", c2)],
+        balance: Some(balance),
+    })
+}
+
+/// The classes without 0, and which of them each row has.
+fn classes_of(data: &Dataset<'_>) -> Result<(Vec<Label>, Vec<Option<u32>>), TrainError> {
+    let rows = match &data.labels.rows {
+        LabelRows::Single(rows) => rows,
+        LabelRows::None => {
+            return refuse("the data has no labels; s3vm needs some, and 0 for rows without one");
+        }
+        LabelRows::Sets { .. } => {
+            return refuse("s3vm takes one label a row, and 0 for rows without one");
+        }
+    };
+    let (classes, labels) = labelled_classes(&data.labels, rows);
+    match &classes[..] {
+        [] => refuse("expected some rows with a label other than 0, found none"),
+        [only] => refuse(format!(
+            "expected labelled rows of two or more classes, found {only} only: 0 means unlabelled, so a file with the classes 0 and {only} needs other labels, such as -1 and {only}"
+        )),
+        _ => Ok((classes, labels)),
+    }
+}
+
+/// Trains on the labelled rows of the data that an `s3vm` of two classes was trained on, with the
+/// same kernel; nothing for other models, and none where the kernel is that of all rows.
+pub(super) fn by_labelled_rows(
+    model: &FittedModel,
+    data: &Dataset<'_>,
+) -> Result<Option<FittedModel>, TrainError> {
+    let form = model.form_as::<KernelForm>();
+    let is_fit = |form: &&KernelForm| {
+        form.member.knows_unlabelled
+            && form.classes.len() == 2
+            && form.kernel != Kernel::Precomputed
+            && form.features == 2
+    };
+    let (Some(form), LabelRows::Single(rows)) = (form.filter(is_fit), &data.labels.rows) else {
+        return Ok(None);
+    };
+    let is_labelled = |i: &usize| data.labels.classes[rows[*i] as usize] != UNLABELLED;
+    let known: Vec<usize> = (0..rows.len()).filter(is_labelled).collect();
+    let mut settings = Settings::of(model.facts.settings.entry())
+        .with(&SOLVER, Solver::Ao.name().into())
+        .with(&C1, model.facts.settings.get(&C1))
+        .with(&TOL, model.facts.tol);
+    choose(form.kernel, &mut settings);
+    let (model, _) = train(&data.select_rows(&known), &settings, Context::default())?;
+    Ok(Some(model))
+}
