@@ -330,7 +330,7 @@ fn balanced_means() {
         case.put(&BALANCE_MEAN, Some(mean));
         let (model, report) = fit(&case);
         assert_eq!(report.status, Status::Converged);
-        let scores = form(&model).scores(&case.data.features).numbers;
+        let scores = form(&model).scores(&case.data.features).0;
         let unlabelled: Vec<f64> = (0..200)
             .filter(|&i| case.data.labels.row(i) == [1])
             .map(|i| scores.row(i)[0])
