@@ -52,36 +52,6 @@ fn output(random: &mut Random) -> f64 {
     }
 }
 
-/// A loss as one of `LinearRisk`'s parameters.
-struct Any(Box<dyn Loss>);
-
-impl Loss for Any {
-    fn outputs(&self) -> usize {
-        self.0.outputs()
-    }
-    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> minorant::risk::loss::Tangent {
-        self.0.tangent(example, f, c)
-    }
-    fn value(&self, example: usize, f: &[f64]) -> f64 {
-        self.0.value(example, f)
-    }
-    fn is_piecewise(&self) -> bool {
-        self.0.is_piecewise()
-    }
-    fn is_convex(&self) -> bool {
-        self.0.is_convex()
-    }
-    fn pieces(&self, i: usize, f: &[f64], d: &[f64], pieces: &mut minorant::line::Pieces<'_>) {
-        self.0.pieces(i, f, d, pieces);
-    }
-    fn convex_part(&self) -> Option<Box<dyn Loss + '_>> {
-        self.0.convex_part()
-    }
-    fn concave_tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> f64 {
-        self.0.concave_tangent(example, f, c)
-    }
-}
-
 #[test]
 fn the_lowest_point_of_a_line() {
     let mut random = Random::new(11);
@@ -92,7 +62,7 @@ fn the_lowest_point_of_a_line() {
             let identity: Vec<f64> = (0..n * n).map(|at| f64::from(at / n == at % n)).collect();
             let matrix = Matrix::dense(n, n, identity.into()).unwrap();
             let weights = ExampleWeights::Each((0..n).map(|_| random.scale(0.1, 3.0)).collect());
-            let risk = LinearRisk::new(Design::new(&matrix, None), Any(loss), weights);
+            let risk = LinearRisk::boxed(Design::new(&matrix, None), loss, weights);
             let mut point = || {
                 let w = (0..n * k).map(|_| output(&mut random)).collect();
                 risk.at(w, &Cancel::new()).unwrap()
@@ -129,11 +99,12 @@ fn differences_of_convex_losses() {
         let n = 6;
         for loss in losses(&mut random, n) {
             let k = loss.outputs();
-            let convex = loss.convex_part().expect("a convex part");
+            let difference = loss.difference().expect("a difference");
+            let convex = difference.convex_part();
             let i = random.between(0, n - 1);
             let (mut c, mut t) = (vec![0.0; k], vec![0.0; k]);
             let f: Vec<f64> = (0..k).map(|_| output(&mut random)).collect();
-            let offset = loss.concave_tangent(i, &f, &mut c);
+            let offset = difference.concave_tangent(i, &f, &mut c);
             let linear = |g: &[f64]| offset + c.iter().zip(g).map(|(c, g)| c * g).sum::<f64>();
             let touches = convex.value(i, &f) + linear(&f);
             assert!((touches - loss.value(i, &f)).abs() < 1e-12, "touches at the point");
@@ -390,21 +361,20 @@ fn convex_problems_in_the_dual() {
         let matrix = Matrix::dense(n, cols, entries.into()).unwrap();
         for loss in losses(&mut random, n) {
             let weights = ExampleWeights::Each((0..n).map(|_| random.scale(0.01, 1.0)).collect());
-            let Some(part) = loss.convex_part() else {
-                panic!("every loss here has a convex part")
+            let Some(difference) = loss.difference() else {
+                panic!("every loss here is known as a difference")
             };
-            let climbs = part.climbs();
-            drop(part);
-            let risk = LinearRisk::new(Design::new(&matrix, None), Any(loss), weights);
+            let climbs = difference.convex_part().ascent().is_some();
+            let risk = LinearRisk::boxed(Design::new(&matrix, None), loss, weights);
             let w: Vec<f64> = (0..risk.dim()).map(|_| random.normal()).collect();
             let point = risk.at(w, &Cancel::new()).unwrap();
-            let parts = risk.difference().unwrap();
-            assert_eq!(parts.has_dual_coordinates(), climbs);
+            let difference = risk.difference().unwrap();
+            assert_eq!(difference.has_dual_coordinates(), climbs);
             if !climbs {
                 continue;
             }
             climbed += 1;
-            let convex = parts.convexified(&point);
+            let convex = difference.convexified(&point);
             let regularizer = L2::new(random.scale(0.01, 1.0)).unwrap();
             let problem = Problem::new(&*convex, &regularizer);
             let least = |method: Method| {

@@ -5,7 +5,7 @@ use minorant::generate::{PlatesOptions, plates};
 use minorant::regularizer::L2;
 use minorant::risk::{Cancel, ExampleWeights};
 use minorant::solver::{Method, MethodOptions, Outcome, Problem, StopRules, run};
-use minorant::structured::segment::{Plate, SegmentLoss, Segmentation};
+use minorant::structured::segment::{SegmentLoss, Segmentation};
 use minorant::structured::{MarginRisk, Scores, StructuredModel};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -64,7 +64,7 @@ fn solve(method: Method, lambda: f64) -> (Outcome, u64) {
         noise: 1.5,
         longest: 5,
     };
-    let data = plates(&options).into_iter().map(Plate::from).collect();
+    let data = plates(&options).into_iter().map(Into::into).collect();
     let model = Segmentation::new(options.height, options.widths, data, SegmentLoss::Position);
     let model = Dear { model: model.unwrap(), calls: AtomicU64::new(0) };
     let risk = MarginRisk::new(model, ExampleWeights::mean(IMAGES));

@@ -13,6 +13,7 @@ mod facts;
 mod fitted;
 mod form;
 mod hold_out;
+pub mod image;
 pub mod kernel;
 pub mod linear;
 mod mean;
@@ -103,8 +104,13 @@ impl Misfit {
 }
 
 /// The families, in the order in which their models are listed.
-static FAMILIES: [&dyn Family; 4] =
-    [&linear::Linear, &kernel::Kernels, &chain::ChainFamily, &neuro::NeuroFamily];
+static FAMILIES: [&dyn Family; 5] = [
+    &linear::Linear,
+    &kernel::Kernels,
+    &chain::ChainFamily,
+    &neuro::NeuroFamily,
+    &image::Image,
+];
 
 /// A model with its family and everything that the option table says of it.
 #[derive(Clone, Copy)]

@@ -12,6 +12,7 @@
 
 mod bound;
 pub mod chain;
+pub mod image;
 pub mod linear;
 
 pub use bound::Minorant;

@@ -353,6 +353,9 @@ impl Form for LinearForm {
         };
         about.key("task", self.task.name());
         about.key("loss", self.loss.name());
+        if self.loss != LossName::Logistic {
+            about.key("penalty", Norm::L2.name());
+        }
         about.classes(&self.classes);
         about.key("features", self.features);
         about.line("classes", listed(&self.classes));

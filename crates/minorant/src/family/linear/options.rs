@@ -134,7 +134,7 @@ pub(super) static OWN: &[Taken] = &[
     Taken::by(&["svm"], &HUBER.spec),
     Taken::by(&["logistic"], &PENALTY.spec).probed(Probe::with("l1", &["--lambda", "0.01"])),
     Taken::by(CONVEX, &MULTICLASS.spec),
-    Taken::by(&["svm"], &LABEL_LOSS.spec).probed(Probe::on("classes.svm", "{DELTA}")),
+    Taken::by(&["svm"], &LABEL_LOSS.spec).probed(Probe::on("classes.svm", "{FILE}")),
     Taken::by(&["ramp-svm"], &RAMP.spec),
     Taken::by(&["tsvm"], &GAMMA.spec),
     Taken::by(&["tsvm"], &UNLABELED.spec),

@@ -1,0 +1,335 @@
+//! The audit of segmentations and of trees of parts: features, losses and the argmax once more, in
+//! their plainest form. Scores are added up in the order of the weights, and outputs are compared
+//! first to last, as the models' definitions say: where outputs tie, that order decides.
+
+use super::{Minorant, PlainLoss, Touch, Value};
+use minorant_data::{PartsImage, Plate, TreeShape};
+
+/// A structure in its plainest form; outputs are numbers.
+pub trait PlainStructure: Sync {
+    /// Number of images.
+    fn images(&self) -> usize;
+
+    /// Number of weights.
+    fn dim(&self) -> usize;
+
+    /// The true output of an image.
+    fn truth(&self, image: usize) -> Vec<u32>;
+
+    /// Whether the numbers are an output of the image.
+    fn is_output(&self, image: usize, output: &[u32]) -> bool;
+
+    /// The joint features of an image and an output.
+    fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)>;
+
+    /// How wrong an output is.
+    fn loss(&self, image: usize, output: &[u32]) -> f64;
+
+    /// The output with the highest loss + score.
+    fn worst(&self, image: usize, w: &[f64]) -> Vec<u32>;
+}
+
+/// The losses of a structure.
+#[derive(Debug)]
+pub struct PlainImages<S>(pub S);
+
+impl<S: PlainStructure> PlainLoss for PlainImages<S> {
+    fn examples(&self) -> usize {
+        self.0.images()
+    }
+
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+
+    fn value(&self, image: usize, w: &[f64]) -> Value {
+        let worst = self.0.worst(image, w);
+        let loss = self.0.loss(image, &worst);
+        let score = |output: &[u32]| {
+            let products = self.0.features(image, output).into_iter().map(|(at, x)| x * w[at]);
+            products.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()))
+        };
+        let ((score, size), (of_truth, size_of_truth)) =
+            (score(&worst), score(&self.0.truth(image)));
+        Value { loss: loss + (score - of_truth), size: loss + size + size_of_truth }
+    }
+
+    fn add_tangents(
+        &self,
+        image: usize,
+        tangents: &[Touch<'_>],
+        minorant: &mut Minorant,
+    ) -> Result<(), String> {
+        let add = |touch: &Touch<'_>| {
+            self.add_output(image, &self.0.worst(image, touch.w), touch.share, minorant)
+        };
+        tangents.iter().try_for_each(add)
+    }
+
+    fn add_output(
+        &self,
+        image: usize,
+        output: &[u32],
+        share: f64,
+        minorant: &mut Minorant,
+    ) -> Result<(), String> {
+        if !self.0.is_output(image, output) {
+            return Err("an output of the proof is none of its image".into());
+        }
+        let truth = self.0.truth(image);
+        for (output, sign) in [(output, 1.0), (&truth[..], -1.0)] {
+            for (at, x) in self.0.features(image, output) {
+                minorant.normal[at] += sign * share * x;
+                minorant.normal_size += share * x.abs();
+            }
+        }
+        minorant.terms += output.len() + truth.len();
+        minorant.add_offset(share, self.0.loss(image, output), 0.0);
+        Ok(())
+    }
+}
+
+/// Characters from left to right.
+#[derive(Debug)]
+pub struct PlainPlates<'a> {
+    /// Rows of an image.
+    pub height: usize,
+    /// Width of each character.
+    pub widths: &'a [usize],
+    /// The images with their characters.
+    pub plates: &'a [Plate],
+    /// Whether a column is right wherever its character is, in a segment that starts elsewhere too.
+    pub by_label: bool,
+}
+
+impl PlainPlates<'_> {
+    fn width(&self, a: u32) -> usize {
+        self.widths[a as usize]
+    }
+
+    /// Where the weights of a character begin.
+    fn template(&self, a: u32) -> usize {
+        self.widths[..a as usize].iter().sum::<usize>() * self.height
+    }
+
+    /// The characters of an output with their first columns.
+    fn segments(&self, output: &[u32]) -> Vec<(u32, usize)> {
+        let mut start = 0;
+        let mut place = |a: u32| {
+            let at = start;
+            start += self.width(a);
+            (a, at)
+        };
+        output.iter().map(|&a| place(a)).collect()
+    }
+
+    fn segment_loss(&self, true_segments: &[(u32, usize)], a: u32, start: usize) -> f64 {
+        let columns = start..start + self.width(a);
+        let wrong = |column: &usize| {
+            let covers =
+                |&&(b, from): &&(u32, usize)| (from..from + self.width(b)).contains(column);
+            match true_segments.iter().find(covers) {
+                None => true,
+                Some(&(b, _)) if self.by_label => b != a,
+                Some(&segment) => segment != (a, start),
+            }
+        };
+        columns.filter(wrong).count() as f64
+    }
+}
+
+impl PlainStructure for PlainPlates<'_> {
+    fn images(&self) -> usize {
+        self.plates.len()
+    }
+
+    fn dim(&self) -> usize {
+        self.template(self.widths.len() as u32)
+    }
+
+    fn truth(&self, image: usize) -> Vec<u32> {
+        self.plates[image].characters.iter().map(|&a| u32::from(a)).collect()
+    }
+
+    fn is_output(&self, image: usize, output: &[u32]) -> bool {
+        let known = output.iter().all(|&a| (a as usize) < self.widths.len());
+        let columns = self.plates[image].pixels.len() / self.height;
+        known && output.iter().map(|&a| self.width(a)).sum::<usize>() == columns
+    }
+
+    fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)> {
+        let mut features = Vec::new();
+        for (a, start) in self.segments(output) {
+            for at in 0..self.width(a) * self.height {
+                let pixel = self.plates[image].pixels[start * self.height + at];
+                features.push((self.template(a) + at, pixel));
+            }
+        }
+        features
+    }
+
+    fn loss(&self, image: usize, output: &[u32]) -> f64 {
+        let truth = self.segments(&self.truth(image));
+        let segments = self.segments(output).into_iter();
+        segments.map(|(a, start)| self.segment_loss(&truth, a, start)).sum()
+    }
+
+    fn worst(&self, image: usize, w: &[f64]) -> Vec<u32> {
+        let pixels = &self.plates[image].pixels;
+        let truth = self.segments(&self.truth(image));
+        let columns = pixels.len() / self.height;
+        // The best way to cover the columns before each one, as its total and its last character.
+        let mut best: Vec<Option<(f64, u32)>> = vec![None; columns + 1];
+        best[0] = Some((0.0, 0));
+        for end in 1..=columns {
+            for a in 0..self.widths.len() as u32 {
+                let Some(start) = end.checked_sub(self.width(a)) else { continue };
+                let Some((before, _)) = best[start] else { continue };
+                let template = self.template(a);
+                let mut score = 0.0;
+                for at in 0..self.width(a) * self.height {
+                    score += w[template + at] * pixels[start * self.height + at];
+                }
+                let total = before + (score + self.segment_loss(&truth, a, start));
+                if best[end].is_none_or(|(top, _)| total > top) {
+                    best[end] = Some((total, a));
+                }
+            }
+        }
+        let mut output = Vec::new();
+        let mut end = columns;
+        while let (Some((_, a)), true) = (best[end], end > 0) {
+            output.push(a);
+            end -= self.width(a);
+        }
+        output.reverse();
+        output
+    }
+}
+
+/// Parts on a grid.
+#[derive(Debug)]
+pub struct PlainParts<'a> {
+    /// Grid and tree.
+    pub shape: &'a TreeShape,
+    /// The images with their places.
+    pub images: &'a [PartsImage],
+}
+
+impl PlainParts<'_> {
+    fn places(&self) -> usize {
+        self.shape.width * self.shape.height
+    }
+
+    fn at(&self, place: u32) -> (f64, f64) {
+        let height = self.shape.height;
+        ((place as usize / height) as f64, (place as usize % height) as f64)
+    }
+
+    fn distance(&self, a: u32, b: u32) -> f64 {
+        let ((ax, ay), (bx, by)) = (self.at(a), self.at(b));
+        ((ax - bx) * (ax - bx) + (ay - by) * (ay - by)).sqrt()
+    }
+}
+
+impl PlainStructure for PlainParts<'_> {
+    fn images(&self) -> usize {
+        self.images.len()
+    }
+
+    fn dim(&self) -> usize {
+        (self.shape.parents.len() + 1) * self.shape.channels + 4 * self.shape.parents.len()
+    }
+
+    fn truth(&self, image: usize) -> Vec<u32> {
+        self.images[image].places.to_vec()
+    }
+
+    fn is_output(&self, _image: usize, output: &[u32]) -> bool {
+        let on_grid = output.iter().all(|&place| (place as usize) < self.places());
+        on_grid && output.len() == self.shape.parents.len() + 1
+    }
+
+    fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)> {
+        let channels = self.shape.channels;
+        let mut features = Vec::new();
+        for (part, &place) in output.iter().enumerate() {
+            for c in 0..channels {
+                let pixel = self.images[image].pixels[place as usize * channels + c];
+                features.push((part * channels + c, pixel));
+            }
+        }
+        for (edge, &parent) in self.shape.parents.iter().enumerate() {
+            let ((px, py), (x, y)) = (self.at(output[parent]), self.at(output[edge + 1]));
+            let (dx, dy) = ((x - px) / self.shape.scale, (y - py) / self.shape.scale);
+            let at = output.len() * channels + 4 * edge;
+            features.extend([(at, dx), (at + 1, dy), (at + 2, dx * dx), (at + 3, dy * dy)]);
+        }
+        features
+    }
+
+    fn loss(&self, image: usize, output: &[u32]) -> f64 {
+        let truth = self.truth(image);
+        let distances = truth.iter().zip(output).map(|(&a, &b)| self.distance(a, b));
+        distances.sum::<f64>() / truth.len() as f64
+    }
+
+    fn worst(&self, image: usize, w: &[f64]) -> Vec<u32> {
+        let (parts, channels) = (self.shape.parents.len() + 1, self.shape.channels);
+        let truth = self.truth(image);
+        let mut totals = vec![vec![0.0; self.places()]; parts];
+        for (part, totals) in totals.iter_mut().enumerate() {
+            for (place, total) in totals.iter_mut().enumerate() {
+                let mut score = 0.0;
+                for c in 0..channels {
+                    score +=
+                        w[part * channels + c] * self.images[image].pixels[place * channels + c];
+                }
+                *total = score + self.distance(place as u32, truth[part]) / parts as f64;
+            }
+        }
+        // From the last part to the first: for every place of a parent, the best of the part.
+        let mut choices = vec![vec![0u32; self.places()]; parts];
+        let mut gains = vec![0.0; self.places()];
+        for part in (1..parts).rev() {
+            let parent = self.shape.parents[part - 1];
+            let at = parts * channels + 4 * (part - 1);
+            let scale = self.shape.scale;
+            let (ax, ay) = (w[at] / scale, w[at + 1] / scale);
+            let (bx, by) = (w[at + 2] / (scale * scale), w[at + 3] / (scale * scale));
+            let height = self.shape.height as u32;
+            // Of each column its first best row, and of the columns the first best one: the
+            // deformation is a sum of one function of dx and one of dy.
+            for from in 0..self.places() as u32 {
+                let (px, py) = self.at(from);
+                let in_column = |column: u32| {
+                    let rows = column * height..(column + 1) * height;
+                    first_best(rows.map(|place| {
+                        let dy = self.at(place).1 - py;
+                        (totals[part][place as usize] + ay * dy + by * dy * dy, place)
+                    }))
+                };
+                let (gained, place) = first_best((0..self.shape.width as u32).map(|column| {
+                    let (along_y, place) = in_column(column);
+                    let dx = f64::from(column) - px;
+                    (along_y + ax * dx + bx * dx * dx, place)
+                }));
+                choices[part][from as usize] = place;
+                gains[from as usize] = gained;
+            }
+            totals[parent].iter_mut().zip(&gains).for_each(|(total, gained)| *total += gained);
+        }
+        let root = totals[0].iter().copied().zip(0..);
+        let mut output = vec![first_best(root).1];
+        for part in 1..parts {
+            output.push(choices[part][output[self.shape.parents[part - 1]] as usize]);
+        }
+        output
+    }
+}
+
+/// The first of the highest totals, with what it is the total of.
+fn first_best(mut all: impl Iterator<Item = (f64, u32)>) -> (f64, u32) {
+    let first = all.next().unwrap_or((f64::NEG_INFINITY, 0));
+    all.fold(first, |best, next| if next.0 > best.0 { next } else { best })
+}
