@@ -4,10 +4,15 @@
 
 mod common;
 
-use common::{Kind, NON_CONVEX_METHODS, Random, cases, dense, fit, larger_case, random_case};
+use common::{
+    Case, Kind, NON_CONVEX_METHODS, Random, cases, dense, fit, form, larger_case, random_case,
+};
 use minorant::data::{Dataset, Label, LabelRows, Labels};
+use minorant::family::linear::{BALANCE_MEAN, BIAS_WEIGHT, GAMMA, RAMP, STARTS};
+use minorant::family::{FittedModel, Settings};
 use minorant::linalg::{Design, Matrix, Storage};
 use minorant::line::{Quadratic, minimise_globally};
+use minorant::options::common::BIAS;
 use minorant::regularizer::L2;
 use minorant::risk::hinge::Hinge;
 use minorant::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
@@ -17,7 +22,6 @@ use minorant::risk::ramp::Ramp;
 use minorant::risk::transductive::Transductive;
 use minorant::risk::{Cancel, ExampleWeights, LinearRisk, Loss, Risk};
 use minorant::solver::{Method, MethodOptions, Outcome, Problem, Status, StopRules, run};
-use minorant::train::{Lambda, ModelName, TrainOptions};
 
 /// A loss of each kind over `n` examples.
 fn losses(random: &mut Random, n: usize) -> Vec<Box<dyn Loss>> {
@@ -185,20 +189,16 @@ fn tiny_transductive_problems() {
             features: dense(&rows, d, Storage::F64),
             labels: Labels { classes, rows: LabelRows::Single(numbers) },
         };
-        let mut options = TrainOptions::new(ModelName::Tsvm);
-        options.lambda = Some(Lambda::Lambda(lambda));
-        options.transduction.gamma = gamma;
-        options.rules.tol = 1e-6;
-        let case = |options: &TrainOptions| common::Case {
-            kind: Kind::Transductive,
-            data: data.clone(),
-            options: options.clone(),
-        };
-        options.transduction.starts = 20;
-        let (model, report) = fit(&case(&options));
-        assert_eq!(model.classes.len(), 2);
+        let settings = Settings::new("tsvm").unwrap();
+        let mut case = Case::new(Kind::Transductive, data, settings);
+        case.lambda(lambda);
+        case.put(&GAMMA, gamma);
+        case.tol(1e-6);
+        case.put(&STARTS, 20);
+        let (model, report) = fit(&case);
+        assert_eq!(form(&model).classes.len(), 2);
         let found = report.certificate.objective;
-        let w = &model.problems[0].weights;
+        let w = &form(&model).problems[0].weights;
         let plain = 0.5 * lambda * w.iter().map(|w| w * w).sum::<f64>()
             + (0..rows.len())
                 .map(|i| {
@@ -212,11 +212,11 @@ fn tiny_transductive_problems() {
         let mut best = found;
         enumerate(&rows, &mut signs.clone(), &weights, lambda, &mut best);
         reached += u32::from(found <= best * (1.0 + 1e-4));
-        options.transduction.starts = 1;
+        case.put(&STARTS, 1);
         for method in NON_CONVEX_METHODS {
-            options.method = method;
-            options.rules.max_evaluations = Some(500);
-            let objective = fit(&case(&options)).1.certificate.objective;
+            case.solver(method);
+            case.max_evals(500);
+            let objective = fit(&case).1.certificate.objective;
             assert!(objective >= best * (1.0 - 1e-7), "{method:?}: {objective} below {best}");
         }
     }
@@ -269,7 +269,7 @@ fn reports_of_models_that_are_not_convex() {
     let folder = tempfile::tempdir().unwrap();
     for kind in Kind::NON_CONVEX {
         let mut case = larger_case(kind, 120, 6, 9);
-        case.options.lambda = Some(Lambda::Lambda(0.05));
+        case.lambda(0.05);
         let (model, report) = fit(&case);
         assert_eq!((report.solver, report.status), ("nrbm-ls", Status::Converged), "{kind:?}");
         assert_eq!(report.certificate.lower_bound, None);
@@ -278,13 +278,14 @@ fn reports_of_models_that_are_not_convex() {
         assert!((0.0..=1e-3 * report.certificate.objective).contains(&gap), "{kind:?}: {gap}");
         let path = folder.path().join("model");
         model.save(&path, u64::MAX).unwrap();
-        let loaded = minorant::model::FittedModel::load(&path).unwrap();
-        assert_eq!((loaded.ramp, loaded.gamma), (model.ramp, model.gamma));
-        assert_eq!(loaded.ramp.is_some(), !kind.is_transductive());
-        assert_eq!(loaded.local_gap, model.local_gap);
-        assert!(!loaded.classes.contains(&Label::Number(0.0)));
-        let audit = minorant::audit::audit(&loaded, &case.data, None);
-        assert!(!audit.holds && audit.why.contains("no global bound"), "{}", audit.why);
+        let loaded = FittedModel::load(&path).unwrap();
+        let (kept, given) = (&loaded.facts.settings, &model.facts.settings);
+        assert_eq!((kept.get(&RAMP), kept.get(&GAMMA)), (given.get(&RAMP), given.get(&GAMMA)));
+        assert_eq!(kept.is_given("ramp"), !kind.is_transductive());
+        assert_eq!(loaded.facts.local_gap, model.facts.local_gap);
+        assert!(!form(&loaded).classes.contains(&Label::Number(0.0)));
+        let audit = loaded.audit(&case.data, None);
+        assert!(audit.holds.is_none() && audit.why.contains("no global bound"), "{}", audit.why);
     }
 }
 
@@ -294,12 +295,13 @@ fn reports_of_models_that_are_not_convex() {
 fn balanced_means() {
     for mean in [-0.5, 0.0, 0.4] {
         let mut case = larger_case(Kind::Transductive, 200, 5, 4);
-        case.options.lambda = Some(Lambda::Lambda(1e-2));
-        (case.options.bias, case.options.bias_weight) = (Some(1.0), Some(1e-3));
-        case.options.transduction.balance_mean = Some(mean);
+        case.lambda(1e-2);
+        case.put(&BIAS, Some(1.0));
+        case.put(&BIAS_WEIGHT, Some(1e-3));
+        case.put(&BALANCE_MEAN, Some(mean));
         let (model, report) = fit(&case);
         assert_eq!(report.status, Status::Converged);
-        let scores = model.scores(&case.data.features);
+        let scores = form(&model).scores(&case.data.features).0;
         let unlabelled: Vec<f64> = (0..200)
             .filter(|&i| case.data.labels.row(i) == [1])
             .map(|i| scores.row(i)[0])
@@ -317,9 +319,9 @@ fn random_problems() {
     for _ in 0..cases(10, 500) {
         for kind in [Kind::Ramp, Kind::MulticlassRamp] {
             let mut case = random_case(kind, &mut random);
-            case.options.rules.max_evaluations = Some(200);
+            case.max_evals(200);
             for method in NON_CONVEX_METHODS {
-                case.options.method = method;
+                case.solver(method);
                 let report = fit(&case).1;
                 assert!(report.certificate.objective.is_finite() && report.evaluations <= 200);
                 assert!(report.local_gap.is_none_or(|gap| gap >= -1e-9), "{method:?}");
@@ -333,15 +335,15 @@ fn random_problems() {
 fn convex_risks_get_a_bound() {
     for kind in [Kind::Hinge, Kind::SquaredHinge, Kind::Logistic, Kind::Multiclass] {
         let mut case = larger_case(kind, 120, 6, 9);
-        case.options.lambda = Some(Lambda::Lambda(0.02));
+        case.lambda(0.02);
         for method in [Method::Nrbm, Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm] {
-            case.options.method = method;
+            case.solver(method);
             let (model, report) = fit(&case);
             let told = format!("{kind:?} {method:?}");
             assert_eq!(report.status, Status::Converged, "{told}");
             assert!(report.certificate.certifies(1e-3) && report.local_gap.is_none(), "{told}");
-            let audit = minorant::audit::audit(&model, &case.data, None);
-            assert!(audit.holds, "{told}: {}", audit.why);
+            let audit = model.audit(&case.data, None);
+            assert!(audit.holds == Some(true), "{told}: {}", audit.why);
         }
     }
 }

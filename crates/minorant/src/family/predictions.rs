@@ -95,6 +95,11 @@ impl Predictions {
         }
     }
 
+    /// The label of an example or token, where there is one of each.
+    pub fn label(&self, at: usize) -> Option<&Label> {
+        self.classes.get(*self.labels().get(at)? as usize)
+    }
+
     /// The decision values or probabilities.
     pub fn numbers(&self) -> &[f64] {
         self.numbers.as_ref().map_or(&[], |numbers| &numbers.values)

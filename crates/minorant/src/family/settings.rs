@@ -79,11 +79,14 @@ impl Settings {
     /// Sets an option, or takes it back; a mistake is told when the settings are used.
     pub fn put<T: Setting>(&mut self, key: &Key<T>, value: T) {
         self.values.remove(key.spec.name);
-        let set = match value.value() {
-            Some(value) => self.set(key.spec.name, value),
-            None => Ok(()),
-        };
-        if let Err(mistake) = set {
+        if let Some(value) = value.value() {
+            self.put_value(key.spec.name, value);
+        }
+    }
+
+    /// Sets an option by its name; a mistake is told when the settings are used.
+    pub(crate) fn put_value(&mut self, name: &str, value: Value) {
+        if let Err(mistake) = self.set(name, value) {
             self.mistake.get_or_insert(mistake);
         }
     }
