@@ -168,11 +168,11 @@ impl Data {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (state >> 40) as f64 / (1u64 << 24) as f64
         };
-        for s in 0..18u64 {
+        for s in 0..40u64 {
             labels.push(s % 2);
             for t in 0..6 + s % 4 {
-                let phase = (t / 3 + s) % 2;
-                values.extend([0.2 * phase as f64 + noise(), 0.2 * (s % 2) as f64 + noise()]);
+                let phase = u64::from(noise() < 0.5);
+                values.extend([0.4 * phase as f64 + noise(), 0.1 * (s % 2) as f64 + noise()]);
                 frame_labels.push(phase);
             }
             offsets.push(frame_labels.len() as u64);
@@ -185,7 +185,7 @@ impl Data {
             NamedArray::whole("frame_labels", &[frames], frame_labels),
         ];
         std::fs::write(self.bench.path("recordings.npz"), npz_bytes(&arrays).unwrap()).unwrap();
-        self.sizes.insert("recordings.npz", (18, 2));
+        self.sizes.insert("recordings.npz", (40, 2));
     }
 
     /// The data that a model is usually tried on, and what else its runs are called with.
