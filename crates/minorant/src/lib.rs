@@ -40,6 +40,7 @@
 //! ```
 
 pub mod archive;
+pub mod audit;
 #[cfg(doctest)]
 pub mod book;
 pub mod bundle;
@@ -61,8 +62,6 @@ pub mod path;
 pub mod prelude;
 pub mod problems;
 pub mod proof;
-pub mod proof_check;
-pub use proof_check as audit;
 pub mod regularizer;
 pub mod risk;
 pub mod s3vm;

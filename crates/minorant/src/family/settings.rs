@@ -2,7 +2,9 @@
 //! checked when it is set; what options ask of each other is checked before the run.
 
 use super::{Entry, model, models_with};
-use crate::options::common::{ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, SOLVER, WEIGHTS};
+use crate::options::common::{
+    ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, SOLVER, WEIGHTS,
+};
 use crate::options::{Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Value, in_words};
 use crate::solver::StopRules;
 use serde_json::{Value as Json, json};
@@ -139,7 +141,10 @@ impl Settings {
                     return Ok(());
                 }
                 let values: Vec<&str> = values.iter().copied().filter(|v| *v != "auto").collect();
-                refuse(format!("goes with {other} {}, not with {other} {found}", values.join(" or ")))
+                refuse(format!(
+                    "goes with {other} {}, not with {other} {found}",
+                    values.join(" or ")
+                ))
             }
             Need::Given(other) if !self.is_given(other) => {
                 refuse(format!("needs {other}, which is not given"))
@@ -180,7 +185,9 @@ impl Settings {
         match (self.get(&LAMBDA), self.get(&C)) {
             (Some(lambda), _) => Ok(lambda),
             (None, Some(c)) if c > 0.0 => Ok(1.0 / (c * total)),
-            (None, Some(c)) => Err(OptionError::new("c", format!("must be a positive number, not {c}"))),
+            (None, Some(c)) => {
+                Err(OptionError::new("c", format!("must be a positive number, not {c}")))
+            }
             (None, None) => Ok(1.0 / total),
         }
     }
@@ -251,9 +258,8 @@ impl Settings {
             let default = || spec.default.and_then(|text| spec.kind.parse(text).ok());
             let value = self.values.get(spec.name).cloned().or_else(default);
             // A default that the others leave no use for is no fact of the model.
-            let is_of_use = |_: &Value| {
-                spec.needs.iter().all(|need| self.check_need(spec.name, need).is_ok())
-            };
+            let is_of_use =
+                |_: &Value| spec.needs.iter().all(|need| self.check_need(spec.name, need).is_ok());
             let value = value.filter(is_of_use);
             let none = if matches!(spec.kind, Kind::Pairs(_)) { json!([]) } else { Json::Null };
             (spec.key(), value.and_then(|value| value.to_json()).unwrap_or(none))

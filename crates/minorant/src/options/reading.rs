@@ -53,10 +53,10 @@ const fn format(kind: Kind, probe: Probe) -> Key<Option<String>> {
 
 /// The format of rows.
 pub static FORMAT_OF_ROWS: Key<Option<String>> =
-    format(FORMATS_OF_ROWS, Probe::on("colons.svm", "csv"));
+    format(FORMATS_OF_ROWS, Probe::on("table.svm", "csv"));
 /// The format of sequences.
 pub static FORMAT_OF_SEQUENCES: Key<Option<String>> =
-    format(FORMATS_OF_SEQUENCES, Probe::on("tabs.txt", "conll"));
+    format(FORMATS_OF_SEQUENCES, Probe::on("tabs.txt", "crfsuite"));
 
 /// Indices that count from 0.
 pub static ZERO_BASED: Key<bool> = Key::new(OptionSpec {
@@ -180,7 +180,7 @@ pub static SEQUENCES: &[Taken] = &[
     Taken::by_all(&MIN_COUNT.spec),
     Taken::by_all(&HASH_BITS.spec),
     Taken::by_all(&FOLDS.spec),
-    Taken::by_all(&STORAGE.spec),
+    Taken::by_all(&STORAGE.spec).probed(Probe::on("values.npz", "f32")),
 ];
 
 /// For recordings, which are read from NPZ archives.

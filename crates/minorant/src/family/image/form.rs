@@ -3,13 +3,13 @@
 
 use super::convert::{Structure, structure};
 use super::{LOSS, SEGMENT_SVM};
+use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
+use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
 use crate::family::{
     Data, Description, Evaluation, Facts, Form, Measure, Misfit, Outputs, Predictions, Reader,
     Reading, Settings, Style, Wanted, Writer,
 };
 use crate::options::Named;
-use crate::proof_check::image::{PlainImages, PlainParts, PlainPlates};
-use crate::proof_check::{Penalty, Plain, PlainLoss, mean_shares};
 use crate::structured::segment::SegmentLoss;
 use crate::structured::{Scores, StructuredModel};
 use minorant_data::{Images, TreeShape};

@@ -38,8 +38,7 @@ pub(super) fn solve(
             continue;
         }
         let risk = rows.risk(class);
-        let problem =
-            Problem::new(&*risk, regularizer).with_l1(rows.l1(lambda)).starting_at(begin);
+        let problem = Problem::new(&*risk, regularizer).with_l1(rows.l1(lambda)).starting_at(begin);
         let used: u64 = state.finished.iter().map(|o| o.evaluations).sum();
         let spent: f64 = state.finished.iter().map(|o| o.seconds).sum();
         let waiting = (classes - class - 1) as u64;

@@ -228,7 +228,8 @@ fn check_all(
         objective.add(found);
         audit.objective = Some(objective.value());
         agrees(problem.objective, found, size)?;
-        let proof = proof.as_ref().ok_or("not auditable: the model carries no proof of its bound")?;
+        let proof =
+            proof.as_ref().ok_or("not auditable: the model carries no proof of its bound")?;
         let (found_bound, rounding) = bound::of_proof(problem, proof)?;
         bound.add(found_bound);
         audit.lower_bound = Some(bound.value());

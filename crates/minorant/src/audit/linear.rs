@@ -44,8 +44,8 @@ pub struct LinearLosses<'a> {
     pub outputs: usize,
     /// The name of the loss.
     pub loss: &'static str,
-    /// Half the width of the quadratic piece of the huber-hinge.
-    pub huber: f64,
+    /// The number that the loss depends on besides the margin: h of the huber-hinge.
+    pub parameter: f64,
     /// Δ.
     pub label_loss: Option<&'a [f64]>,
 }
@@ -127,7 +127,7 @@ impl LinearLosses<'_> {
     }
 
     fn binary(&self, sign: f64, f: f64) -> Tangent {
-        let (margin, h) = (sign * f, self.huber);
+        let (margin, h) = (sign * f, self.parameter);
         let (value, derivative) = match self.loss {
             "hinge" if margin < 1.0 => {
                 return Tangent { value: 1.0 - margin, offset: 1.0, size: 1.0, slope: vec![-sign] };
@@ -211,7 +211,7 @@ impl LinearLosses<'_> {
                 return Some(match self.loss {
                     "hinge" => q,
                     "squared-hinge" => q - 0.25 * q * q,
-                    "huber-hinge" => q * (1.0 + self.huber) - self.huber * q * q,
+                    "huber-hinge" => q * (1.0 + self.parameter * (1.0 - q)),
                     "logistic" => entropy(q) + entropy(1.0 - q),
                     _ => return None,
                 });
@@ -290,11 +290,8 @@ impl PlainLoss for LinearLosses<'_> {
         minorant: &mut Minorant,
     ) -> Result<(), String> {
         let mut slope = slopes.to_vec();
-        let offset = if slope.len() == self.outputs {
-            self.highest_offset(row, &mut slope)
-        } else {
-            None
-        };
+        let offset =
+            if slope.len() == self.outputs { self.highest_offset(row, &mut slope) } else { None };
         let offset = offset.ok_or_else(|| {
             format!("the slopes of row {} are no minorant's of its loss", row + 1)
         })?;
