@@ -114,7 +114,7 @@ fn test_problems_are_minimised() {
     assert_eq!((&json["certified"], &json["dim"]), (&true.into(), &100.into()));
     assert!(real(&json, "lower_bound") <= -8.166666 && real(&json, "objective") >= -8.166667);
     assert!(bench.call("minimize hul --lambda 1").stdout.contains("certified: no weights"));
-    for (args, part) in [
+    bench.refuses("", &[
         ("minimize chained-mifflin2 --lambda 0.5 --solver bmrm", "counts as non-convex"),
         ("minimize chained-crescent2 --lambda 0.5 --convex", "is not convex"),
         ("minimize wolfe --dim 3", "wolfe has two dimensions, not 3"),
@@ -122,10 +122,7 @@ fn test_problems_are_minimised() {
         ("minimize abs-toy --lambda -1", "lambda must be a positive number"),
         ("minimize abs-toy --solver bmrm", "lambda above 0"),
         ("minimize abs-toy --tol -1", "tolerance must be 0 or more"),
-    ] {
-        let run = bench.call(args);
-        assert!(run.refused().contains(part), "{args}: {}", run.stderr);
-    }
+    ]);
     assert_eq!(bench.call("minimize rosenbrock").code, 2);
 }
 
@@ -217,7 +214,8 @@ fn solvers_are_looked_up_in_the_models_own_table() {
     for (model, options, others) in models {
         let name = model.split(' ').next().unwrap();
         let run = bench.call(&format!("train {model} --solver nosuch"));
-        let expected = format!("there is no solver 'nosuch' for {name}; its solvers are: auto, ");
+        let expected =
+            format!("--solver 'nosuch' does not exist for {name}; its solvers are: auto, ");
         let table = run.unparsed().strip_prefix(&expected).unwrap_or_else(|| panic!("{model}"));
         for solver in std::iter::once("auto").chain(table.split(", ")) {
             let runs = |options: &&str| {
@@ -236,7 +234,7 @@ fn solvers_are_looked_up_in_the_models_own_table() {
     }
     for verb in ["path", "tune"] {
         let run = bench.call(&format!("{verb} svm train.svm --lambdas 1:0.1:2 --solver pdm"));
-        assert!(run.unparsed().contains("'pdm' for svm; its solvers are: auto, bmrm"));
+        assert!(run.unparsed().contains("'pdm' does not exist for svm; its solvers are: auto, bmrm"));
     }
     // What the table has but this problem cannot run is another matter.
     let run = bench.call("train svm train.svm --solver lbfgs");
@@ -252,7 +250,7 @@ fn values_out_of_range_and_bad_files_exit_with_1_and_one_sentence() {
     bench.write("short.txt", "1\n2\n");
     bench.write("words.txt", "1\nmany\n");
     bench.write("delta.txt", "0 1\n1 0\n");
-    for (args, part) in [
+    bench.refuses("", &[
         ("train svm train.svm --lambda 0", "lambda must be a positive number"),
         ("train svm train.svm --lambda -1", "lambda must be a positive number"),
         ("train svm train.svm --lambda nan", "lambda must be a positive number"),
@@ -295,11 +293,7 @@ fn values_out_of_range_and_bad_files_exit_with_1_and_one_sentence() {
         ("train svm train.svm --checkpoint no/c", "no/c: the folder no does not exist"),
         ("train svm train.svm --proof .", ".: is a directory"),
         ("compare svm train.svm --solvers bmrm --report .", ".: is a directory"),
-    ] {
-        let run = bench.call(args);
-        let sentence = run.refused();
-        assert!(sentence.contains(part), "{args}: {sentence}");
-    }
+    ]);
 }
 
 #[test]
@@ -360,7 +354,7 @@ fn an_audit_that_does_not_hold_exits_with_1_and_says_why() {
 fn proofs_can_stand_in_a_file_of_their_own() {
     let bench = Bench::new();
     bench.call("train svm train.svm --out m --proof p --json").json();
-    assert!(bench.call("audit m train.svm").refused().contains("not auditable"));
+    assert!(bench.call("audit m train.svm").unchecked().contains("not auditable"));
     assert_eq!(bench.call("audit m train.svm --proof p --json").json()["holds"], true);
 }
 

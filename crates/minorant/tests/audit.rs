@@ -150,15 +150,6 @@ fn misshapen_models_are_rejected_without_a_crash() {
     rejects(&model, data, "other classes", |m| {
         edit(m, |form| form.classes[0] = Label::Text("other".into()));
     });
-    rejects(&model, data, "negative class weights", |m| {
-        // The table refuses such a value: it is put beside the checked ones.
-        let classes = form(m).classes.iter().map(|class| (class.clone(), -1.0)).collect();
-        m.facts.settings.put(&CLASS_WEIGHT, classes);
-    });
-    // A label loss that is too short may be refused at loading already.
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("model");
-    model.save(&path, u64::MAX).expect("a saved model");
     let mut short = model.clone();
     edit(&mut short, |form| form.label_loss = Some(vec![0.0; 4]));
     assert!(short.audit(data, None).holds != Some(true), "a short label loss passes");
@@ -255,6 +246,22 @@ fn a_sealed_file_with_changed_numbers_is_rejected() {
             assert!(!differ, "byte {at}: {found:?} for {claimed:?}");
         }
     }
+}
+
+/// A class weight that the option table does not have is refused at loading.
+#[test]
+fn a_sealed_file_with_a_negative_class_weight_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model");
+    let mut case = case_of(Kind::Hinge, Method::LsBmrm);
+    case.put(&CLASS_WEIGHT, vec![(Label::Number(1.0), 3.25)]);
+    let mut bytes = fit(&case).0.to_bytes(u64::MAX);
+    assert!(load(&path, &bytes).is_some());
+    let at = bytes.windows(4).position(|word| word == b"3.25").expect("a class weight");
+    bytes[at..at + 4].copy_from_slice(b"-3.0");
+    seal(&mut bytes);
+    let told = FittedModel::from_bytes(&path, bytes).expect_err("a refusal").to_string();
+    assert!(told.contains("class-weight of 1 must be a number of 0 or more"), "{told}");
 }
 
 #[test]

@@ -267,16 +267,19 @@ impl Settings {
         kept.collect()
     }
 
-    /// Takes up the values that a model file keeps.
-    pub(super) fn take_kept(&mut self, header: &serde_json::Map<String, Json>) {
+    /// Takes up the values that a model file keeps, if the table has such.
+    pub(super) fn take_kept(
+        &mut self,
+        header: &serde_json::Map<String, Json>,
+    ) -> Result<(), OptionError> {
         for spec in self.entry.options().map(|taken| taken.spec) {
             let is_kept = spec.effect == Effect::Model && !matches!(spec.kind, Kind::NumbersOfFile);
             let kept = header.get(&spec.key()).filter(|_| is_kept);
             if let Some(value) = kept.and_then(Value::from_json) {
-                // What does not fit the table is not the option's value but the form's own.
-                let _ = self.set(spec.name, value);
+                self.set(spec.name, value)?;
             }
         }
+        Ok(())
     }
 
     /// All that the iterates depend on besides the data, in one canonical line.
