@@ -6,13 +6,14 @@ use super::{
     Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted, Writer,
     data, proof_arrays,
 };
-use crate::container::{Container, FileError};
+use crate::container::{Array, Container, FileError};
 use crate::fingerprint::Fingerprint;
 use crate::options::Effect;
 use crate::proof::Proof;
 use crate::proof_check::{Audit, Claim, check, nothing_to_check, refused};
 use minorant_data::ReadError;
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -201,6 +202,11 @@ impl FittedModel {
         let mut file = Writer::new(self.facts.header());
         self.form.write(&mut file);
         file.header
+    }
+
+    /// The arrays of the model's file by name, those of the proof left out.
+    pub fn arrays(&self) -> BTreeMap<String, Array> {
+        self.container(false).arrays
     }
 
     fn put_proofs(&self, file: &mut Writer) {
