@@ -6,14 +6,14 @@
 use crate::data::Store;
 use crate::page::{Section, Table};
 use crate::speech::Speech;
-use anyhow::Result;
+use anyhow::{Context as _, Error, Result};
+use minorant::family::hmm::HmmForm;
 use minorant::hmm::{Frames, HmmRisk, HmmShape, Scaling, Task, Topology, Truth};
-use minorant::model::HmmModel;
+use minorant::prelude::{Context, FittedModel, LargeMarginHmm, TrainReport};
 use minorant::regularizer::L2;
 use minorant::risk::{Cancel, ExampleWeights};
 use minorant::solver::{self, Method, MethodOptions, Problem, StopRules};
-use minorant::train::{HmmOptions, Lambda, TrainReport, train_hmm};
-use minorant_data::LabelRows;
+use minorant_data::{LabelRows, Recordings};
 
 pub(crate) const TITLE: &str = "Table 7 of the NRBM paper";
 
@@ -60,19 +60,27 @@ const HELD_OUT: f64 = 0.2;
 /// Where the paper's NRBM stops.
 const TOL: f64 = 0.01;
 
-fn options(row: &Row, lambda: f64, evaluations: u64) -> HmmOptions {
-    let mut options = HmmOptions {
-        states: row.states,
-        mixtures: row.mixtures,
-        lambda: Some(Lambda::Lambda(lambda)),
-        ..HmmOptions::default()
-    };
-    options.rules = StopRules { tol: TOL, max_evaluations: Some(evaluations), ..options.rules };
-    options
+fn builder(row: &Row, lambda: f64, evaluations: u64) -> LargeMarginHmm {
+    let (states, mixtures) = (row.states as u64, row.mixtures as u64);
+    let hmm = LargeMarginHmm::new().states(states).mixtures(mixtures).lambda(lambda);
+    hmm.tol(TOL).max_evals(evaluations)
 }
 
-fn fit(speech: &Speech, options: &HmmOptions) -> Result<(HmmModel, TrainReport)> {
-    Ok(train_hmm(&speech.train, options, &Cancel::new(), &mut (), &mut ())?)
+fn fit(speech: &Speech, hmm: &LargeMarginHmm) -> Result<(FittedModel, TrainReport)> {
+    Ok(hmm.fit_with(&speech.train, Context::default())?)
+}
+
+fn form(model: &FittedModel) -> Result<&HmmForm> {
+    model.form_as().context("expected a hidden Markov model")
+}
+
+/// The model with other weights.
+fn with_weights(model: &FittedModel, weights: Vec<f64>) -> Result<FittedModel> {
+    Ok(model.with_form(Box::new(HmmForm { weights, ..form(model)?.clone() })))
+}
+
+fn error(model: &FittedModel, data: &Recordings) -> Result<f64> {
+    Ok(model.evaluate(data).map_err(Error::msg)?.error())
 }
 
 /// What the protocol chose, and what came of it.
@@ -89,23 +97,23 @@ struct Chosen {
 fn choose(speech: &Speech, row: &Row) -> Result<Chosen> {
     let mut best: Option<(f64, f64, u64)> = None;
     for lambda in LAMBDAS {
-        let options =
-            HmmOptions { validation_fraction: HELD_OUT, ..options(row, lambda, EVALUATIONS) };
-        let (model, _) = fit(speech, &options)?;
-        let error = model.validation_error.unwrap_or(1.0);
+        let hmm = builder(row, lambda, EVALUATIONS).validation_fraction(HELD_OUT);
+        let (model, _) = fit(speech, &hmm)?;
+        let form = form(&model)?;
+        let error = form.validation_error.unwrap_or(1.0);
         eprintln!("{TITLE}: {} {} λ {lambda}: held out {error:.4}", row.name, row.mixtures);
         if best.is_none_or(|(lowest, ..)| error < lowest) {
-            best = Some((error, lambda, model.chosen_at.unwrap_or(1)));
+            best = Some((error, lambda, form.chosen_at.unwrap_or(1)));
         }
     }
     let (_, lambda, evaluations) = best.unwrap_or((1.0, LAMBDAS[0], EVALUATIONS));
-    let (model, report) = fit(speech, &options(row, lambda, evaluations))?;
-    let start = HmmModel { weights: model.start.clone(), ..model.clone() };
+    let (model, report) = fit(speech, &builder(row, lambda, evaluations))?;
+    let start = with_weights(&model, form(&model)?.start.clone())?;
     Ok(Chosen {
         lambda,
-        start: start.evaluate_classes(&speech.test).error,
-        train: model.evaluate_classes(&speech.train).error,
-        test: model.evaluate_classes(&speech.test).error,
+        start: error(&start, &speech.test)?,
+        train: error(&model, &speech.train)?,
+        test: error(&model, &speech.test)?,
         report,
     })
 }
@@ -193,7 +201,8 @@ fn methods(store: &Store, row: &Row) -> Result<Table> {
 /// One problem, solved by several methods.
 struct Race<'a> {
     speech: &'a Speech,
-    model: HmmModel,
+    model: FittedModel,
+    shape: HmmShape,
     values: Vec<f64>,
     labels: Vec<u32>,
     regularizer: L2,
@@ -219,17 +228,19 @@ impl minorant::trace::Observer for Goal {
 impl<'a> Race<'a> {
     fn new(speech: &'a Speech, row: &Row, lambda: f64) -> Result<Self> {
         // One evaluation is the start.
-        let (model, _) = fit(speech, &options(row, lambda, 1))?;
+        let (model, _) = fit(speech, &builder(row, lambda, 1))?;
         let LabelRows::Single(labels) = speech.train.labels.rows.clone() else {
             anyhow::bail!("expected labels")
         };
-        let values = Scaling::apply(&model.scaling, &speech.train.frames);
-        let regularizer = L2::new(lambda)?.with_center(model.start.clone())?;
-        Ok(Race { speech, model, values, labels, regularizer })
+        let form = form(&model)?;
+        let values = Scaling::apply(&form.scaling, &speech.train.frames);
+        let regularizer = L2::new(lambda)?.with_center(form.start.clone())?;
+        let shape = form.shape;
+        Ok(Race { speech, model, shape, values, labels, regularizer })
     }
 
     fn risk(&self) -> HmmRisk<'_> {
-        let shape: HmmShape = self.model.shape;
+        let shape = self.shape;
         debug_assert_eq!((shape.task, shape.topology), (Task::Classify, Topology::LeftRight));
         let (starts, features) = (&self.speech.train.starts[..], shape.features);
         let frames = Frames { values: &self.values, starts, features };
@@ -237,9 +248,9 @@ impl<'a> Race<'a> {
         HmmRisk::new(shape, frames, Truth::Classes(&self.labels), weights)
     }
 
-    fn cell(&self, evaluations: u64, objective: f64, w: Vec<f64>) -> Cell {
-        let model = HmmModel { weights: w, ..self.model.clone() };
-        Cell { evaluations, objective, error: model.evaluate_classes(&self.speech.test).error }
+    fn cell(&self, evaluations: u64, objective: f64, w: Vec<f64>) -> Result<Cell> {
+        let model = with_weights(&self.model, w)?;
+        Ok(Cell { evaluations, objective, error: error(&model, &self.speech.test)? })
     }
 
     fn run(&self, method: Method, most: u64, goal: Option<f64>) -> Result<Cell> {
@@ -251,7 +262,7 @@ impl<'a> Race<'a> {
         let cancel = Cancel::new();
         let mut goal = Goal(goal, cancel.clone());
         let outcome = solver::run(&mut *solver, problem, rules, &cancel, &mut goal, &mut ())?;
-        Ok(self.cell(outcome.evaluations, outcome.certificate.objective, outcome.point.w))
+        self.cell(outcome.evaluations, outcome.certificate.objective, outcome.point.w)
     }
 }
 

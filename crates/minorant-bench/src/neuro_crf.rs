@@ -5,14 +5,13 @@
 
 use crate::data::Store;
 use crate::page::{Section, Table};
-use anyhow::Result;
+use anyhow::{Error, Result};
 use minorant::data::{SequenceFormat, SequenceOptions, Sequences, read_sequences};
 use minorant::linalg::product::{Operand, multiply};
-use minorant::model::SequenceModel;
 use minorant::neural::{Activation, Inputs, Network, NeuroRisk, Start, start};
+use minorant::prelude::{Context, NeuroCrf};
 use minorant::risk::{Cancel, ExampleWeights, Risk};
 use minorant::solver::Method;
-use minorant::train::{Lambda, NeuroOptions, train_neuro};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -70,15 +69,13 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
         let mut cells = vec![row.lambda.to_string(), row.evaluations.to_string()];
         let papers = [&[row.nrbm][..], &row.others].concat();
         for (method, paper) in METHODS.into_iter().zip(papers) {
-            let mut options = NeuroOptions {
-                hidden: HIDDEN.to_vec(),
-                lambda: Some(Lambda::Lambda(row.lambda)),
-                method,
-                ..NeuroOptions::default()
-            };
-            options.rules.max_evaluations = Some(row.evaluations);
-            let (model, report) = train_neuro(&train, &options, &Cancel::new(), &mut (), &mut ())?;
-            let error = model.evaluate(&test).token_error;
+            let network = NeuroCrf::new()
+                .hidden(HIDDEN.map(|units| units as u64))
+                .lambda(row.lambda)
+                .solver(method.name())
+                .max_evals(row.evaluations);
+            let (model, report) = network.fit_with(&train, Context::default())?;
+            let error = model.evaluate(&test).map_err(Error::msg)?.error();
             let cell = format!("{:.4} / {error:.4}", report.certificate.objective);
             eprintln!("Table 8: λ {}, {}: {cell}", row.lambda, method.name());
             cells.extend([cell, paper.into()]);

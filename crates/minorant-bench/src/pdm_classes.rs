@@ -5,13 +5,10 @@
 
 use crate::data::Store;
 use crate::page::Table;
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use minorant::generate::Lcg;
-use minorant::kernel::Kernel;
-use minorant::model::KernelModel;
-use minorant::risk::Cancel;
-use minorant::s3vm::{Options, Solver};
-use minorant::train::{S3vmOptions, TrainReport, train_s3vm};
+use minorant::prelude::{Context, FittedModel, S3vm, TrainReport};
+use minorant::s3vm::Solver;
 use minorant_data::{Dataset, Label, LabelRows, Labels, ReadOptions, read};
 
 /// Names, solvers and degrees of the methods, and the paper's ratio and error on Coil and on Robot.
@@ -99,28 +96,25 @@ impl Split {
         c2: f64,
         solver: Solver,
         degree: f64,
-    ) -> Result<(KernelModel, TrainReport)> {
-        let options = S3vmOptions {
-            kernel: Some(Kernel::Rbf { sigma: variance.sqrt() }),
-            c2: Some(c2),
-            method: Options { solver, degree, ..Options::default() },
-            ..S3vmOptions::default()
-        };
-        let (model, report, _) =
-            train_s3vm(&self.train, &options, &Cancel::new(), &mut (), &mut ())?;
-        Ok((model, report))
+    ) -> Result<(FittedModel, TrainReport)> {
+        let mut machine =
+            S3vm::new().kernel("rbf").sigma(variance.sqrt()).c2(c2).solver(solver.name());
+        if solver == Solver::Pdm {
+            machine = machine.degree(degree);
+        }
+        Ok(machine.fit_with(&self.train, Context::default())?)
     }
 
     /// What the methods reach: objective by the least one, test error, inner problems, seconds.
     fn reached(&self) -> Result<Vec<[f64; 4]>> {
-        let error = |model: &KernelModel, data: &Dataset<'_>| {
-            model.evaluate(&data.labels, &model.scores(&data.features)).error
+        let error = |model: &FittedModel, data: &Dataset<'_>| {
+            model.evaluate(data).map(|evaluation| evaluation.error()).map_err(Error::msg)
         };
         let spread = crate::pdm::spread(&self.train.features).powi(2);
         let mut best = (f64::INFINITY, 0.0, 0.0);
         for variance in WIDTHS.map(|width| width * spread) {
             for c2 in WEIGHTS {
-                let wrong = error(&self.run(variance, c2, Solver::Da, 0.1)?.0, &self.chosen_by);
+                let wrong = error(&self.run(variance, c2, Solver::Da, 0.1)?.0, &self.chosen_by)?;
                 if wrong < best.0 {
                     best = (wrong, variance, c2);
                 }
@@ -131,7 +125,7 @@ impl Split {
         for (_, solver, degree, _) in ENTRIES {
             let (model, report) = self.run(variance, c2, solver, degree)?;
             let (objective, spent) = (report.certificate.objective, report.evaluations as f64);
-            reached.push([objective, error(&model, &self.test), spent, report.seconds]);
+            reached.push([objective, error(&model, &self.test)?, spent, report.seconds]);
         }
         let least = reached.iter().map(|r| r[0]).fold(f64::INFINITY, f64::min);
         reached.iter_mut().for_each(|r| r[0] /= least);

@@ -6,10 +6,9 @@
 use crate::data::Store;
 use crate::page::{Section, Table};
 use crate::pca::Components;
-use anyhow::{Result, bail};
-use minorant::risk::Cancel;
+use anyhow::{Error, Result, bail};
+use minorant::prelude::{Context, TrainReport, Tsvm};
 use minorant::solver::{ConvexProblems, Method};
-use minorant::train::{Lambda, ModelName, TrainOptions, TrainReport, train};
 use minorant_data::{Dataset, Label, LabelRows, Labels};
 use minorant_linalg::{Matrix, Storage};
 
@@ -65,10 +64,10 @@ impl Digits {
     }
 
     /// Trains, and measures the error on the test rows.
-    fn fit(&self, options: &TrainOptions) -> Result<(TrainReport, f64)> {
-        let (model, report) = train(&self.train, options, &Cancel::new(), &mut (), &mut ())?;
-        let evaluation = model.evaluate(&self.test.labels, &model.scores(&self.test.features));
-        Ok((report, evaluation.error))
+    fn fit(&self, machine: &Tsvm) -> Result<(TrainReport, f64)> {
+        let (model, report) = machine.fit_with(&self.train, Context::default())?;
+        let evaluation = model.evaluate(&self.test).map_err(Error::msg)?;
+        Ok((report, evaluation.error()))
     }
 }
 
@@ -97,13 +96,8 @@ fn dataset(
     })
 }
 
-fn options(gamma: f64, method: Method) -> TrainOptions {
-    let mut options = TrainOptions::new(ModelName::Tsvm);
-    options.lambda = Some(Lambda::Lambda(LAMBDA));
-    options.transduction.gamma = gamma;
-    options.method = method;
-    options.rules.max_evaluations = Some(2000);
-    options
+fn machine(gamma: f64, method: Method) -> Tsvm {
+    Tsvm::new().lambda(LAMBDA).gamma(gamma).solver(method.name()).max_evals(2000)
 }
 
 /// The table.
@@ -126,9 +120,11 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
         let mut cells = vec![row.gamma.to_string()];
         cells.extend(row.paper.map(String::from));
         for (_, method, convex_problems) in METHODS {
-            let mut options = options(row.gamma, method);
-            options.method_options.convex_problems = convex_problems;
-            let (report, error) = digits.fit(&options)?;
+            let mut machine = machine(row.gamma, method);
+            if method == Method::Cccp {
+                machine = machine.convex_problems(convex_problems);
+            }
+            let (report, error) = digits.fit(&machine)?;
             let objective = report.certificate.objective;
             cells.push(format!("{objective:.4} / {error:.4} / {}", report.evaluations));
         }
@@ -151,10 +147,8 @@ fn descent(digits: &Digits, method: Method) -> Result<Table> {
     for row in &ROWS {
         let mut cells = vec![row.gamma.to_string()];
         for (epochs, paper) in EPOCHS.into_iter().zip(row.subgradient) {
-            let mut options = options(row.gamma, method);
-            options.rules.max_evaluations = Some(epochs);
-            options.rules.tol = 0.0;
-            let (report, error) = digits.fit(&options)?;
+            let machine = machine(row.gamma, method).max_evals(epochs).tol(0.0);
+            let (report, error) = digits.fit(&machine)?;
             cells.push(format!("{:.4} / {error:.4}", report.certificate.objective));
             cells.push(paper.into());
         }
@@ -178,13 +172,13 @@ mod tests {
         };
         let digits = Digits::load(&store).unwrap();
         for (row, known) in ROWS.iter().zip(KNOWN) {
-            let (report, _) = digits.fit(&options(row.gamma, Method::Auto)).unwrap();
+            let (report, _) = digits.fit(&machine(row.gamma, Method::Auto)).unwrap();
             let objective = report.certificate.objective;
             assert!((objective - known).abs() <= 0.03 * known, "γ {}: {objective}", row.gamma);
             assert!(report.evaluations <= 40, "γ {}: {}", row.gamma, report.evaluations);
         }
         let best = [Method::Auto, Method::ProxNrbm]
-            .map(|method| digits.fit(&options(50.0, method)).unwrap().0.certificate.objective);
+            .map(|method| digits.fit(&machine(50.0, method)).unwrap().0.certificate.objective);
         assert!(best.iter().any(|objective| *objective <= 2.12), "{best:?}");
     }
 }

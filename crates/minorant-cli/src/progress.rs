@@ -23,7 +23,7 @@ pub(crate) struct Watchers {
 enum View {
     Silent,
     Bar(ProgressBar),
-    Lines { name: String, last: Instant },
+    Lines { name: String, last: Option<Instant> },
 }
 
 /// Steps of the bar: the way from the first gap to the tolerance, on a logarithmic scale.
@@ -42,7 +42,7 @@ impl Watchers {
             bar.set_prefix(name.to_string());
             View::Bar(bar)
         } else {
-            View::Lines { name: name.into(), last: Instant::now() }
+            View::Lines { name: name.into(), last: None }
         };
         Watchers { view, tol, start_gap: None, records: Vec::new(), keeps_records: true }
     }
@@ -98,8 +98,9 @@ impl Observer for Watchers {
                 bar.set_message(message());
             }
             View::Lines { name, last } => {
-                if last.elapsed() >= LINE_EVERY {
-                    *last = Instant::now();
+                // The start is told at once, so that everybody sees that the run has begun.
+                if last.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
+                    *last = Some(Instant::now());
                     tell(&format!("{name}: {}", message()));
                 }
             }

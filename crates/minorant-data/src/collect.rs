@@ -149,8 +149,13 @@ fn ordered_classes(
         used[id as usize] = true;
     }
     let mut labels = table.into_labels();
-    let mut new_numbers = vec![0; used.len()];
     labels.retain(|&(_, id)| used[id as usize]);
+    order_classes(labels, used.len())
+}
+
+/// The labels in the order of classes, and the final numbers of so many labels that were met.
+pub(crate) fn order_classes(mut labels: Vec<(Label, u32)>, met: usize) -> (Vec<Label>, Vec<u32>) {
+    let mut new_numbers = vec![0; met];
     if labels.iter().all(|(label, _)| matches!(label, Label::Number(_))) {
         labels.sort_unstable_by(|a, b| a.0.in_order(&b.0));
     } else {

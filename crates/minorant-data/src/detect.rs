@@ -33,6 +33,11 @@ impl Format {
         ("idx", Format::Idx),
     ];
 
+    /// The name that users type.
+    pub(crate) fn name(self) -> &'static str {
+        Format::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| *name)
+    }
+
     /// The format with this name.
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)

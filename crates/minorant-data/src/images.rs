@@ -265,8 +265,7 @@ fn read_plates(arrays: &mut Arrays<'_>, labels_needed: bool) -> Result<Images, R
             }
             characters[image] = of_image.iter().map(|&a| a as u16).collect();
         }
-    } else if let Some(image) = images.position(|columns| !can_cut(&widths, columns))
-    {
+    } else if let Some(image) = images.position(|columns| !can_cut(&widths, columns)) {
         let expected = "images that characters of these widths can cover";
         let columns = offsets[image + 1] - offsets[image];
         return Err(arrays.refuse(expected, format!("{columns} columns in image {image}")));
@@ -340,4 +339,19 @@ fn can_cut(widths: &[usize], columns: usize) -> bool {
         reached[end] = widths.iter().any(|&width| width <= end && reached[end - width]);
     }
     reached[columns]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::can_cut;
+
+    #[test]
+    fn columns_that_no_characters_add_up_to_cannot_be_covered() {
+        let coverable = |widths: &[usize]| -> Vec<usize> {
+            (1..=12).filter(|&columns| can_cut(widths, columns)).collect()
+        };
+        assert_eq!(coverable(&[4]), [4, 8, 12]);
+        assert_eq!(coverable(&[3, 5]), [3, 5, 6, 8, 9, 10, 11, 12]);
+        assert_eq!(coverable(&[2, 5, 3, 2]), (2..=12).collect::<Vec<_>>());
+    }
 }

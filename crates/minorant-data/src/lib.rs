@@ -12,6 +12,7 @@ mod detect;
 mod error;
 mod formats;
 mod images;
+mod in_memory;
 mod label_table;
 mod number;
 mod pairing;
@@ -27,6 +28,7 @@ pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
 pub use detect::Format;
 pub use error::{Place, ReadError};
 pub use images::{Images, PartsImage, Plate, TreeShape};
+pub use in_memory::IntoLabels;
 pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files, read_for_model};
 pub use sequences::{
     Attributes, LabelledBy, RecordingOptions, Recordings, SequenceFormat, SequenceOptions,

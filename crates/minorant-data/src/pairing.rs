@@ -5,6 +5,7 @@ use crate::collect::Collector;
 use crate::detect::{Format, Kind, detect};
 use crate::error::ReadError;
 use crate::formats::{arff::Arff, csv::Csv, idx, label_xml, libsvm::Libsvm, npy, npz};
+use crate::read::ReadOptions;
 use crate::source::Source;
 use crate::text;
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub(crate) fn read_next<'a>(
             }
         },
     };
+    refuse_foreign(collector.options, source, format)?;
     match format {
         Format::Libsvm => {
             text::read(source, &mut Libsvm::new(collector.options), collector)?;
@@ -57,6 +59,27 @@ pub(crate) fn read_next<'a>(
             Ok(1 + usize::from(labels.is_some()))
         }
     }
+}
+
+/// Refuses options that files of another format are read with.
+fn refuse_foreign(
+    options: &ReadOptions,
+    source: &Source<'_>,
+    format: Format,
+) -> Result<(), ReadError> {
+    let foreign = [
+        ("--zero-based", options.zero_based, Format::Libsvm),
+        ("--label-column", options.label_column.is_some(), Format::Csv),
+        ("--label-xml", options.label_xml.is_some(), Format::Arff),
+    ];
+    for (option, is_given, of) in foreign {
+        if is_given && format != of {
+            let expected = format!("the format {}, which {option} goes with", of.name());
+            let found = format!("the format {}", format.name());
+            return Err(ReadError::whole(&source.name(), expected, found));
+        }
+    }
+    Ok(())
 }
 
 /// The next file, if it has one of these formats and holds labels.

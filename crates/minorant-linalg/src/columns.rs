@@ -5,8 +5,7 @@
 use crate::dense::{Stored, dispatch};
 use crate::design::{Design, sparse_dot};
 use crate::matrix::{Body, Matrix, Values};
-use crate::parallel::{Spare, add_in_order, map_chunks, split_evenly};
-use rayon::prelude::*;
+use crate::parallel::{Spare, add_in_order, for_each_stretch, map_chunks, split_evenly};
 use std::ops::Range;
 
 /// The columns of a design, the constant one included; zeros are left out.
@@ -256,7 +255,7 @@ impl ColumnSet {
     fn gram_by_columns(&self, by_rows: &ByRows, a: &[f64]) -> Vec<f64> {
         let size = self.len();
         let mut gram = vec![0.0; size * size];
-        gram.par_chunks_mut(size).enumerate().for_each(|(at, row)| {
+        for_each_stretch(&mut gram, size, |at, row| {
             let (rows, xs) = self.column(at);
             for (&i, x) in rows.iter().zip(xs) {
                 let factor = a[i as usize] * x;

@@ -3,8 +3,8 @@
 //! additions is fixed, so the same machine gives the same bits every time. Long slices are cut into
 //! fixed stretches that threads share.
 
+use crate::parallel::{for_each_stretch, map};
 use pulp::{Arch, WithSimd};
-use rayon::prelude::*;
 
 /// Slices of more than twice this length are cut: half a megabyte is worth a thread's while.
 const STRETCH: usize = 1 << 16;
@@ -107,8 +107,11 @@ pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     if x.len() <= 2 * STRETCH {
         return of_stretch((x, y));
     }
-    let stretches = x.par_chunks(STRETCH).zip(y.par_chunks(STRETCH)).map(of_stretch);
-    stretches.collect::<Vec<f64>>().iter().sum()
+    let sums = map(x.len().div_ceil(STRETCH), |at| {
+        let span = at * STRETCH..x.len().min((at + 1) * STRETCH);
+        of_stretch((&x[span.clone()], &y[span]))
+    });
+    sums.iter().sum()
 }
 
 /// The squared Euclidean norm.
@@ -128,7 +131,7 @@ pub fn axpy(c: f64, x: &[f64], y: &mut [f64]) {
     if x.len() <= 2 * STRETCH {
         return of_stretch((x, y));
     }
-    x.par_chunks(STRETCH).zip(y.par_chunks_mut(STRETCH)).for_each(of_stretch);
+    for_each_stretch(y, STRETCH, |at, y| of_stretch((&x[at * STRETCH..][..y.len()], y)));
 }
 
 /// `(1 - t) * a + t * b`, written as `a + t (b - a)` so that `t = 0` gives `a` exactly.

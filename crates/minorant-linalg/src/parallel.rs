@@ -4,7 +4,7 @@
 
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Buffers that were used and will be again: memory that is given back to the system has to be
 /// fetched from it page by page the next time, which takes longer than filling it.
@@ -14,7 +14,7 @@ pub struct Spare(Mutex<Vec<Vec<f64>>>);
 impl Spare {
     fn buffers(&self) -> std::sync::MutexGuard<'_, Vec<Vec<f64>>> {
         // A thread that panicked while it held the list left it whole.
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A buffer full of zeros.
@@ -27,15 +27,84 @@ impl Spare {
     }
 }
 
+/// Hands out the numbers below `count`, each once. Not generic, so that the scheduling behind it,
+/// which is more code than most of the work that it schedules, is compiled once and not once for
+/// every closure. With `Grain::One` every number is a task of its own; with `Grain::Any` threads take
+/// runs of numbers and split them while others are idle.
+fn hand_out(count: usize, grain: Grain, work: &(dyn Fn(usize) + Sync)) {
+    let numbers = (0..count).into_par_iter();
+    match grain {
+        _ if count == 1 => work(0),
+        Grain::One => numbers.with_max_len(1).for_each(work),
+        Grain::Any => numbers.for_each(work),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Grain {
+    One,
+    Any,
+}
+
+/// Where the results of tasks go.
+struct Slots<T>(*mut T);
+
+// SAFETY: the pointer is only used to move results in, each from the thread that made it.
+unsafe impl<T: Send> Sync for Slots<T> {}
+
+impl<T> Slots<T> {
+    /// # Safety
+    /// The slot must exist, and nobody else may write to it.
+    unsafe fn put(&self, slot: usize, value: T) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.add(slot).write(value) }
+    }
+}
+
+fn collect<T: Send>(count: usize, grain: Grain, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let mut results = Vec::with_capacity(count);
+    let slots = Slots(results.as_mut_ptr());
+    // SAFETY: there is room for `count` results, and every number is handed out once.
+    hand_out(count, grain, &|i| unsafe { slots.put(i, work(i)) });
+    // SAFETY: every task has ended and has put its result; had one panicked, `hand_out` would have
+    // panicked as well.
+    unsafe { results.set_len(count) };
+    results
+}
+
+/// Calls `work` for every number below `count`, in parallel, and returns the results in order.
+pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    collect(count, Grain::Any, work)
+}
+
+/// Calls `work` with every stretch and its place, each a task of its own, and returns the results in
+/// order.
+pub fn map_stretches<V: Send, T: Send>(
+    stretches: Vec<&mut [V]>,
+    work: impl Fn(usize, &mut [V]) -> T + Sync,
+) -> Vec<T> {
+    // Every stretch has one task, so that no lock is ever waited for.
+    let stretches: Vec<Mutex<&mut [V]>> = stretches.into_iter().map(Mutex::new).collect();
+    collect(stretches.len(), Grain::One, |i| {
+        work(i, &mut stretches[i].lock().unwrap_or_else(PoisonError::into_inner))
+    })
+}
+
+/// Calls `work` with every `length` values and the place of that stretch among the others.
+pub fn for_each_stretch<V: Send>(
+    values: &mut [V],
+    length: usize,
+    work: impl Fn(usize, &mut [V]) + Sync,
+) {
+    map_stretches(values.chunks_mut(length).collect(), work);
+}
+
 /// Calls `work` once per chunk, in parallel, and returns the results in chunk order.
 pub fn map_chunks<T: Send>(
     chunks: &[Range<usize>],
     work: impl Fn(usize, Range<usize>) -> T + Sync,
 ) -> Vec<T> {
-    if chunks.len() == 1 {
-        return vec![work(0, chunks[0].clone())];
-    }
-    chunks.par_iter().enumerate().with_max_len(1).map(|(i, range)| work(i, range.clone())).collect()
+    collect(chunks.len(), Grain::One, |i| work(i, chunks[i].clone()))
 }
 
 /// Like [`map_chunks`], each chunk with its own stretch of `buffer` (`width` entries an item).
@@ -49,14 +118,10 @@ pub fn map_chunks_mut<T: Send>(
     let mut rest = buffer;
     for chunk in chunks {
         let (stretch, tail) = rest.split_at_mut(chunk.len() * width);
-        stretches.push((chunk.clone(), stretch));
+        stretches.push(stretch);
         rest = tail;
     }
-    if stretches.len() == 1 {
-        return stretches.into_iter().map(|(range, stretch)| work(0, range, stretch)).collect();
-    }
-    let stretches = stretches.into_par_iter().enumerate().with_max_len(1);
-    stretches.map(|(i, (range, stretch))| work(i, range, stretch)).collect()
+    map_stretches(stretches, |i, stretch| work(i, chunks[i].clone(), stretch))
 }
 
 /// Splits `0..n` into `count` contiguous ranges of nearly equal length: `i n / count` onwards.
@@ -70,7 +135,7 @@ pub fn split_evenly(n: usize, count: usize) -> Vec<Range<usize>> {
 pub fn add_in_order(mut parts: Vec<Vec<f64>>, spare: &Spare) -> Vec<f64> {
     let Some(mut first) = (!parts.is_empty()).then(|| parts.remove(0)) else { return Vec::new() };
     const BLOCK: usize = 4096;
-    first.par_chunks_mut(BLOCK).enumerate().for_each(|(block, total)| {
+    for_each_stretch(&mut first, BLOCK, |block, total| {
         let start = block * BLOCK;
         for part in &parts {
             for (t, x) in total.iter_mut().zip(&part[start..]) {

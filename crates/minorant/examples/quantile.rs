@@ -7,7 +7,7 @@
 use minorant::linalg::{Design, Matrix};
 use minorant::line::Pieces;
 use minorant::regularizer::L2;
-use minorant::risk::loss::Tangent;
+use minorant::risk::loss::{Piecewise, Tangent};
 use minorant::risk::{Cancel, ExampleWeights, LinearRisk, Loss};
 use minorant::solver::{Method, MethodOptions, Problem, StopRules, run};
 
@@ -37,11 +37,13 @@ impl Loss for Pinball {
         Tangent { value: self.value(example, f), offset: -c[0] * self.targets[example] }
     }
 
-    fn is_piecewise(&self) -> bool {
-        true
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        Some(self)
     }
+}
 
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+impl Piecewise for Pinball {
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
         let above = f[0] - self.targets[example];
         let slopes = [-self.quantile, 1.0 - self.quantile];
         pieces.maximum(slopes.into_iter().map(|c| (c * above, c * d[0])));

@@ -4,8 +4,8 @@
 
 use crate::archive::Archive;
 use crate::container::{Array, Container, FileError};
-use crate::solver::Checkpoints;
 use crate::family::{Data, Settings};
+use crate::solver::Checkpoints;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

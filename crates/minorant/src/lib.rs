@@ -2,8 +2,22 @@
 //!
 //! # The library
 //!
-//! Most users call [`train::train`] on a [`data::Dataset`]. Whoever brings a risk of their own
-//! implements [`risk::Risk`] (or just a [`risk::Loss`] for a linear model) and hands it to
+//! **The way in.** [`prelude`] has a builder for each model ([`facade`]), data sets
+//! ([`data::Dataset`]: from files, rows, slices or, with the feature `ndarray`, arrays) and what
+//! training gives. Fitted models predict, evaluate, save themselves and are audited
+//! ([`family::FittedModel`]); [`path`] walks over λ, [`checkpoint`] goes on with a run that was
+//! stopped.
+//!
+//! **By name.** Whoever does not know the model beforehand, like the command and Python, asks
+//! [`family`] (models, settings, the walk from data to a model) and [`options`] (the table of all
+//! options).
+//!
+//! **For experts.** Below that, everything is about risks: [`risk`], [`structured`], [`hmm`],
+//! [`neural`] and [`kernel`] say what is minimised, [`solver`] (with [`bundle`], [`master`],
+//! [`line`] and [`regularizer`]; [`s3vm`] and [`latent`] for kernels) how, [`certificate`], [`proof`]
+//! and [`audit`] what is known of the answer, [`trace`] and [`archive`] what a run tells and keeps,
+//! [`linalg`] what it computes with, [`generate`] and [`problems`] what to try it on. A risk of your
+//! own implements [`risk::Risk`] (or just a [`risk::Loss`] for a linear model) and goes to
 //! [`solver::run`]:
 //!
 //! ```
@@ -26,12 +40,14 @@
 //! ```
 
 pub mod archive;
+pub mod audit;
 #[cfg(doctest)]
 pub mod book;
 pub mod bundle;
 pub mod certificate;
 pub mod checkpoint;
 mod container;
+pub mod facade;
 pub mod family;
 mod fingerprint;
 pub mod generate;
@@ -43,10 +59,9 @@ pub mod master;
 pub mod neural;
 pub mod options;
 pub mod path;
+pub mod prelude;
 pub mod problems;
 pub mod proof;
-pub mod proof_check;
-pub use proof_check as audit;
 pub mod regularizer;
 pub mod risk;
 pub mod s3vm;

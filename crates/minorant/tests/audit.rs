@@ -3,24 +3,24 @@
 
 mod common;
 
-use common::{BASELINES, Case, Kind, fit, larger_case, methods_for};
-use minorant::audit::audit;
+use common::{BASELINES, Case, Kind, edit, fit, form, larger_case, methods_for};
 use minorant::data::{Dataset, Label, LabelRows, ReadOptions, read_bytes};
-use minorant::model::FittedModel;
+use minorant::family::FittedModel;
+use minorant::family::linear::{BIAS_WEIGHT, CLASS_WEIGHT};
+use minorant::options::common::BIAS;
 use minorant::proof::{Proof, ProofPoint};
 use minorant::solver::Method;
-use minorant::train::Lambda;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
 fn case_of(kind: Kind, method: Method) -> Case {
     let mut case = larger_case(kind, 60, 6, 11);
-    case.options.lambda = Some(Lambda::Lambda(0.05));
-    case.options.method = method;
-    case.options.rules.tol = 1e-4;
-    case.options.rules.max_evaluations = Some(300);
+    case.lambda(0.05);
+    case.solver(method);
+    case.tol(1e-4);
+    case.max_evals(300);
     if method == Method::LmBmrm {
-        case.options.method_options.memory = Some(5);
+        case.memory(5);
     }
     case
 }
@@ -34,21 +34,21 @@ fn through_file(model: &FittedModel) -> FittedModel {
 }
 
 fn holds(model: &FittedModel, data: &Dataset<'_>) -> bool {
-    let verdict = audit(&through_file(model), data, None);
+    let verdict = through_file(model).audit(data, None);
     assert!(!verdict.why.is_empty());
-    verdict.holds
+    verdict.holds == Some(true)
 }
 
 /// Rejects what `change` makes of an honest model.
 fn rejects(model: &FittedModel, data: &Dataset<'_>, what: &str, change: impl Fn(&mut FittedModel)) {
     let mut changed = model.clone();
     change(&mut changed);
-    assert!(!holds(&changed, data), "{:?} {}: {what} passes", model.task, model.solver);
+    assert!(!holds(&changed, data), "{:?} {}: {what} passes", form(model).task, model.facts.solver);
 }
 
 /// The points of the first proof.
 fn points(model: &mut FittedModel) -> &mut [ProofPoint] {
-    match model.problems[0].proof.as_mut().expect("a proof") {
+    match model.proofs[0].as_mut().expect("a proof") {
         Proof::Points(points) => points,
         Proof::Slopes(_) | Proof::Outputs(_) => &mut [],
     }
@@ -80,27 +80,37 @@ fn honest_models_hold_and_tampered_ones_do_not() {
             let (model, data) = (fit(&case).0, &case.data);
             assert!(holds(&model, data), "{kind:?} {method:?}");
             rejects(&model, data, "a raised bound", |m| {
-                raise(&mut m.problems[0].certificate.lower_bound, 1e-6);
-                raise(&mut m.certificate.lower_bound, 1e-6);
+                edit(m, |form| raise(&mut form.problems[0].certificate.lower_bound, 1e-6));
+                raise(&mut m.facts.certificate.lower_bound, 1e-6);
             });
             rejects(&model, data, "a raised total", |m| {
-                raise(&mut m.certificate.lower_bound, 1e-6);
+                raise(&mut m.facts.certificate.lower_bound, 1e-6);
             });
             rejects(&model, data, "another objective", |m| {
-                m.problems[0].certificate.objective -= 1e-6;
-                m.certificate.objective -= 1e-6;
+                edit(m, |form| form.problems[0].certificate.objective -= 1e-6);
+                m.facts.certificate.objective -= 1e-6;
             });
-            rejects(&model, data, "another total", |m| m.certificate.objective -= 1e-6);
-            rejects(&model, data, "no bound", |m| m.problems[0].certificate.lower_bound = None);
-            rejects(&model, data, "another lambda", |m| m.lambda *= 1.0 + 1e-6);
-            rejects(&model, data, "a bias weight", |m| m.bias_weight = Some(1.01));
-            rejects(&model, data, "another bias", |m| m.bias = Some(1.01));
-            rejects(&model, data, "other weights", |m| m.problems[0].weights[0] += 1e-3);
+            rejects(&model, data, "another total", |m| m.facts.certificate.objective -= 1e-6);
+            rejects(&model, data, "no bound", |m| {
+                edit(m, |form| form.problems[0].certificate.lower_bound = None);
+            });
+            rejects(&model, data, "another lambda", |m| {
+                m.facts.lambda = m.facts.lambda.map(|lambda| lambda * (1.0 + 1e-6));
+            });
+            rejects(&model, data, "a bias weight", |m| m.facts.settings.put(&BIAS_WEIGHT, Some(1.01)));
+            rejects(&model, data, "another bias", |m| {
+                m.facts.settings.put(&BIAS, Some(1.01));
+                edit(m, |form| form.bias = Some(1.01));
+            });
+            rejects(&model, data, "other weights", |m| {
+                edit(m, |form| form.problems[0].weights[0] += 1e-3);
+            });
             rejects(&model, data, "class weights", |m| {
-                m.class_weights = vec![(m.classes[0].clone(), 1.5)];
+                let class = form(m).classes[0].clone();
+                m.facts.settings.put(&CLASS_WEIGHT, vec![(class, 1.5)]);
             });
             // Proofs by slopes are tampered with in `dual_cd.rs`.
-            if matches!(model.problems[0].proof, Some(Proof::Points(_))) {
+            if matches!(model.proofs[0], Some(Proof::Points(_))) {
                 rejects(&model, data, "scaled alpha", |m| change_alpha(m, |a| 1.001 * a, true));
                 rejects(&model, data, "a negative alpha", |m| change_alpha(m, |a| -a, false));
                 rejects(&model, data, "a changed alpha", |m| change_alpha(m, |a| a + 1e-9, false));
@@ -121,31 +131,37 @@ fn misshapen_models_are_rejected_without_a_crash() {
     let (model, data) = (fit(&case).0, &case.data);
     assert!(holds(&model, data));
     let crop = |m: &mut FittedModel, keep: usize| {
-        m.problems[0].weights.truncate(keep);
+        edit(m, |form| form.problems[0].weights.truncate(keep));
         for point in points(m) {
             point.w = point.w[..keep].into();
         }
     };
     rejects(&model, data, "a column less", |m| {
-        m.features -= 1;
-        crop(m, (m.features + 1) * m.classes.len());
+        edit(m, |form| form.features -= 1);
+        crop(m, form(m).rows_of_weights() * form(m).classes.len());
     });
     rejects(&model, data, "a class less", |m| {
-        m.classes.pop();
-        m.label_loss = None;
-        crop(m, (m.features + 1) * m.classes.len());
+        edit(m, |form| {
+            form.classes.pop();
+            form.label_loss = None;
+        });
+        crop(m, form(m).rows_of_weights() * form(m).classes.len());
     });
-    rejects(&model, data, "other classes", |m| m.classes[0] = Label::Text("other".into()));
+    rejects(&model, data, "other classes", |m| {
+        edit(m, |form| form.classes[0] = Label::Text("other".into()));
+    });
     rejects(&model, data, "negative class weights", |m| {
-        m.class_weights = m.classes.iter().map(|class| (class.clone(), -1.0)).collect();
+        // The table refuses such a value: it is put beside the checked ones.
+        let classes = form(m).classes.iter().map(|class| (class.clone(), -1.0)).collect();
+        m.facts.settings.put(&CLASS_WEIGHT, classes);
     });
     // A label loss that is too short may be refused at loading already.
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model");
     model.save(&path, u64::MAX).expect("a saved model");
     let mut short = model.clone();
-    short.label_loss = Some(vec![0.0; 4]);
-    assert!(!audit(&short, data, None).holds, "a short label loss passes");
+    edit(&mut short, |form| form.label_loss = Some(vec![0.0; 4]));
+    assert!(short.audit(data, None).holds != Some(true), "a short label loss passes");
 }
 
 /// The same features with one value changed.
@@ -180,7 +196,7 @@ fn other_data_is_rejected() {
             Dataset { features: data.features.select_rows(&order), labels: data.labels.clone() };
         assert!(!holds(&model, &permuted), "{kind:?}: permuted rows");
         let weights = vec![1.0; data.features.rows()];
-        assert!(!audit(&model, data, Some(&weights)).holds, "{kind:?}: weights out of nowhere");
+        assert!(model.audit(data, Some(&weights)).holds == Some(false), "{kind:?}: weights out of nowhere");
         // Even a file that claims the other data as its own.
         let mut other = with_value_changed(data);
         if let LabelRows::Single(rows) = &mut other.labels.rows {
@@ -188,9 +204,9 @@ fn other_data_is_rejected() {
         }
         let mut refit = case.clone();
         refit.data = other.clone();
-        refit.options.rules.max_evaluations = Some(5);
+        refit.max_evals(5);
         let mut forged = model.clone();
-        forged.data_sha256 = fit(&refit).0.data_sha256;
+        forged.facts.data_sha256 = fit(&refit).0.facts.data_sha256;
         assert!(!holds(&forged, &other), "{kind:?}: forged data");
     }
 }
@@ -231,10 +247,10 @@ fn a_sealed_file_with_changed_numbers_is_rejected() {
         let mut changed = whole.clone();
         changed[at] ^= 4;
         seal(&mut changed);
-        let verdict = load(&path, &changed).map(|model| audit(&model, &case.data, None));
+        let verdict = load(&path, &changed).map(|model| model.audit(&case.data, None));
         // A point of the proof without weight, or with the same tangents, proves the same.
-        if let Some(verdict) = verdict.filter(|verdict| verdict.holds) {
-            let (found, claimed) = (verdict.lower_bound, model.certificate.lower_bound);
+        if let Some(verdict) = verdict.filter(|verdict| verdict.holds == Some(true)) {
+            let (found, claimed) = (verdict.lower_bound, model.facts.certificate.lower_bound);
             let differ = found.zip(claimed).is_none_or(|(a, b)| (a - b).abs() > 1e-9);
             assert!(!differ, "byte {at}: {found:?} for {claimed:?}");
         }
@@ -273,10 +289,10 @@ fn a_proof_in_a_file_of_its_own() {
         assert!(!model.save(&model_path, 0).expect("a saved model"));
         assert!(model.save_proof(&proof_path).expect("a saved proof"));
         let mut loaded = FittedModel::load(&model_path).expect("a loaded model");
-        let verdict = audit(&loaded, &case.data, None);
-        assert!(!verdict.holds && verdict.why.contains("not auditable"), "{}", verdict.why);
+        let verdict = loaded.audit(&case.data, None);
+        assert!(verdict.holds.is_none() && verdict.why.contains("not auditable"), "{}", verdict.why);
         loaded.load_proof(&proof_path).expect("a proof");
-        assert!(audit(&loaded, &case.data, None).holds, "{kind:?}");
+        assert!(loaded.audit(&case.data, None).holds == Some(true), "{kind:?}");
         // A model is no proof, a proof is no model, and another model's proof is refused.
         assert!(loaded.load_proof(&model_path).is_err());
         assert!(FittedModel::load(&proof_path).is_err());
@@ -295,8 +311,7 @@ fn every_method_has_a_bound_from_its_first_evaluations_on() {
         for method in methods_for(kind).into_iter().chain(more) {
             for most in [1, 2, 3, 30] {
                 let mut case = case_of(kind, method);
-                case.options.rules.max_evaluations =
-                    Some(most.max(case.data.labels.classes.len() as u64));
+                case.max_evals(most.max(case.data.labels.classes.len() as u64));
                 let (model, report) = fit(&case);
                 let told = format!("{kind:?} {method:?} {most}");
                 // Dual coordinate ascent has nothing to show before its first check.
@@ -321,12 +336,12 @@ fn tiny_objectives_pass_the_audit() {
     for lambda in [1.410201839783773e-6, 1e-6, 1e-7] {
         for method in [Method::Auto, Method::DualCd, Method::LsPBmrm] {
             let mut case = case_of(Kind::Hinge, method);
-            case.options.lambda = Some(Lambda::Lambda(lambda));
-            case.options.bias = None;
+            case.lambda(lambda);
+            case.put(&BIAS, None);
             let case = Case { data: data.clone(), ..case };
             let (model, _) = fit(&case);
-            let verdict = audit(&through_file(&model), &case.data, None);
-            assert!(verdict.holds, "{lambda:e} {method:?}: {}", verdict.why);
+            let verdict = through_file(&model).audit(&case.data, None);
+            assert!(verdict.holds == Some(true), "{lambda:e} {method:?}: {}", verdict.why);
         }
     }
 }

@@ -5,14 +5,14 @@
 mod common;
 
 use common::{Case, Kind, Random, cases, difference, fit, random_case};
-use minorant::audit::audit;
 use minorant::bundle::{Bundle, Limits};
+use minorant::family::linear::BIAS_WEIGHT;
 use minorant::linalg::Design;
+use minorant::options::common::{BIAS, MEMORY};
 use minorant::regularizer::L2;
 use minorant::risk::hinge::Hinge;
 use minorant::risk::{Cancel, ExampleWeights, LinearRisk, Risk};
 use minorant::solver::{Method, Status};
-use minorant::train::Lambda;
 
 /// Cutting planes at the model's minimisers; checks every bound and returns the last one with the
 /// lowest objective.
@@ -98,9 +98,9 @@ fn forgotten_origins_leave_no_proof() {
 
 fn with_method(case: &Case, method: Method, memory: Option<usize>, tol: f64) -> Case {
     let mut case = case.clone();
-    case.options.method = method;
-    case.options.method_options.memory = memory;
-    case.options.rules.tol = tol;
+    case.solver(method);
+    case.put(&MEMORY, memory);
+    case.tol(tol);
     case
 }
 
@@ -109,7 +109,7 @@ fn with_method(case: &Case, method: Method, memory: Option<usize>, tol: f64) -> 
 fn check_limited(case: &Case, memory: usize, most: u64, told: &str) -> (Status, f64) {
     let optimum = fit(&with_method(case, Method::LsPBmrm, None, 1e-10)).1.certificate.objective;
     let mut limited = with_method(case, Method::LmBmrm, Some(memory), 1e-6);
-    limited.options.rules.max_evaluations = Some(most);
+    limited.max_evals(most);
     let (model, report) = fit(&limited);
     let (low, high) = (report.certificate.lower_bound, report.certificate.objective);
     assert!(low.is_some_and(|low| low <= optimum + 1e-13), "{told}: {low:?} above {optimum}");
@@ -117,8 +117,8 @@ fn check_limited(case: &Case, memory: usize, most: u64, told: &str) -> (Status, 
     if report.status == Status::Converged {
         assert!(difference(high, optimum) < 2e-6, "{told}: {high} against {optimum}");
     }
-    let verdict = audit(&model, &case.data, case.options.example_weights.as_deref());
-    assert!(verdict.holds, "{told}: {}", verdict.why);
+    let verdict = model.audit(&case.data, case.weights().as_deref());
+    assert!(verdict.holds == Some(true), "{told}: {}", verdict.why);
     (report.status, report.certificate.relative_gap().unwrap_or(f64::INFINITY))
 }
 
@@ -128,7 +128,7 @@ fn limited_memory_goes_to_the_same_optimum() {
         for seed in 0..cases(3, 30) {
             let mut random = Random::new(seed);
             let mut case = random_case(kind, &mut random);
-            case.options.lambda = Some(Lambda::Lambda(random.scale(0.5, 5.0)));
+            case.lambda(random.scale(0.5, 5.0));
             for memory in [3, 4, 5] {
                 let told = format!("{kind:?} seed {seed} memory {memory}");
                 let (status, gap) = check_limited(&case, memory, 600, &told);
@@ -146,8 +146,9 @@ fn limited_memory_is_exact_where_few_planes_suffice() {
     for seed in 0..cases(20, 300) {
         let mut random = Random::new(seed);
         let mut case = random_case(Kind::Hinge, &mut random);
-        case.options.lambda = Some(Lambda::Lambda(random.scale(0.1, 5.0)));
-        (case.options.bias, case.options.bias_weight) = (None, None);
+        case.lambda(random.scale(0.1, 5.0));
+        case.put(&BIAS, None);
+        case.put(&BIAS_WEIGHT, None);
         let rows = case.data.features.rows();
         let one: Vec<Vec<f64>> = (0..rows).map(|_| vec![random.normal()]).collect();
         case.data.features = common::dense(&one, 1, minorant::linalg::Storage::F64);

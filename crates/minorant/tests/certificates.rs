@@ -10,10 +10,10 @@
 mod common;
 
 use common::{
-    BASELINES, Case, Kind, METHODS, Random, difference, fit, methods_for, random_case, referee,
+    BASELINES, Case, Kind, METHODS, Random, difference, fit, form, methods_for, random_case, referee,
 };
-use minorant::audit::audit;
-use minorant::model::FittedModel;
+use minorant::family::FittedModel;
+use minorant::options::common::{MAX_EVALS, MEMORY, PARTS};
 use minorant::solver::{Method, Status};
 use std::ops::Range;
 
@@ -24,24 +24,24 @@ const SAMPLE: u64 = 120;
 fn case_of(kind: Kind, seed: u64) -> Case {
     let mut random = Random::new(seed.wrapping_mul(1_000_003) + kind as u64);
     let mut case = random_case(kind, &mut random);
-    let options = &mut case.options;
-    options.method = random.pick(&METHODS);
-    options.rules.tol = random.pick(&[1e-2, 1e-3, 1e-6, 1e-9]);
-    match options.method {
+    let method = random.pick(&METHODS);
+    case.solver(method);
+    case.tol(random.pick(&[1e-2, 1e-3, 1e-6, 1e-9]));
+    match method {
         // Few planes converge slowly: on a hard problem they are stopped on the way.
         Method::LmBmrm => {
-            options.method_options.memory = Some(random.between(3, 10));
-            options.rules.max_evaluations = Some(1000);
+            case.memory(random.between(3, 10));
+            case.max_evals(1000);
         }
         Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm if random.chance(0.8) => {
-            options.method_options.parts = Some(random.between(1, case.data.features.rows() + 3));
+            case.parts(random.between(1, case.data.features.rows() + 3));
         }
         _ => {}
     }
     if random.chance(0.2) {
         let classes = case.data.labels.classes.len();
         let least = if kind == Kind::OneVsRest { classes } else { 1 };
-        options.rules.max_evaluations = Some(random.between(least, least + 20) as u64);
+        case.max_evals(random.between(least, least + 20) as u64);
     }
     case
 }
@@ -51,29 +51,33 @@ fn walking_case_of(kind: Kind, seed: u64) -> Case {
     let mut case = case_of(kind, seed);
     let mut random = Random::new(seed.wrapping_mul(7_000_009) + kind as u64);
     let walking = &methods_for(kind)[METHODS.len()..];
-    let options = &mut case.options;
-    options.method_options.memory = random.chance(0.5).then(|| random.between(3, 20));
-    options.method_options.parts = None;
-    options.rules.max_evaluations = options.rules.max_evaluations.filter(|most| *most < 100);
-    options.method = random.pick(walking);
+    case.put(&MEMORY, random.chance(0.5).then(|| random.between(3, 20)));
+    case.put(&PARTS, None);
+    case.put(&MAX_EVALS, case.settings.get(&MAX_EVALS).filter(|most| *most < 100));
+    case.solver(random.pick(walking));
     if random.chance(0.2) {
-        options.method = random.pick(&BASELINES);
-        options.rules.max_evaluations = Some(random.between(5, 80) as u64);
+        case.solver(random.pick(&BASELINES));
+        case.max_evals(random.between(5, 80) as u64);
     }
     case
+}
+
+/// Whether the method promises a bound but not that it gets anywhere.
+fn is_baseline(case: &Case) -> bool {
+    BASELINES.iter().any(|method| method.name() == case.settings.solver())
 }
 
 /// Checks one problem; returns whether Clarabel could referee.
 fn check(kind: Kind, seed: u64, case_of: fn(Kind, u64) -> Case) -> Result<bool, String> {
     let case = case_of(kind, seed);
     let (model, report) = fit(&case);
-    let rules = case.options.rules;
+    let rules = case.settings.rules();
     let fail = |what: String| {
         let (n, d) = (case.data.features.rows(), case.data.features.cols());
         let told = format!(
-            "{kind:?} seed {seed} ({} {rules:?} {:?} n {n} d {d} lambda {}, {:?} after {}): {what}",
+            "{kind:?} seed {seed} ({} {:?} n {n} d {d} lambda {:?}, {:?} after {}): {what}",
             report.solver,
-            case.options.method_options,
+            case.settings,
             report.lambda,
             report.status,
             report.evaluations,
@@ -88,7 +92,7 @@ fn check(kind: Kind, seed: u64, case_of: fn(Kind, u64) -> Case) -> Result<bool, 
     match (report.status, rules.max_evaluations) {
         (Status::MaxEvals, Some(most)) if report.evaluations <= most => {}
         (Status::Converged, most) if most.is_none_or(|most| report.evaluations <= most) => {
-            let problems = model.problems.iter();
+            let problems = form(&model).problems.iter();
             let close = |gap: f64, j: f64| gap <= (rules.tol * j.abs()).max(rules.abs_tol);
             let mut gaps = problems.map(|p| (p.certificate.gap(), p.certificate.objective));
             if !gaps.all(|(gap, j)| gap.is_some_and(|gap| close(gap, j))) {
@@ -96,14 +100,14 @@ fn check(kind: Kind, seed: u64, case_of: fn(Kind, u64) -> Case) -> Result<bool, 
             }
         }
         (Status::Stalled, _) if rules.tol < 1e-6 => {}
-        (Status::Stalled, _) if BASELINES.contains(&case.options.method) => {}
+        (Status::Stalled, _) if is_baseline(&case) => {}
         _ => return fail(format!("objective {objective}, bound {bound}")),
     }
 
     // The objective is that of the weights.
     let stated = referee::state(&case);
     let sum = |of: &dyn Fn(usize) -> f64| (0..stated.len()).map(of).sum::<f64>();
-    let plain = sum(&|k| stated[k].objective(&model.problems[k].weights));
+    let plain = sum(&|k| stated[k].objective(&form(&model).problems[k].weights));
     if difference(objective, plain) > 1e-12 {
         return fail(format!("objective {objective}, by plain sums {plain}"));
     }
@@ -121,16 +125,15 @@ fn check(kind: Kind, seed: u64, case_of: fn(Kind, u64) -> Case) -> Result<bool, 
 
     // Another method's interval and this one have a point in common.
     let mut other = case.clone();
-    other.options.method =
-        if report.solver == "ls-p-bmrm" { Method::LsBmrm } else { Method::LsPBmrm };
-    other.options.method_options.memory = None;
-    other.options.method_options.parts = None;
-    other.options.rules.tol = 1e-9;
-    other.options.rules.max_evaluations = None;
+    other.solver(if report.solver == "ls-p-bmrm" { Method::LsBmrm } else { Method::LsPBmrm });
+    other.put(&MEMORY, None);
+    other.put(&PARTS, None);
+    other.tol(1e-9);
+    other.put(&MAX_EVALS, None);
     let (second_model, second) = fit(&other);
     let (high, low) = (second.certificate.objective, second.certificate.lower_bound);
     let low = low.unwrap_or(f64::NEG_INFINITY);
-    let magnitude = |model: &FittedModel| sum(&|k| stated[k].magnitude(&model.problems[k].weights));
+    let magnitude = |model: &FittedModel| sum(&|k| stated[k].magnitude(&form(model).problems[k].weights));
     let slack = 1e-15 * (objective.abs() + magnitude(&model) + magnitude(&second_model));
     if bound > high + slack || low > objective + slack {
         return fail(format!("[{bound}, {objective}] misses {}'s [{low}, {high}]", second.solver));
@@ -150,10 +153,10 @@ fn prove(case: &Case, model: &FittedModel, bound: f64) -> Result<(), String> {
     if !model.is_auditable() {
         return if bound.is_finite() { Err("a bound without proof".into()) } else { Ok(()) };
     }
-    let verdict = audit(model, &case.data, case.options.example_weights.as_deref());
+    let verdict = model.audit(&case.data, case.weights().as_deref());
     // A baseline's bound may lie so far below that doubles cannot tell whether it holds.
-    let hopeless = BASELINES.contains(&case.options.method) && verdict.why.contains("too large");
-    if verdict.holds || hopeless {
+    let hopeless = is_baseline(case) && verdict.why.contains("too large");
+    if verdict.holds == Some(true) || hopeless {
         return Ok(());
     }
     Err(format!("audit: {}, found {:?}", verdict.why, verdict.lower_bound))
@@ -242,17 +245,18 @@ fn audit_alone(number: u64) -> Result<(), String> {
     let kind = Kind::ALL[(number % 9) as usize];
     let case_of = if number.is_multiple_of(2) { case_of } else { walking_case_of };
     let mut case = case_of(kind, ELSEWHERE + number);
-    case.options.rules.max_evaluations = case.options.rules.max_evaluations.or(Some(MOST));
+    case.put(&MAX_EVALS, case.settings.get(&MAX_EVALS).or(Some(MOST)));
     let (model, report) = fit(&case);
     let bound = report.certificate.lower_bound.unwrap_or(f64::NEG_INFINITY);
     let mut other = case.clone();
-    other.options.method = Method::LsBmrm;
-    other.options.method_options = Default::default();
-    other.options.rules.tol = 1e-4;
+    other.solver(Method::LsBmrm);
+    other.put(&MEMORY, None);
+    other.put(&PARTS, None);
+    other.tol(1e-4);
     let (second, of_second) = fit(&other);
     let objective = of_second.certificate.objective;
     let stated = referee::state(&case);
-    let size = |k: usize| stated[k].magnitude(&second.problems[k].weights);
+    let size = |k: usize| stated[k].magnitude(&form(&second).problems[k].weights);
     let slack = 1e-15 * (objective.abs() + (0..stated.len()).map(size).sum::<f64>());
     let told = |why: String| format!("{kind:?} {number} {}: {bound}: {why}", report.solver);
     if bound > report.certificate.objective || bound > objective + slack {

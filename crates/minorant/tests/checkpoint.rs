@@ -7,10 +7,12 @@ mod common;
 use common::{Case, Kind, L1_METHODS, NON_CONVEX_METHODS, fit, larger_case, methods_for, with_l1};
 use minorant::archive::Archive;
 use minorant::checkpoint::FileCheckpoints;
+use minorant::family::linear::{BIAS_WEIGHT, LOSS, LossName, STARTS};
+use minorant::family::{Context, TrainReport};
+use minorant::options::common::BIAS;
 use minorant::risk::Cancel;
 use minorant::solver::{Checkpoints, Method, Status};
 use minorant::trace::{Observer, TraceRecord};
-use minorant::train::{Lambda, TrainReport, train};
 use std::path::Path;
 
 /// A checkpoint after every iteration.
@@ -43,20 +45,21 @@ impl Observer for Stop {
 }
 
 fn open(case: &Case, write: Option<&Path>, resume: Option<&Path>) -> Always {
-    Always(FileCheckpoints::new(write, resume, &case.data, &case.options).expect("checkpoints"))
+    Always(FileCheckpoints::new(write, resume, &case.data, &case.settings).expect("checkpoints"))
 }
 
 /// The saved model of a run with checkpoints.
 fn run(case: &Case, mut checkpoints: Always, stop: Option<usize>) -> (Vec<u8>, TrainReport) {
     let cancel = Cancel::new();
     let mut observer = Stop(cancel.clone(), stop.unwrap_or(usize::MAX));
-    let result = train(&case.data, &case.options, &cancel, &mut observer, &mut checkpoints);
+    let context = Context::default().cancelled_by(&cancel).observed_by(&mut observer);
+    let result = case.train(context.kept_by(&mut checkpoints));
     let (model, report) = result.expect("a fitted model");
     assert!(checkpoints.0.failure().is_none());
     (bytes_of(&model), report)
 }
 
-fn bytes_of(model: &minorant::model::FittedModel) -> Vec<u8> {
+fn bytes_of(model: &minorant::family::FittedModel) -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model");
     model.save(&path, u64::MAX).expect("a saved model");
@@ -64,29 +67,32 @@ fn bytes_of(model: &minorant::model::FittedModel) -> Vec<u8> {
 }
 
 fn case_of(kind: Kind, method: Method) -> Case {
-    let mut case = larger_case(kind, 90, 7, 3);
-    case.options.lambda = Some(Lambda::Lambda(1e-2));
-    case.options.method = method;
-    case.options.rules.tol = 1e-5;
+    let case = larger_case(kind, 90, 7, 3);
+    let mut case = if L1_METHODS.contains(&method) { with_l1(case) } else { case };
+    case.lambda(1e-2);
+    case.solver(method);
+    case.tol(1e-5);
     match method {
         Method::LmBmrm => {
-            case.options.method_options.memory = Some(8);
-            case.options.rules.tol = 3e-3;
+            case.memory(8);
+            case.tol(3e-3);
         }
         Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm => {
-            case.options.method_options.parts = Some(5);
+            case.parts(5);
         }
-        Method::SubBfgs | Method::SubLbfgs => case.options.rules.tol = 1e-3,
+        Method::SubBfgs | Method::SubLbfgs => case.tol(1e-3),
         // Iterations that cost little are many, and each writes a file here.
-        Method::DualCd | Method::Auto => case.options.rules.tol = 1e-3,
+        Method::DualCd | Method::Auto => case.tol(1e-3),
         _ => {}
     }
     if Kind::NON_CONVEX.contains(&kind) {
-        case.options.rules.tol = 1e-2;
-        case.options.method_options.memory = Some(12);
-        case.options.transduction.starts = 2;
+        case.tol(1e-2);
+        case.memory(12);
+        if kind.is_transductive() {
+            case.put(&STARTS, 2);
+        }
     }
-    if L1_METHODS.contains(&method) { with_l1(case) } else { case }
+    case
 }
 
 fn check(kind: Kind, method: Method) {
@@ -106,7 +112,7 @@ fn check(kind: Kind, method: Method) {
         let mut short = case.clone();
         let least = if kind == Kind::OneVsRest { 5 } else { 2 };
         let most = (all * share / 4).max(least);
-        short.options.rules.max_evaluations = Some(most);
+        short.max_evals(most);
         let (_, stopped) = run(&short, open(&short, Some(&path), None), None);
         assert!(stopped.evaluations <= most, "{told}: {} of {most}", stopped.evaluations);
         let (resumed, again) = run(&case, open(&case, None, Some(&path)), None);
@@ -188,7 +194,8 @@ fn stalled_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("checkpoint");
     let mut case = case_of(Kind::Hinge, Method::LsBmrm);
-    (case.options.rules.tol, case.options.rules.abs_tol) = (0.0, 0.0);
+    case.tol(0.0);
+    case.abs_tol(0.0);
     let (model, report) = fit(&case);
     assert_eq!(report.status, Status::Stalled);
     for back in [3, 10, 30] {
@@ -208,9 +215,10 @@ fn resumed_with_a_smaller_budget() {
     for kind in [Kind::Hinge, Kind::OneVsRest] {
         let mut case = case_of(kind, Method::Bmrm);
         let (_, whole) = run(&case, open(&case, Some(&path), None), None);
-        case.options.rules.max_evaluations = Some(6);
+        case.max_evals(6);
         let mut checkpoints = open(&case, None, Some(&path));
-        let error = train(&case.data, &case.options, &Cancel::new(), &mut (), &mut checkpoints)
+        let error = case
+            .train(Context::default().kept_by(&mut checkpoints))
             .expect_err("more evaluations are spent than allowed");
         assert!(
             whole.evaluations > 6 && error.to_string().contains("at most"),
@@ -221,7 +229,7 @@ fn resumed_with_a_smaller_budget() {
 
 /// What opening a checkpoint says.
 fn refusal(case: &Case, path: &Path) -> String {
-    match FileCheckpoints::new(None, Some(path), &case.data, &case.options) {
+    match FileCheckpoints::new(None, Some(path), &case.data, &case.settings) {
         Ok(_) => panic!("the checkpoint was taken"),
         Err(error) => error.to_string(),
     }
@@ -237,27 +245,28 @@ fn checkpoints_of_other_runs_are_refused() {
     other.data = larger_case(Kind::Hinge, 90, 7, 4).data;
     assert!(refusal(&other, &path).contains("other data"));
     let mut weighted = case.clone();
-    weighted.options.example_weights = Some(vec![2.0; 90]);
+    weighted.weigh(vec![2.0; 90]);
     assert!(refusal(&weighted, &path).contains("other data"));
     type Change = fn(&mut Case);
     let changes: [Change; 7] = [
-        |case| case.options.lambda = Some(Lambda::Lambda(0.02)),
-        |case| case.options.bias = None,
-        |case| case.options.bias_weight = Some(2.0),
-        |case| case.options.method = Method::LsBmrm,
-        |case| case.options.method_options.parts = Some(6),
-        |case| case.options.loss = minorant::train::LossName::SquaredHinge,
-        |case| case.options.penalty = minorant::train::Penalty::L1,
+        |case| case.lambda(0.02),
+        |case| case.put(&BIAS, None),
+        |case| case.put(&BIAS_WEIGHT, Some(2.0)),
+        |case| case.solver(Method::LsBmrm),
+        |case| case.parts(6),
+        |case| case.put(&LOSS, LossName::SquaredHinge),
+        |case| *case = with_l1(case.clone()),
     ];
     for change in changes {
         let mut other = case.clone();
         change(&mut other);
-        assert!(refusal(&other, &path).contains("other settings"));
+        let told = refusal(&other, &path);
+        assert!(told.contains("a run with the settings"), "{told}");
     }
     // How far to go is not a setting of the run.
     let mut further = case.clone();
-    further.options.rules.max_evaluations = Some(1000);
-    assert!(FileCheckpoints::new(None, Some(&path), &further.data, &further.options).is_ok());
+    further.max_evals(1000);
+    assert!(FileCheckpoints::new(None, Some(&path), &further.data, &further.settings).is_ok());
 }
 
 #[test]

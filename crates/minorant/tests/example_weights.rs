@@ -1,19 +1,16 @@
 //! Example weights of sequences and images: a weight is the same as so many repetitions of its
 //! example, whatever the model, the unit of the mean and the method; the audit knows them.
 
-use minorant::audit::{audit_chain, audit_images};
 use minorant::checkpoint::Fingerprint;
-use minorant::data::{Attributes, Sequences};
+use minorant::data::{Attributes, Images, Sequences};
+use minorant::family::chain::{ChainForm, PAIRS, Weighed};
+use minorant::family::neuro::{HIDDEN, NeuroForm, PRETRAIN, Pretrain};
+use minorant::family::sequence::{BOUNDARY, PER, Per};
+use minorant::family::{Context, Data, FittedModel, Lambda, Settings, TrainReport, train};
 use minorant::generate::{PlatesOptions, parts, parts_shape, plates};
-use minorant::images::Images;
 use minorant::linalg::Matrix;
-use minorant::model::{ChainModel, ImageModel, NeuroModel};
-use minorant::risk::Cancel;
+use minorant::options::common::{MAX_EVALS, Norm, PENALTY, SOLVER, TOL, WEIGHTS};
 use minorant::solver::Method;
-use minorant::train::{
-    ChainName, ChainOptions, ImageOptions, Lambda, NeuroOptions, Penalty, Per, Pretrain,
-    TrainReport, train_chain, train_images, train_neuro,
-};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -65,8 +62,22 @@ fn chosen(data: &Sequences, of: &[usize]) -> Sequences {
     Sequences { tokens: data.tokens.select_rows(&rows), starts, labels, ..data.clone() }
 }
 
-fn chain(data: &Sequences, options: &ChainOptions) -> (ChainModel, TrainReport) {
-    train_chain(data, options, &Cancel::new(), &mut (), &mut ()).expect("a chain")
+const CHAINS: [&str; 2] = ["chain-svm", "chain-crf"];
+
+fn settings(model: &str) -> Settings {
+    Settings::new(model).expect("a model")
+}
+
+fn fit<'d>(data: impl Into<Data<'d>>, settings: &Settings) -> (FittedModel, TrainReport) {
+    train(data, settings, Context::default()).expect("a model")
+}
+
+/// The model as one of other data.
+fn moved<'d>(model: &FittedModel, data: impl Into<Data<'d>>) -> FittedModel {
+    let (mut model, data) = (model.clone(), data.into());
+    model.facts.examples = data.examples();
+    model.facts.data_sha256 = data.sha256();
+    model
 }
 
 fn near(a: f64, b: f64, tol: f64) -> bool {
@@ -77,34 +88,37 @@ fn near(a: f64, b: f64, tol: f64) -> bool {
 fn weights_of_sequences_equal_repetition() {
     let data = sequences(24);
     let repeated = chosen(&data, &repetitions(24));
-    let lambda = Some(Lambda::Lambda(0.02));
-    for (name, per, observed, penalty, method) in [
-        (ChainName::ChainSvm, Per::Sequence, false, Penalty::L2, Method::Auto),
-        (ChainName::ChainSvm, Per::Token, true, Penalty::L2, Method::Auto),
-        (ChainName::ChainSvm, Per::Sequence, true, Penalty::L2, Method::Bmrm),
-        (ChainName::ChainCrf, Per::Sequence, false, Penalty::L2, Method::Auto),
-        (ChainName::ChainCrf, Per::Token, true, Penalty::L2, Method::Auto),
-        (ChainName::ChainCrf, Per::Sequence, false, Penalty::L1, Method::Auto),
+    for (name, per, pairs, penalty, method) in [
+        ("chain-svm", Per::Sequence, Weighed::All, Norm::L2, Method::Auto),
+        ("chain-svm", Per::Token, Weighed::Observed, Norm::L2, Method::Auto),
+        ("chain-svm", Per::Sequence, Weighed::Observed, Norm::L2, Method::Bmrm),
+        ("chain-crf", Per::Sequence, Weighed::All, Norm::L2, Method::Auto),
+        ("chain-crf", Per::Token, Weighed::Observed, Norm::L2, Method::Auto),
+        ("chain-crf", Per::Sequence, Weighed::All, Norm::L1, Method::Auto),
     ] {
-        let mut options = ChainOptions::new(name);
-        (options.per, options.observed_pairs, options.penalty) = (per, observed, penalty);
-        (options.method, options.lambda, options.boundary) = (method, lambda, true);
-        options.rules.tol = 1e-9;
-        options.rules.max_evaluations = Some(20_000);
-        let often = chain(&repeated, &options).0;
-        options.example_weights = Some(weights(24));
-        let (once, report) = chain(&data, &options);
-        let case = format!("{name:?} {per:?} {observed} {penalty:?} {method:?}");
-        assert!(once.shape == often.shape, "{case}");
-        let (a, b) = (once.certificate.objective, often.certificate.objective);
+        let mut settings = settings(name)
+            .with(&PER, per)
+            .with(&PAIRS, pairs)
+            .with(&SOLVER, method.name().into())
+            .with(&BOUNDARY, true)
+            .with(&TOL, 1e-9)
+            .with(&MAX_EVALS, Some(20_000));
+        if penalty == Norm::L1 {
+            settings.put(&PENALTY, penalty);
+        }
+        settings.set_lambda(Lambda::Lambda(0.02));
+        let often = fit(&repeated, &settings).0;
+        settings.put(&WEIGHTS, Some(weights(24)));
+        let (once, report) = fit(&data, &settings);
+        let case = format!("{name} {per:?} {pairs:?} {penalty:?} {method:?}");
+        let shape = |model: &FittedModel| model.form_as::<ChainForm>().unwrap().shape.clone();
+        assert!(shape(&once) == shape(&often), "{case}");
+        let (a, b) = (once.facts.certificate.objective, often.facts.certificate.objective);
         assert!(near(a, b, 2e-9), "{case}: {a} is not {b}; {}", report.status.as_str());
-        let found = audit_chain(&once, &data, options.example_weights.as_deref());
-        assert!(found.holds, "{case}: {}", found.why);
+        let found = once.audit(&data, settings.example_weights().as_deref());
+        assert!(found.holds == Some(true), "{case}: {}", found.why);
         // At the very same weights, by the audit's code, on the data with repetitions.
-        let mut moved =
-            ChainModel { examples: repeated.len(), tokens: repeated.labels.len(), ..once };
-        moved.data_sha256 = repeated.sha256();
-        let again = audit_chain(&moved, &repeated, None).objective;
+        let again = moved(&once, &repeated).audit(&repeated, None).objective;
         assert!(again.is_some_and(|again| near(a, again, 1e-12)), "{case}: {again:?} is not {a}");
     }
 }
@@ -115,11 +129,10 @@ fn lambda_is_by_default_one_over_the_sum_of_the_weights() {
     let lengths: Vec<usize> = data.starts.windows(2).map(|span| span[1] - span[0]).collect();
     let of_tokens: usize = times(24).iter().zip(&lengths).map(|(n, length)| n * length).sum();
     for (per, total) in [(Per::Sequence, 36), (Per::Token, of_tokens)] {
-        let mut options = ChainOptions::new(ChainName::ChainCrf);
-        (options.per, options.example_weights) = (per, Some(weights(24)));
-        assert_eq!(chain(&data, &options).1.lambda, 1.0 / total as f64);
-        options.lambda = Some(Lambda::C(2.0));
-        assert_eq!(chain(&data, &options).1.lambda, 1.0 / (2.0 * total as f64));
+        let mut settings = settings("chain-crf").with(&PER, per).with(&WEIGHTS, Some(weights(24)));
+        assert_eq!(fit(&data, &settings).1.lambda, Some(1.0 / total as f64));
+        settings.set_lambda(Lambda::C(2.0));
+        assert_eq!(fit(&data, &settings).1.lambda, Some(1.0 / (2.0 * total as f64)));
     }
 }
 
@@ -129,34 +142,34 @@ fn an_audit_rejects_other_weights() {
     let weights = weights(24);
     let mut others = weights.clone();
     others[1] = 2.5;
-    for name in ChainName::ALL {
-        let mut options = ChainOptions::new(name);
-        options.example_weights = Some(weights.clone());
-        let mut model = chain(&data, &options).0;
-        assert!(audit_chain(&model, &data, Some(&weights)).holds);
+    for name in CHAINS {
+        let mut model = fit(&data, &settings(name).with(&WEIGHTS, Some(weights.clone()))).0;
+        assert!(model.audit(&data, Some(&weights)).holds == Some(true));
         for wrong in [None, Some(&others[..]), Some(&weights[..23])] {
-            let found = audit_chain(&model, &data, wrong);
-            assert!(!found.holds && found.why.contains("example weights"), "{}", found.why);
+            let found = model.audit(&data, wrong);
+            let is_refused = found.holds == Some(false) && found.why.contains("example weights");
+            assert!(is_refused, "{}", found.why);
         }
         // Not by the fingerprint alone.
-        model.data_sha256 = data.sha256_with(Some(&others));
-        let found = audit_chain(&model, &data, Some(&others));
-        assert!(!found.holds && found.why.contains("objective"), "{}", found.why);
+        model.facts.data_sha256 = data.sha256_with(Some(&others));
+        let found = model.audit(&data, Some(&others));
+        let is_refused = found.holds == Some(false) && found.why.contains("objective");
+        assert!(is_refused, "{}", found.why);
     }
 }
 
 #[test]
 fn the_same_bits_on_any_number_of_threads() {
     let data = sequences(60);
-    let on = |threads: usize, name: ChainName| {
+    let on = |threads: usize, name: &str| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let mut options = ChainOptions::new(name);
-        options.example_weights = Some((0..60).map(|i| f64::from(i % 7) * 0.3).collect());
-        options.lambda = Some(Lambda::Lambda(0.05));
-        pool.install(|| chain(&data, &options).0.weights)
+        let weights = (0..60).map(|i| f64::from(i % 7) * 0.3).collect();
+        let mut settings = settings(name).with(&WEIGHTS, Some(weights));
+        settings.set_lambda(Lambda::Lambda(0.05));
+        pool.install(|| fit(&data, &settings).0.form().weights()[0].to_vec())
     };
-    for name in ChainName::ALL {
-        assert!(on(1, name) == on(3, name), "{name:?}");
+    for name in CHAINS {
+        assert!(on(1, name) == on(3, name), "{name}");
     }
 }
 
@@ -183,27 +196,22 @@ fn repeated_images(data: &Images) -> Images {
 
 #[test]
 fn weights_of_images_equal_repetition() {
-    for data in images() {
-        let repeated = repeated_images(&data);
+    for (data, name) in images().iter().zip(["segment-svm", "tree-svm"]) {
+        let repeated = repeated_images(data);
         for method in [Method::Auto, Method::Bmrm] {
-            let mut options = ImageOptions { method, ..ImageOptions::default() };
-            options.rules.tol = 1e-9;
-            let fit = |data: &Images, options: &ImageOptions| {
-                train_images(data, options, &Cancel::new(), &mut (), &mut ()).expect("a model")
-            };
-            let (often, of_often) = fit(&repeated, &options);
-            options.example_weights = Some(weights(8));
-            let (once, of_once) = fit(&data, &options);
-            assert_eq!(of_once.lambda, 1.0 / 12.0);
+            let mut settings =
+                settings(name).with(&SOLVER, method.name().into()).with(&TOL, 1e-9);
+            let (often, of_often) = fit(&repeated, &settings);
+            settings.put(&WEIGHTS, Some(weights(8)));
+            let (once, of_once) = fit(data, &settings);
+            assert_eq!(of_once.lambda, Some(1.0 / 12.0));
             assert_eq!(of_often.lambda, of_once.lambda);
-            let (a, b) = (once.certificate.objective, often.certificate.objective);
+            let (a, b) = (once.facts.certificate.objective, often.facts.certificate.objective);
             assert!(near(a, b, 2e-9), "{method:?}: {a} is not {b}");
-            let found = audit_images(&once, &data, options.example_weights.as_deref());
-            assert!(found.holds, "{method:?}: {}", found.why);
-            assert!(!audit_images(&once, &data, None).holds);
-            let mut moved = ImageModel { examples: repeated.len(), ..once };
-            moved.data_sha256 = repeated.sha256();
-            let again = audit_images(&moved, &repeated, None).objective;
+            let found = once.audit(data, settings.example_weights().as_deref());
+            assert!(found.holds == Some(true), "{method:?}: {}", found.why);
+            assert!(once.audit(data, None).holds == Some(false));
+            let again = moved(&once, &repeated).audit(&repeated, None).objective;
             assert!(again.is_some_and(|again| near(a, again, 1e-12)), "{again:?} is not {a}");
         }
     }
@@ -214,23 +222,19 @@ fn weights_equal_repetition_under_a_network() {
     let data = sequences(24);
     let repeated = chosen(&data, &repetitions(24));
     for per in [Per::Sequence, Per::Token] {
-        let fit = |data: &Sequences, weights: Option<Vec<f64>>| -> (NeuroModel, TrainReport) {
-            let mut options = NeuroOptions { hidden: vec![4], per, ..NeuroOptions::default() };
-            (options.pretrain, options.example_weights) = (Pretrain::None, weights);
-            options.rules.max_evaluations = Some(4);
-            train_neuro(data, &options, &Cancel::new(), &mut (), &mut ()).expect("a network")
+        let fit = |data: &Sequences, weights: Option<Vec<f64>>| {
+            let settings = settings("neuro-crf").with(&HIDDEN, vec![4]).with(&PER, per);
+            let settings = settings.with(&PRETRAIN, Pretrain::None).with(&WEIGHTS, weights);
+            fit(data, &settings.with(&MAX_EVALS, Some(4)))
         };
         let (once, of_once) = fit(&data, Some(weights(24)));
         let (often, of_often) = fit(&repeated, None);
         // Both start at the same random weights; a few steps on, roundings have not grown yet.
-        assert!(once.start == often.start);
-        assert!(near(of_once.lambda, of_often.lambda, 1e-15));
-        assert!(
-            near(once.objective, often.objective, 1e-9),
-            "{per:?}: {} {}",
-            once.objective,
-            often.objective
-        );
+        let start = |model: &FittedModel| model.form_as::<NeuroForm>().unwrap().start.clone();
+        assert!(start(&once) == start(&often));
+        assert!(near(of_once.lambda.unwrap(), of_often.lambda.unwrap(), 1e-15));
+        let (a, b) = (once.facts.certificate.objective, often.facts.certificate.objective);
+        assert!(near(a, b, 1e-9), "{per:?}: {a} {b}");
     }
 }
 
@@ -252,20 +256,17 @@ fn what_are_no_weights_is_refused_in_a_sentence() {
         (vec![1e308; 24], Per::Sequence, "more than a number can hold"),
         (empty.collect(), Per::Token, "a positive sum of example weights times tokens"),
     ] {
-        let mut options = ChainOptions::new(ChainName::ChainCrf);
-        (options.per, options.example_weights) = (per, Some(weights.clone()));
-        let refused = train_chain(&data, &options, &Cancel::new(), &mut (), &mut ());
-        let sentence = refused.expect_err(expected).to_string();
-        assert!(sentence.contains(expected), "{sentence}");
-        let network = NeuroOptions { per, example_weights: Some(weights), ..Default::default() };
-        let network = NeuroOptions { pretrain: Pretrain::None, hidden: vec![2], ..network };
-        let refused = train_neuro(&data, &network, &Cancel::new(), &mut (), &mut ());
-        let sentence = refused.expect_err(expected).to_string();
-        assert!(sentence.contains(expected), "{sentence}");
+        let network = settings("neuro-crf").with(&PRETRAIN, Pretrain::None);
+        for settings in [settings("chain-crf"), network.with(&HIDDEN, vec![2])] {
+            let settings = settings.with(&PER, per).with(&WEIGHTS, Some(weights.clone()));
+            let refused = train(&data, &settings, Context::default());
+            let sentence = refused.expect_err(expected).to_string();
+            assert!(sentence.contains(expected), "{sentence}");
+        }
     }
     let [plates, _] = images();
-    let options = ImageOptions { example_weights: Some(vec![1.0]), ..ImageOptions::default() };
-    let refused = train_images(&plates, &options, &Cancel::new(), &mut (), &mut ());
+    let settings = settings("segment-svm").with(&WEIGHTS, Some(vec![1.0]));
+    let refused = train(&plates, &settings, Context::default());
     let sentence = refused.expect_err("one weight for eight images").to_string();
     assert_eq!(sentence, "expected 8 example weights, one an image, found 1");
 }

@@ -3,8 +3,7 @@
 
 mod common;
 
-use common::{Case, Kind, Random, difference, fit, larger_case, random_case};
-use minorant::audit::audit;
+use common::{Case, Kind, Random, difference, fit, form, larger_case, random_case};
 use minorant::data::{Dataset, LabelRows, Labels};
 
 const KINDS: [Kind; 7] = [
@@ -18,7 +17,7 @@ const KINDS: [Kind; 7] = [
 ];
 
 fn finished(mut case: Case) -> Case {
-    case.options.to_rounding = true;
+    case.to_rounding = true;
     case
 }
 
@@ -29,9 +28,9 @@ fn the_gap_is_rounding_and_the_proof_holds() {
         let (model, report) = fit(&case);
         let gap = report.certificate.relative_gap().expect("a bound");
         assert!(gap < 1e-9, "{kind:?}: gap {gap:e}");
-        assert_eq!(model.status, "converged");
-        let verdict = audit(&model, &case.data, None);
-        assert!(verdict.holds, "{kind:?}: {}", verdict.why);
+        assert_eq!(model.facts.status, "converged");
+        let verdict = model.audit(&case.data, None);
+        assert!(verdict.holds == Some(true), "{kind:?}: {}", verdict.why);
     }
 }
 
@@ -54,7 +53,7 @@ fn repeated(case: &Case, weights: &[usize]) -> Case {
     let features = case.data.features.select_rows(&rows);
     let classes = case.data.labels.classes.clone();
     let data = Dataset { features, labels: Labels { classes, rows: labels } };
-    Case { kind: case.kind, data, options: case.options.clone() }
+    Case { data, ..case.clone() }
 }
 
 #[test]
@@ -62,10 +61,10 @@ fn weights_equal_repetition() {
     for kind in KINDS {
         let mut case = finished(larger_case(kind, 200, 7, 8));
         let copies = repeated(&case, &(0..200).map(|i| i % 4).collect::<Vec<_>>());
-        case.options.example_weights = Some((0..200).map(|i| f64::from(i % 4)).collect());
+        case.weigh((0..200).map(|i| f64::from(i % 4)).collect());
         let (weighted, _) = fit(&case);
         let (repeated, _) = fit(&copies);
-        for (one, other) in weighted.problems.iter().zip(&repeated.problems) {
+        for (one, other) in form(&weighted).problems.iter().zip(&form(&repeated).problems) {
             for (a, b) in one.weights.iter().zip(&other.weights) {
                 assert!(difference(*a, *b) < 1e-9, "{kind:?}: {a} and {b}");
             }
@@ -90,7 +89,7 @@ fn limits_are_kept() {
     for kind in [Kind::Logistic, Kind::SquaredHinge, Kind::Hinge, Kind::OneVsRest] {
         for most in [4, 7, 30] {
             let mut case = finished(larger_case(kind, 300, 8, 3));
-            case.options.rules.max_evaluations = Some(most);
+            case.max_evals(most);
             let (_, report) = fit(&case);
             assert!(report.evaluations <= most, "{kind:?}: {} of {most}", report.evaluations);
         }

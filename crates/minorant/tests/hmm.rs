@@ -4,16 +4,22 @@
 
 use minorant::archive::Archive;
 use minorant::data::{Label, LabelRows, Labels, Recordings};
+use minorant::family::hmm::{
+    GROUP_WEIGHT, HmmForm, MIXTURES, STATES, TASK, TOPOLOGY,
+};
+use minorant::family::{
+    Context, FittedModel, Lambda, PROOF_BYTES, Settings, TrainReport, train,
+};
 use minorant::generate::{Phones, phones};
 use minorant::hmm::{
     Frames, Group, HmmRisk, HmmShape, Tables, Task, Topology, Truth, VARIANCES, best_path,
     log_likelihood, maximum_likelihood,
 };
 use minorant::linalg::Matrix;
-use minorant::model::HmmModel;
+use minorant::options::Named;
+use minorant::options::common::{MAX_EVALS, VALIDATION_FRACTION, WEIGHTS};
 use minorant::risk::{Cancel, ExampleWeights, Examples, Risk};
 use minorant::solver::{Checkpoints, Method, Status};
-use minorant::train::{HmmOptions, Lambda, train_hmm};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -344,26 +350,50 @@ fn recordings(classes: usize, each: usize, seed: u64) -> Recordings {
     Recordings { frames, starts, labels: Labels { classes, rows: LabelRows::Single(labels) } }
 }
 
-fn options() -> HmmOptions {
-    let mut options =
-        HmmOptions { lambda: Some(Lambda::Lambda(0.05)), mixtures: 2, ..HmmOptions::default() };
-    options.rules.max_evaluations = Some(25);
-    options
+fn settings() -> Settings {
+    with_lambda(plain(), 0.05)
+}
+
+/// The same without λ.
+fn plain() -> Settings {
+    Settings::new("hmm").unwrap().with(&MIXTURES, 2).with(&MAX_EVALS, Some(25))
+}
+
+fn with_lambda(mut settings: Settings, lambda: f64) -> Settings {
+    settings.set_lambda(Lambda::Lambda(lambda));
+    settings
+}
+
+fn fit(data: &Recordings, settings: &Settings) -> (FittedModel, TrainReport) {
+    train(data, settings, Context::default()).unwrap()
+}
+
+fn form(model: &FittedModel) -> &HmmForm {
+    model.form_as().unwrap()
+}
+
+/// The model that training began with.
+fn before_training(model: &FittedModel) -> FittedModel {
+    let form = form(model);
+    model.with_form(Box::new(HmmForm { weights: form.start.clone(), ..form.clone() }))
+}
+
+fn error(model: &FittedModel, data: &Recordings) -> f64 {
+    model.evaluate(data).unwrap().error()
 }
 
 #[test]
 fn training_lowers_the_objective_and_names_no_bound() {
     let data = recordings(4, 15, 7);
     let mut trace = Vec::new();
-    let (model, report) =
-        train_hmm(&data, &options(), &Cancel::new(), &mut trace, &mut ()).unwrap();
+    let context = Context::default().observed_by(&mut trace);
+    let (model, report) = train(&data, &settings(), context).unwrap();
     assert_eq!(report.solver, Method::NrbmLs.name());
     assert!(report.certificate.lower_bound.is_none() && report.local_gap.is_some());
     assert!(report.certificate.objective < 0.7 * trace[0].objective, "{report:?}");
     assert!(report.evaluations <= 25);
-    let start = HmmModel { weights: model.start.clone(), ..model.clone() };
-    let (before, after) = (start.evaluate_classes(&data), model.evaluate_classes(&data));
-    assert!(after.error < before.error, "{} {}", before.error, after.error);
+    let (before, after) = (error(&before_training(&model), &data), error(&model, &data));
+    assert!(after < before, "{before} {after}");
 }
 
 /// Long sequences make steep risks, whose local models have their minimisers very far away.
@@ -375,9 +405,9 @@ fn a_small_lambda_does_not_leave_the_weights_at_their_start() {
     data.frames = data.frames.select_rows(&rows);
     data.starts.iter_mut().for_each(|start| *start *= TIMES);
     for lambda in [1e-2, 1e-5] {
-        let options = HmmOptions { lambda: Some(Lambda::Lambda(lambda)), ..options() };
         let mut trace = Vec::new();
-        train_hmm(&data, &options, &Cancel::new(), &mut trace, &mut ()).unwrap();
+        let context = Context::default().observed_by(&mut trace);
+        train(&data, &with_lambda(plain(), lambda), context).unwrap();
         let (start, end) = (trace[0].objective, trace[trace.len() - 1].best_objective);
         assert!(end < 0.5 * start, "{lambda}: {start} {end}");
     }
@@ -386,13 +416,12 @@ fn a_small_lambda_does_not_leave_the_weights_at_their_start() {
 #[test]
 fn the_same_bits_on_any_number_of_threads() {
     let data = recordings(3, 12, 8);
-    let options = HmmOptions { validation_fraction: 0.25, ..options() };
+    let settings = settings().with(&VALIDATION_FRACTION, 0.25);
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap().0)
+        pool.install(|| fit(&data, &settings).0.to_bytes(PROOF_BYTES))
     };
-    let (one, three) = (on(1), on(3));
-    assert_eq!(one.to_bytes(), three.to_bytes());
+    assert_eq!(on(1), on(3));
 }
 
 #[test]
@@ -410,20 +439,22 @@ fn weights_of_sequences_equal_repetition() {
     let repeated = Recordings { frames: data.frames.select_rows(&rows), starts, labels };
     let fit = |data: &Recordings, example_weights: Option<Vec<f64>>| {
         let mut trace = Vec::new();
-        let options = HmmOptions { lambda: None, example_weights, ..options() };
-        let trained = train_hmm(data, &options, &Cancel::new(), &mut trace, &mut ()).unwrap();
-        (trained.0, trained.1.lambda, trace[0].objective)
+        let settings = plain().with(&WEIGHTS, example_weights);
+        let context = Context::default().observed_by(&mut trace);
+        let (model, report) = train(data, &settings, context).unwrap();
+        (model, report.lambda, trace[0].objective)
     };
     let (once, lambda, first) = fit(&data, Some((0..36).map(|i| times(i) as f64).collect()));
     let (often, other_lambda, other_first) = fit(&repeated, None);
-    assert_eq!((lambda, other_lambda), (1.0 / 54.0, 1.0 / 54.0));
+    assert_eq!((lambda, other_lambda), (Some(1.0 / 54.0), Some(1.0 / 54.0)));
     // Scaling and start are the same, and so is the risk there; later on roundings part the ways.
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + b.abs());
-    assert!(once.start.iter().zip(&often.start).all(|(a, b)| near(*a, *b)));
+    assert!(form(&once).start.iter().zip(&form(&often).start).all(|(a, b)| near(*a, *b)));
     assert!(near(first, other_first), "{first} is not {other_first}");
-    assert!((once.objective - often.objective).abs() <= 0.02 * often.objective);
-    let wrong = HmmOptions { example_weights: Some(vec![1.0; 35]), ..options() };
-    let refused = train_hmm(&data, &wrong, &Cancel::new(), &mut (), &mut ()).unwrap_err();
+    let [a, b] = [&once, &often].map(|model| model.facts.certificate.objective);
+    assert!((a - b).abs() <= 0.02 * b);
+    let wrong = settings().with(&WEIGHTS, Some(vec![1.0; 35]));
+    let refused = train(&data, &wrong, Context::default()).unwrap_err();
     assert_eq!(refused.to_string(), "expected 36 example weights, one a sequence, found 35");
 }
 
@@ -431,11 +462,12 @@ fn weights_of_sequences_equal_repetition() {
 fn groups_of_weights_are_held_back_each_by_its_own() {
     let data = recordings(3, 12, 11);
     for (group, held) in [(Group::Means, 0), (Group::Variances, 1)] {
-        let options = HmmOptions { group_weights: vec![(group, 1e3)], ..options() };
-        let (model, _) = train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();
+        let weights = vec![(Label::from(group.name()), 1e3)];
+        let (model, _) = fit(&data, &settings().with(&GROUP_WEIGHT, weights));
+        let form = form(&model);
         let mut moved = [0.0, 0.0];
-        let pairs = model.weights.iter().zip(&model.start);
-        for ((w, start), group) in pairs.zip(model.shape.groups()) {
+        let pairs = form.weights.iter().zip(&form.start);
+        for ((w, start), group) in pairs.zip(form.shape.groups()) {
             match group {
                 Group::Means => moved[0] += (w - start) * (w - start),
                 Group::Variances => moved[1] += (w - start) * (w - start),
@@ -451,16 +483,10 @@ fn groups_of_weights_are_held_back_each_by_its_own() {
 fn large_margins_take_a_fifth_off_the_error_of_labels() {
     let size = Phones { sequences: 150, ..Phones::default() };
     let (data, test) = (phones(size, 1, 0), phones(size, 1, 1));
-    let mut options = HmmOptions {
-        task: Task::Label,
-        lambda: Some(Lambda::Lambda(0.3)),
-        validation_fraction: 0.2,
-        ..HmmOptions::default()
-    };
-    options.rules.max_evaluations = Some(60);
-    let (model, _) = train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();
-    let start = HmmModel { weights: model.start.clone(), ..model.clone() };
-    let [before, after] = [&start, &model].map(|model| model.evaluate_labels(&test).token_error);
+    let settings = Settings::new("hmm").unwrap().with(&TASK, Task::Label);
+    let settings = settings.with(&VALIDATION_FRACTION, 0.2).with(&MAX_EVALS, Some(60));
+    let (model, _) = fit(&data, &with_lambda(settings, 0.3));
+    let (before, after) = (error(&before_training(&model), &test), error(&model, &test));
     assert!((0.05..0.6).contains(&before) && after <= 0.8 * before, "{before} {after}");
 }
 
@@ -491,32 +517,31 @@ impl Checkpoints for Keep {
 fn a_resumed_run_ends_in_the_same_bits() {
     let data = recordings(3, 12, 9);
     for validation_fraction in [0.0, 0.25] {
-        let options = HmmOptions { validation_fraction, ..options() };
+        let settings = settings().with(&VALIDATION_FRACTION, validation_fraction);
         let run = |keep: &mut Keep| {
-            let cancel = Cancel::new();
-            train_hmm(&data, &options, &cancel, &mut (), keep).unwrap().0
+            let context = Context::default().kept_by(keep);
+            train(&data, &settings, context).unwrap().0.to_bytes(PROOF_BYTES)
         };
         let mut keep = Keep::default();
         let whole = run(&mut keep);
         let mut resumed = Keep { from: keep.kept.take(), ..Keep::default() };
         assert!(resumed.from.is_some());
-        assert_eq!(whole.to_bytes(), run(&mut resumed).to_bytes());
+        assert_eq!(whole, run(&mut resumed));
     }
 }
 
 #[test]
 fn what_is_held_out_chooses_the_weights() {
     let data = recordings(4, 20, 10);
-    let mut options = HmmOptions { validation_fraction: 0.2, ..options() };
-    options.lambda = Some(Lambda::Lambda(1e-4));
-    let (model, report) = train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();
-    let chosen = model.chosen_at.unwrap();
+    let settings = with_lambda(plain().with(&VALIDATION_FRACTION, 0.2), 1e-4);
+    let (model, report) = fit(&data, &settings);
+    let chosen = form(&model).chosen_at.unwrap();
     assert!(chosen <= report.evaluations);
-    assert!(model.validation_error.is_some_and(|error| error < 1.0));
+    assert!(form(&model).validation_error.is_some_and(|error| error < 1.0));
     // The objective is that of the weights saved.
-    options.rules.max_evaluations = Some(chosen);
-    let (again, _) = train_hmm(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();
-    assert_eq!((again.weights, again.objective), (model.weights, model.objective));
+    let (again, _) = fit(&data, &settings.with(&MAX_EVALS, Some(chosen)));
+    assert_eq!(form(&again).weights, form(&model).weights);
+    assert_eq!(again.facts.certificate.objective, model.facts.certificate.objective);
 }
 
 #[test]
@@ -529,34 +554,35 @@ fn degenerate_classes_train_or_are_refused_in_a_sentence() {
         Recordings { frames, starts, labels: Labels { classes, rows: LabelRows::Single(labels) } }
     };
     let single = recordings(vec![0, 1, 2], vec![7.0, -1.0, 7.0, 1.0], vec![0, 1]);
-    let train = |data: &Recordings, options: &HmmOptions| {
-        train_hmm(data, options, &Cancel::new(), &mut (), &mut ()).map_err(|e| e.to_string())
+    let train = |data: &Recordings, settings: &Settings| {
+        train(data, settings, Context::default()).map_err(|e| e.to_string())
     };
-    let one = HmmOptions { states: 1, mixtures: 3, ..options() };
+    let one = settings().with(&STATES, 1).with(&MIXTURES, 3);
     let (model, report) = train(&single, &one).unwrap();
     assert!(report.certificate.objective.is_finite());
-    assert_eq!(model.predict(&single), [0, 1]);
-    let error = train(&single, &options()).unwrap_err();
+    assert_eq!(model.predict(&single).unwrap().labels(), [0, 1]);
+    let error = train(&single, &settings()).unwrap_err();
     assert!(error.contains("sequence 1 has 1 frame, fewer than the 3 states"), "{error}");
-    let ergodic = HmmOptions { topology: Topology::Ergodic, ..options() };
+    let ergodic = settings().with(&TOPOLOGY, Topology::Ergodic);
     assert!(train(&single, &ergodic).is_ok());
     let constant = recordings(vec![0, 3, 6], vec![2.0; 6], vec![0, 1]);
-    let (_, report) = train(&constant, &options()).unwrap();
+    let (_, report) = train(&constant, &settings()).unwrap();
     assert!(matches!(report.status, Status::Converged | Status::Stalled | Status::MaxEvals));
     let empty = recordings(vec![0, 0, 3, 6], vec![2.0; 6], vec![0, 0, 1]);
-    let error = train(&empty, &options()).unwrap_err();
+    let error = train(&empty, &settings()).unwrap_err();
     assert_eq!(error, "sequence 1 has no frames");
     let huge = recordings(vec![0, 3, 6], [1e300, -1e300].repeat(3), vec![0, 1]);
-    let error = train(&huge, &options()).unwrap_err();
+    let error = train(&huge, &settings()).unwrap_err();
     assert!(error.contains("feature 1 are too large"), "{error}");
     for (states, mixtures, what) in [(0, 1, "states"), (1, 0, "mixtures")] {
-        let error = train(&constant, &HmmOptions { states, mixtures, ..options() }).unwrap_err();
-        assert_eq!(error, format!("the number of {what} must be at least 1"));
+        let settings = settings().with(&STATES, states).with(&MIXTURES, mixtures);
+        let error = train(&constant, &settings).unwrap_err();
+        assert_eq!(error, format!("{what} must be at least 1, not 0"));
     }
     // At prediction a sequence that is too short, or empty, still has an answer.
-    let (model, _) = train(&recordings_of_two(), &options()).unwrap();
+    let (model, _) = train(&recordings_of_two(), &settings()).unwrap();
     let short = recordings(vec![0, 1, 1, 4], vec![0.5; 12], vec![0, 0, 1]);
-    assert_eq!(model.predict(&short).len(), 3);
+    assert_eq!(model.predict(&short).unwrap().labels().len(), 3);
 }
 
 fn recordings_of_two() -> Recordings {

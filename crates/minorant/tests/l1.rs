@@ -5,13 +5,14 @@ mod common;
 
 use common::referee::state;
 use common::{
-    Case, Kind, L1_METHODS, METHODS, Random, cases, difference, fit, larger_case, random_case,
-    with_l1,
+    Case, Kind, L1_METHODS, METHODS, Random, cases, difference, edit, fit, form, larger_case,
+    random_case, with_l1,
 };
-use minorant::audit::audit;
 use minorant::data::Dataset;
+use minorant::family::linear::BIAS_WEIGHT;
+use minorant::family::{Context, FittedModel};
 use minorant::linalg::Design;
-use minorant::model::FittedModel;
+use minorant::options::common::{BIAS, Norm, PENALTY};
 use minorant::proof::Proof;
 use minorant::regularizer::L2;
 use minorant::risk::logistic::Logistic;
@@ -20,14 +21,13 @@ use minorant::solver::{
     self, Method, MethodOptions, Outcome, Owlqn, OwlqnStar, Problem, Solver, Status, StopRules,
     Subgradients,
 };
-use minorant::train::{Lambda, train};
 
 const KINDS: [Kind; 3] = [Kind::Logistic, Kind::Softmax, Kind::OneVsRest];
 
 fn random_l1_case(random: &mut Random) -> Case {
     let kind = random.pick(&KINDS);
     let mut case = with_l1(random_case(kind, random));
-    case.options.lambda = Some(Lambda::Lambda(random.scale(1e-4, 0.5)));
+    case.lambda(random.scale(1e-4, 0.5));
     case
 }
 
@@ -46,12 +46,12 @@ fn methods_reach_the_referees_optimum_and_their_bounds_hold() {
         let Some((reached, bound)) = optimum(&case) else { continue };
         judged += 1;
         for method in L1_METHODS {
-            case.options.method = method;
-            case.options.rules.abs_tol = 1e-12;
-            case.options.rules.tol = if method == Method::NewtonCd { 1e-8 } else { 1e-4 };
+            case.solver(method);
+            case.abs_tol(1e-12);
+            case.tol(if method == Method::NewtonCd { 1e-8 } else { 1e-4 });
             // Sometimes cut short: a bound must hold wherever a run ends.
             let cut = random.chance(0.3);
-            case.options.rules.max_evaluations = Some(if cut { 12 } else { 5000 });
+            case.max_evals(if cut { 12 } else { 5000 });
             let (model, report) = fit(&case);
             let told = format!("seed {seed}, {:?}, {method:?}", case.kind);
             let found = report.certificate;
@@ -68,8 +68,8 @@ fn methods_reach_the_referees_optimum_and_their_bounds_hold() {
                 assert!(found.certifies(1e-8) || found.gap() < Some(1e-11), "{told}: {report:?}");
                 assert!(difference(found.objective, reached) < 1e-7, "{told}: {found:?} {reached}");
             }
-            let audit = audit(&model, &case.data, case.options.example_weights.as_deref());
-            assert!(audit.holds, "{told}: {}", audit.why);
+            let audit = model.audit(&case.data, case.weights().as_deref());
+            assert!(audit.holds == Some(true), "{told}: {}", audit.why);
         }
     }
     assert!(judged > 30, "the referee solved {judged} problems only");
@@ -80,15 +80,15 @@ fn every_method_certifies_middling_problems() {
     for kind in KINDS {
         for method in L1_METHODS {
             let mut case = with_l1(larger_case(kind, 400, 30, 7));
-            case.options.lambda = Some(Lambda::Lambda(5e-3));
-            case.options.method = method;
-            case.options.rules.tol = 1e-4;
-            case.options.rules.max_evaluations = Some(3000);
+            case.lambda(5e-3);
+            case.solver(method);
+            case.tol(1e-4);
+            case.max_evals(3000);
             let (model, report) = fit(&case);
             assert_eq!(report.status, Status::Converged, "{kind:?} {method:?}: {report:?}");
             let nonzero = model.nonzero_weights();
             assert!(0 < nonzero && nonzero < report.dim, "{kind:?} {method:?}: {nonzero}");
-            let zeros = model.problems.iter().flat_map(|p| &p.weights).filter(|w| **w == 0.0);
+            let zeros = form(&model).problems.iter().flat_map(|p| &p.weights).filter(|w| **w == 0.0);
             assert_eq!(zeros.count() + nonzero, report.dim);
         }
     }
@@ -109,19 +109,19 @@ fn largest_lambda(data: &Dataset) -> f64 {
 fn zero_is_recognised_where_it_is_optimal() {
     for seed in 0..20 {
         let mut case = with_l1(larger_case(Kind::Logistic, 60, 9, seed));
-        case.options.bias = None;
+        case.put(&BIAS, None);
         let top = largest_lambda(&case.data);
         for method in L1_METHODS {
-            case.options.method = method;
-            case.options.rules.tol = 1e-9;
+            case.solver(method);
+            case.tol(1e-9);
             for factor in [1.0, 1.0 + 1e-9, 2.0, 1e6] {
-                case.options.lambda = Some(Lambda::Lambda(factor * top));
+                case.lambda(factor * top);
                 let (model, report) = fit(&case);
                 assert!(report.evaluations <= 2, "{method:?}, {factor}: {report:?}");
                 assert!(report.certificate.certifies(1e-9), "{method:?}, {factor}: {report:?}");
-                assert!(model.problems[0].weights.iter().all(|w| w.to_bits() == 0));
+                assert!(form(&model).problems[0].weights.iter().all(|w| w.to_bits() == 0));
             }
-            case.options.lambda = Some(Lambda::Lambda(0.9 * top));
+            case.lambda(0.9 * top);
             assert!(fit(&case).0.nonzero_weights() > 0, "{method:?}");
         }
     }
@@ -134,7 +134,7 @@ fn tampered(model: &FittedModel, change: impl FnOnce(&mut FittedModel)) -> Fitte
 }
 
 fn slopes(model: &mut FittedModel) -> &mut Vec<f64> {
-    match &mut model.problems[0].proof {
+    match &mut model.proofs[0] {
         Some(Proof::Slopes(slopes)) => slopes,
         other => panic!("no proof by slopes: {other:?}"),
     }
@@ -144,26 +144,27 @@ fn slopes(model: &mut FittedModel) -> &mut Vec<f64> {
 fn audits_hold_and_tampering_is_found() {
     for kind in KINDS {
         let mut case = with_l1(larger_case(kind, 120, 8, 3));
-        case.options.lambda = Some(Lambda::Lambda(1e-2));
-        case.options.rules.tol = 1e-6;
+        case.lambda(1e-2);
+        case.tol(1e-6);
         let (model, _) = fit(&case);
-        let holds = |model: &FittedModel| audit(model, &case.data, None).holds;
-        assert!(holds(&model), "{kind:?}: {}", audit(&model, &case.data, None).why);
-        assert!(model.problems.iter().all(|p| p.proof.is_some()));
+        let holds = |model: &FittedModel| model.audit(&case.data, None).holds == Some(true);
+        assert!(holds(&model), "{kind:?}: {}", model.audit(&case.data, None).why);
+        assert!(model.proofs.iter().all(Option::is_some));
         let raised = tampered(&model, |model| {
-            let raise = 1e-6 * model.certificate.objective;
-            let first = &mut model.problems[0].certificate;
-            first.lower_bound = first.lower_bound.map(|bound| bound + raise);
-            model.certificate.lower_bound = model.certificate.lower_bound.map(|b| b + raise);
+            let raise = 1e-6 * model.facts.certificate.objective;
+            let raise = |bound: &mut Option<f64>| *bound = bound.map(|bound| bound + raise);
+            edit(model, |form| raise(&mut form.problems[0].certificate.lower_bound));
+            raise(&mut model.facts.certificate.lower_bound);
         });
         assert!(!holds(&raised), "{kind:?}: a raised bound");
-        assert!(!holds(&tampered(&model, |m| m.lambda *= 1.001)), "{kind:?}: another lambda");
-        let l2 = minorant::train::Penalty::L2;
-        assert!(!holds(&tampered(&model, |m| m.penalty = l2)), "{kind:?}: another penalty");
+        let other = |m: &mut FittedModel| m.facts.lambda = m.facts.lambda.map(|l| 1.001 * l);
+        assert!(!holds(&tampered(&model, other)), "{kind:?}: another lambda");
+        let other = |m: &mut FittedModel| m.facts.settings.put(&PENALTY, Norm::L2);
+        assert!(!holds(&tampered(&model, other)), "{kind:?}: another penalty");
         assert!(!holds(&tampered(&model, |m| slopes(m)[5] *= 1.5)), "{kind:?}: another slope");
         assert!(!holds(&tampered(&model, |m| slopes(m)[5] = 2.0)), "{kind:?}: no slope");
         assert!(!holds(&tampered(&model, |m| slopes(m).truncate(5))), "{kind:?}: one too few");
-        let weights = tampered(&model, |m| m.problems[0].weights[0] += 1e-3);
+        let weights = tampered(&model, |m| edit(m, |form| form.problems[0].weights[0] += 1e-3));
         assert!(!holds(&weights), "{kind:?}: other weights");
     }
 }
@@ -171,13 +172,12 @@ fn audits_hold_and_tampering_is_found() {
 #[test]
 fn methods_refuse_penalties_that_they_are_not_made_for() {
     let sentence = |case: &Case| {
-        let trained = train(&case.data, &case.options, &Cancel::new(), &mut (), &mut ());
-        trained.expect_err("a refusal").to_string()
+        case.train(Context::default()).expect_err("a refusal").to_string()
     };
     for kind in KINDS {
         for method in METHODS.into_iter().filter(|method| *method != Method::Auto) {
             let mut case = with_l1(larger_case(kind, 40, 5, 1));
-            case.options.method = method;
+            case.solver(method);
             let why = sentence(&case);
             assert!(why.starts_with(method.name()), "{why}");
             assert!(why.contains("quadratic regularizer"), "{why}");
@@ -188,16 +188,21 @@ fn methods_refuse_penalties_that_they_are_not_made_for() {
     for method in L1_METHODS {
         for kind in [Kind::Hinge, Kind::Logistic, Kind::Softmax, Kind::Multilabel] {
             let mut case = larger_case(kind, 40, 5, 1);
-            case.options.method = method;
+            case.solver(method);
             let why = sentence(&case);
-            assert!(why.contains("needs the penalty l1") && why.contains("ls-p-bmrm"), "{why}");
+            let of_logistic = why.contains("needs the penalty l1");
+            let of_svm = why.starts_with("solver ") && why.contains("does not exist for svm");
+            let is_logistic = case.settings.model() == "logistic";
+            assert!(if is_logistic { of_logistic } else { of_svm }, "{why}");
+            assert!(why.contains("ls-p-bmrm"), "{why}");
         }
     }
     let mut svm = larger_case(Kind::Hinge, 40, 5, 1);
-    svm.options.penalty = minorant::train::Penalty::L1;
-    assert!(sentence(&svm).contains("goes with logistic"));
+    svm.put(&PENALTY, Norm::L1);
+    let why = sentence(&svm);
+    assert!(why.starts_with("penalty goes with logistic") && why.ends_with("not with svm"), "{why}");
     let mut weighted = with_l1(larger_case(Kind::Logistic, 40, 5, 1));
-    weighted.options.bias_weight = Some(2.0);
+    weighted.put(&BIAS_WEIGHT, Some(2.0));
     assert!(sentence(&weighted).contains("bias weight"));
 }
 
@@ -205,10 +210,10 @@ fn methods_refuse_penalties_that_they_are_not_made_for() {
 #[test]
 fn the_bias_can_be_zero() {
     let mut case = with_l1(larger_case(Kind::Logistic, 80, 6, 2));
-    case.options.lambda = Some(Lambda::Lambda(0.05));
-    case.options.bias = Some(1e-3);
+    case.lambda(0.05);
+    case.put(&BIAS, Some(1e-3));
     let (model, _) = fit(&case);
-    assert_eq!(*model.problems[0].weights.last().expect("a bias"), 0.0);
+    assert_eq!(*form(&model).problems[0].weights.last().expect("a bias"), 0.0);
     assert!(model.nonzero_weights() > 0);
 }
 
@@ -245,7 +250,7 @@ fn random_subgradients_break_owlqn_only() {
 fn auto_takes_newtons_method() {
     let case = with_l1(larger_case(Kind::Softmax, 60, 6, 4));
     let (model, report) = fit(&case);
-    assert_eq!((model.solver.as_str(), report.solver), ("newton-cd", "newton-cd"));
+    assert_eq!((model.facts.solver.as_str(), report.solver), ("newton-cd", "newton-cd"));
     assert!(Method::Auto.build(l1_problem_without_curvature(), &MethodOptions::default()).is_err());
 }
 

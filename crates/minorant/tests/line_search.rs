@@ -380,7 +380,7 @@ fn breakpoints(loss: &dyn Loss, example: usize, f: &[f64], d: &[f64]) -> Vec<Bre
     let (mut start, mut found, mut envelope) = ([0.0; 2], Vec::new(), Envelope::default());
     let range = (0.0, f64::INFINITY);
     let mut pieces = Pieces::new(range, 1.0, &mut start, &mut found, &mut envelope);
-    loss.pieces(example, f, d, &mut pieces);
+    loss.pieces().expect("pieces").add_pieces(example, f, d, &mut pieces);
     found
 }
 

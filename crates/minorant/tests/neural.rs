@@ -5,13 +5,18 @@ mod common;
 
 use minorant::archive::Archive;
 use minorant::data::{Attributes, Sequences};
+use minorant::family::neuro::{ACTIVATION, HIDDEN, NeuroForm, PRETRAIN, Pretrain};
+use minorant::family::sequence::{PER, Per};
+use minorant::family::{
+    Context, FittedModel, Lambda, PROOF_BYTES, Settings, TrainReport, Wanted, train,
+};
 use minorant::linalg::product::Real;
 use minorant::linalg::{Matrix, Storage};
-use minorant::model::SequenceModel;
 use minorant::neural::{Activation, Inputs, Network, NeuroRisk, Rbm, Start, start};
+use minorant::options::Named;
+use minorant::options::common::{MAX_EVALS, SEED, SOLVER, TOL};
 use minorant::risk::{Cancel, ExampleWeights, Examples, Risk};
 use minorant::solver::{Checkpoints, Method};
-use minorant::train::{Lambda, NeuroOptions, Per, Pretrain, train_neuro};
 
 /// Numbers that look random.
 fn stream(seed: u64) -> impl FnMut() -> f64 {
@@ -124,7 +129,7 @@ const SHAPES: [(&[usize], bool); 3] = [(&[3], false), (&[4, 3], true), (&[3, 2, 
 #[test]
 fn values_agree_with_brute_force() {
     let data = sequences(12, 3, 3, Storage::F64, 1);
-    for activation in Activation::ALL {
+    for &activation in Activation::all() {
         for (hidden, boundary) in SHAPES {
             let network = Network::new(3, hidden.to_vec(), activation, 3, boundary);
             let w = weights(&network, 2);
@@ -142,7 +147,7 @@ fn values_agree_with_brute_force() {
 #[test]
 fn gradients_agree_with_finite_differences() {
     let data = sequences(10, 3, 3, Storage::F64, 3);
-    for activation in Activation::ALL {
+    for &activation in Activation::all() {
         for (hidden, boundary) in SHAPES {
             let network = Network::new(3, hidden.to_vec(), activation, 3, boundary);
             let w = weights(&network, 4);
@@ -218,17 +223,24 @@ fn single_precision_and_sparse_rows_give_the_same_gradient() {
     }
 }
 
-fn options(activation: Activation, pretrain: Pretrain) -> NeuroOptions {
-    let mut options = NeuroOptions {
-        hidden: vec![6, 5],
-        activation,
-        pretrain,
-        lambda: Some(Lambda::Lambda(1e-3)),
-        ..NeuroOptions::default()
-    };
-    options.rules.max_evaluations = Some(40);
-    options.method_options.seed = 7;
-    options
+fn settings(activation: Activation, pretrain: Pretrain) -> Settings {
+    let mut settings = Settings::new("neuro-crf")
+        .unwrap()
+        .with(&HIDDEN, vec![6, 5])
+        .with(&ACTIVATION, activation)
+        .with(&PRETRAIN, pretrain)
+        .with(&MAX_EVALS, Some(40))
+        .with(&SEED, 7);
+    settings.set_lambda(Lambda::Lambda(1e-3));
+    settings
+}
+
+fn fit(data: &Sequences, settings: &Settings) -> (FittedModel, TrainReport) {
+    train(data, settings, Context::default()).unwrap()
+}
+
+fn bytes(model: &FittedModel) -> Vec<u8> {
+    model.to_bytes(PROOF_BYTES)
 }
 
 fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
@@ -240,8 +252,7 @@ fn the_same_bits_on_any_number_of_threads() {
     for storage in [Storage::F32, Storage::F64] {
         let data = sequences(600, 4, 3, storage, 8);
         let run = || {
-            let options = options(Activation::Sigmoid, Pretrain::Rbm);
-            train_neuro(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap().0.to_bytes()
+            bytes(&fit(&data, &settings(Activation::Sigmoid, Pretrain::Rbm)).0)
         };
         assert_eq!(with_threads(1, run), with_threads(3, run));
     }
@@ -272,14 +283,17 @@ impl Checkpoints for Keep {
 fn a_resumed_run_ends_in_the_same_bytes() {
     let data = sequences(60, 4, 3, Storage::F32, 9);
     for method in [Method::NrbmLs, Method::Lbfgs] {
-        let options = NeuroOptions { method, ..options(Activation::Sigmoid, Pretrain::Rbm) };
+        let settings = settings(Activation::Sigmoid, Pretrain::Rbm);
+        let settings = settings.with(&SOLVER, method.name().into());
         let mut keep = Keep { countdown: 6, ..Keep::default() };
-        let (whole, _) = train_neuro(&data, &options, &Cancel::new(), &mut (), &mut keep).unwrap();
+        let run = |keep: &mut Keep| {
+            let context = Context::default().kept_by(keep);
+            bytes(&train(&data, &settings, context).unwrap().0)
+        };
+        let whole = run(&mut keep);
         let mut again = Keep { from: keep.kept.take(), ..Keep::default() };
         assert!(again.from.is_some());
-        let (resumed, _) =
-            train_neuro(&data, &options, &Cancel::new(), &mut (), &mut again).unwrap();
-        assert!(whole.to_bytes() == resumed.to_bytes(), "{method:?}");
+        assert!(whole == run(&mut again), "{method:?}");
     }
 }
 
@@ -293,29 +307,28 @@ fn training_learns_an_exclusive_or_and_reports_its_objective() {
         (Activation::Relu, Pretrain::None),
         (Activation::Relu, Pretrain::Rbm),
     ] {
-        let mut options = options(activation, pretrain);
-        options.rules.max_evaluations = Some(600);
         // An exclusive or begins at a saddle, whose gradient is small.
-        options.rules.tol = 1e-6;
-        options.lambda = Some(Lambda::Lambda(1e-4));
-        let run = train_neuro(&data, &options, &Cancel::new(), &mut (), &mut ());
-        let (model, report) = run.unwrap();
+        let mut settings =
+            settings(activation, pretrain).with(&MAX_EVALS, Some(600)).with(&TOL, 1e-6);
+        settings.set_lambda(Lambda::Lambda(1e-4));
+        let (model, report) = fit(&data, &settings);
+        let form: &NeuroForm = model.form_as().unwrap();
         assert!(report.certificate.lower_bound.is_none() && report.evaluations <= 600);
         assert!(report.local_gap.is_some());
         let mean = (0..data.len())
-            .map(|i| by_brute_force(&model.network, &model.weights, &data, i))
+            .map(|i| by_brute_force(&form.network, &form.weights, &data, i))
             .sum::<f64>()
             / data.len() as f64;
         let away: f64 =
-            model.weights.iter().zip(&model.start).map(|(w, s)| (w - s) * (w - s)).sum();
+            form.weights.iter().zip(&form.start).map(|(w, s)| (w - s) * (w - s)).sum();
         let objective = mean + 0.5e-4 * away;
         assert!((objective - report.certificate.objective).abs() <= 1e-9 * objective);
-        let error = model.evaluate(&data).token_error;
+        let error = model.evaluate(&data).unwrap().error();
         // Rectified units that begin near 0 stay on a plateau for long.
         let most = if activation == Activation::Relu { 0.45 } else { 0.35 };
         assert!(error < most, "{activation:?} {pretrain:?}: {error}");
-        let marginals = model.marginals(&data);
-        assert!(marginals.chunks(2).all(|p| (p[0] + p[1] - 1.0).abs() < 1e-9));
+        let marginals = model.predict_with(&data, Wanted::Marginals).unwrap();
+        assert!(marginals.numbers().chunks(2).all(|p| (p[0] + p[1] - 1.0).abs() < 1e-9));
     }
 }
 
@@ -323,9 +336,9 @@ fn training_learns_an_exclusive_or_and_reports_its_objective() {
 fn the_mean_over_tokens_is_another_weight() {
     let data = sequences(20, 3, 3, Storage::F64, 11);
     let run = |per: Per, lambda: f64| {
-        let lambda = Some(Lambda::Lambda(lambda));
-        let options = NeuroOptions { per, lambda, ..options(Activation::Tanh, Pretrain::None) };
-        train_neuro(&data, &options, &Cancel::new(), &mut (), &mut ()).unwrap().1
+        let mut settings = settings(Activation::Tanh, Pretrain::None).with(&PER, per);
+        settings.set_lambda(Lambda::Lambda(lambda));
+        fit(&data, &settings).1
     };
     let ratio = data.labels.len() as f64 / data.len() as f64;
     let (tokens, sequences) = (run(Per::Token, 1e-3), run(Per::Sequence, 1e-3 * ratio));
@@ -358,27 +371,28 @@ fn a_tanh_network_starts_as_the_sigmoid_one() {
 
 #[test]
 fn degenerate_data_trains_or_is_refused_in_a_sentence() {
-    let train = |data: &Sequences, options: &NeuroOptions| {
-        train_neuro(data, options, &Cancel::new(), &mut (), &mut ())
+    let refusal = |data: &Sequences, settings: &Settings| {
+        train(data, settings, Context::default()).unwrap_err().to_string()
     };
-    let usual = options(Activation::Sigmoid, Pretrain::Rbm);
+    let usual = settings(Activation::Sigmoid, Pretrain::Rbm);
     let one_label = sequences(5, 3, 1, Storage::F64, 13);
-    assert!(train(&one_label, &usual).unwrap().1.risk.abs() < 1e-12);
+    assert!(fit(&one_label, &usual).1.risk.abs() < 1e-12);
     let one = sequences(1, 3, 2, Storage::F64, 14);
-    assert_eq!(train(&one, &usual).unwrap().1.examples, 1);
+    assert_eq!(fit(&one, &usual).1.examples, 1);
     let mut gaps = sequences(4, 3, 2, Storage::F32, 15);
     gaps.starts.insert(1, gaps.starts[1]);
     gaps.starts.insert(0, 0);
     gaps.starts.push(gaps.labels.len());
-    let (model, report) = train(&gaps, &usual).unwrap();
-    assert_eq!((report.examples, model.predict(&gaps).len()), (7, gaps.labels.len()));
-    for (hidden, word) in [(vec![], "hidden layer"), (vec![3, 0], "at least 1 unit")] {
-        let error = train(&one, &NeuroOptions { hidden, ..usual.clone() }).unwrap_err();
-        assert!(error.to_string().contains(word), "{error}");
+    let (model, report) = fit(&gaps, &usual);
+    let labels = model.predict(&gaps).unwrap();
+    assert_eq!((report.examples, labels.labels().len()), (7, gaps.labels.len()));
+    for hidden in [vec![], vec![3, 0]] {
+        let error = refusal(&one, &usual.clone().with(&HIDDEN, hidden));
+        assert_eq!(error, "hidden must be whole numbers of 1 or more");
     }
-    let huge = NeuroOptions { hidden: vec![usize::MAX / 2, 3], ..usual.clone() };
-    assert!(train(&one, &huge).unwrap_err().to_string().contains("weights"));
+    let huge = usual.clone().with(&HIDDEN, vec![u64::MAX / 2, 3]);
+    assert!(refusal(&one, &huge).contains("weights"));
     let mut plain = one.clone();
     plain.labels.clear();
-    assert!(train(&plain, &usual).unwrap_err().to_string().contains("no labels"));
+    assert!(refusal(&plain, &usual).contains("no labels"));
 }

@@ -4,10 +4,15 @@
 
 mod common;
 
-use common::{Kind, NON_CONVEX_METHODS, Random, cases, dense, fit, larger_case, random_case};
+use common::{
+    Case, Kind, NON_CONVEX_METHODS, Random, cases, dense, fit, form, larger_case, random_case,
+};
 use minorant::data::{Dataset, Label, LabelRows, Labels};
+use minorant::family::linear::{BALANCE_MEAN, BIAS_WEIGHT, GAMMA, RAMP, STARTS};
+use minorant::family::{FittedModel, Settings};
 use minorant::linalg::{Design, Matrix, Storage};
 use minorant::line::{Quadratic, minimise_globally};
+use minorant::options::common::BIAS;
 use minorant::regularizer::L2;
 use minorant::risk::hinge::Hinge;
 use minorant::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
@@ -17,7 +22,6 @@ use minorant::risk::ramp::Ramp;
 use minorant::risk::transductive::Transductive;
 use minorant::risk::{Cancel, ExampleWeights, LinearRisk, Loss, Risk};
 use minorant::solver::{Method, MethodOptions, Outcome, Problem, Status, StopRules, run};
-use minorant::train::{Lambda, ModelName, TrainOptions};
 
 /// A loss of each kind over `n` examples.
 fn losses(random: &mut Random, n: usize) -> Vec<Box<dyn Loss>> {
@@ -48,36 +52,6 @@ fn output(random: &mut Random) -> f64 {
     }
 }
 
-/// A loss as one of `LinearRisk`'s parameters.
-struct Any(Box<dyn Loss>);
-
-impl Loss for Any {
-    fn outputs(&self) -> usize {
-        self.0.outputs()
-    }
-    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> minorant::risk::loss::Tangent {
-        self.0.tangent(example, f, c)
-    }
-    fn value(&self, example: usize, f: &[f64]) -> f64 {
-        self.0.value(example, f)
-    }
-    fn is_piecewise(&self) -> bool {
-        self.0.is_piecewise()
-    }
-    fn is_convex(&self) -> bool {
-        self.0.is_convex()
-    }
-    fn pieces(&self, i: usize, f: &[f64], d: &[f64], pieces: &mut minorant::line::Pieces<'_>) {
-        self.0.pieces(i, f, d, pieces);
-    }
-    fn convex_part(&self) -> Option<Box<dyn Loss + '_>> {
-        self.0.convex_part()
-    }
-    fn concave_tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> f64 {
-        self.0.concave_tangent(example, f, c)
-    }
-}
-
 #[test]
 fn the_lowest_point_of_a_line() {
     let mut random = Random::new(11);
@@ -88,7 +62,7 @@ fn the_lowest_point_of_a_line() {
             let identity: Vec<f64> = (0..n * n).map(|at| f64::from(at / n == at % n)).collect();
             let matrix = Matrix::dense(n, n, identity.into()).unwrap();
             let weights = ExampleWeights::Each((0..n).map(|_| random.scale(0.1, 3.0)).collect());
-            let risk = LinearRisk::new(Design::new(&matrix, None), Any(loss), weights);
+            let risk = LinearRisk::boxed(Design::new(&matrix, None), loss, weights);
             let mut point = || {
                 let w = (0..n * k).map(|_| output(&mut random)).collect();
                 risk.at(w, &Cancel::new()).unwrap()
@@ -125,11 +99,12 @@ fn differences_of_convex_losses() {
         let n = 6;
         for loss in losses(&mut random, n) {
             let k = loss.outputs();
-            let convex = loss.convex_part().expect("a convex part");
+            let difference = loss.difference().expect("a difference");
+            let convex = difference.convex_part();
             let i = random.between(0, n - 1);
             let (mut c, mut t) = (vec![0.0; k], vec![0.0; k]);
             let f: Vec<f64> = (0..k).map(|_| output(&mut random)).collect();
-            let offset = loss.concave_tangent(i, &f, &mut c);
+            let offset = difference.concave_tangent(i, &f, &mut c);
             let linear = |g: &[f64]| offset + c.iter().zip(g).map(|(c, g)| c * g).sum::<f64>();
             let touches = convex.value(i, &f) + linear(&f);
             assert!((touches - loss.value(i, &f)).abs() < 1e-12, "touches at the point");
@@ -214,20 +189,16 @@ fn tiny_transductive_problems() {
             features: dense(&rows, d, Storage::F64),
             labels: Labels { classes, rows: LabelRows::Single(numbers) },
         };
-        let mut options = TrainOptions::new(ModelName::Tsvm);
-        options.lambda = Some(Lambda::Lambda(lambda));
-        options.transduction.gamma = gamma;
-        options.rules.tol = 1e-6;
-        let case = |options: &TrainOptions| common::Case {
-            kind: Kind::Transductive,
-            data: data.clone(),
-            options: options.clone(),
-        };
-        options.transduction.starts = 20;
-        let (model, report) = fit(&case(&options));
-        assert_eq!(model.classes.len(), 2);
+        let settings = Settings::new("tsvm").unwrap();
+        let mut case = Case::new(Kind::Transductive, data, settings);
+        case.lambda(lambda);
+        case.put(&GAMMA, gamma);
+        case.tol(1e-6);
+        case.put(&STARTS, 20);
+        let (model, report) = fit(&case);
+        assert_eq!(form(&model).classes.len(), 2);
         let found = report.certificate.objective;
-        let w = &model.problems[0].weights;
+        let w = &form(&model).problems[0].weights;
         let plain = 0.5 * lambda * w.iter().map(|w| w * w).sum::<f64>()
             + (0..rows.len())
                 .map(|i| {
@@ -241,11 +212,11 @@ fn tiny_transductive_problems() {
         let mut best = found;
         enumerate(&rows, &mut signs.clone(), &weights, lambda, &mut best);
         reached += u32::from(found <= best * (1.0 + 1e-4));
-        options.transduction.starts = 1;
+        case.put(&STARTS, 1);
         for method in NON_CONVEX_METHODS {
-            options.method = method;
-            options.rules.max_evaluations = Some(500);
-            let objective = fit(&case(&options)).1.certificate.objective;
+            case.solver(method);
+            case.max_evals(500);
+            let objective = fit(&case).1.certificate.objective;
             assert!(objective >= best * (1.0 - 1e-7), "{method:?}: {objective} below {best}");
         }
     }
@@ -298,7 +269,7 @@ fn reports_of_models_that_are_not_convex() {
     let folder = tempfile::tempdir().unwrap();
     for kind in Kind::NON_CONVEX {
         let mut case = larger_case(kind, 120, 6, 9);
-        case.options.lambda = Some(Lambda::Lambda(0.05));
+        case.lambda(0.05);
         let (model, report) = fit(&case);
         assert_eq!((report.solver, report.status), ("nrbm-ls", Status::Converged), "{kind:?}");
         assert_eq!(report.certificate.lower_bound, None);
@@ -307,13 +278,14 @@ fn reports_of_models_that_are_not_convex() {
         assert!((0.0..=1e-3 * report.certificate.objective).contains(&gap), "{kind:?}: {gap}");
         let path = folder.path().join("model");
         model.save(&path, u64::MAX).unwrap();
-        let loaded = minorant::model::FittedModel::load(&path).unwrap();
-        assert_eq!((loaded.ramp, loaded.gamma), (model.ramp, model.gamma));
-        assert_eq!(loaded.ramp.is_some(), !kind.is_transductive());
-        assert_eq!(loaded.local_gap, model.local_gap);
-        assert!(!loaded.classes.contains(&Label::Number(0.0)));
-        let audit = minorant::audit::audit(&loaded, &case.data, None);
-        assert!(!audit.holds && audit.why.contains("no global bound"), "{}", audit.why);
+        let loaded = FittedModel::load(&path).unwrap();
+        let (kept, given) = (&loaded.facts.settings, &model.facts.settings);
+        assert_eq!((kept.get(&RAMP), kept.get(&GAMMA)), (given.get(&RAMP), given.get(&GAMMA)));
+        assert_eq!(kept.is_given("ramp"), !kind.is_transductive());
+        assert_eq!(loaded.facts.local_gap, model.facts.local_gap);
+        assert!(!form(&loaded).classes.contains(&Label::Number(0.0)));
+        let audit = loaded.audit(&case.data, None);
+        assert!(audit.holds.is_none() && audit.why.contains("no global bound"), "{}", audit.why);
     }
 }
 
@@ -323,12 +295,13 @@ fn reports_of_models_that_are_not_convex() {
 fn balanced_means() {
     for mean in [-0.5, 0.0, 0.4] {
         let mut case = larger_case(Kind::Transductive, 200, 5, 4);
-        case.options.lambda = Some(Lambda::Lambda(1e-2));
-        (case.options.bias, case.options.bias_weight) = (Some(1.0), Some(1e-3));
-        case.options.transduction.balance_mean = Some(mean);
+        case.lambda(1e-2);
+        case.put(&BIAS, Some(1.0));
+        case.put(&BIAS_WEIGHT, Some(1e-3));
+        case.put(&BALANCE_MEAN, Some(mean));
         let (model, report) = fit(&case);
         assert_eq!(report.status, Status::Converged);
-        let scores = model.scores(&case.data.features);
+        let scores = form(&model).scores(&case.data.features).0;
         let unlabelled: Vec<f64> = (0..200)
             .filter(|&i| case.data.labels.row(i) == [1])
             .map(|i| scores.row(i)[0])
@@ -346,9 +319,9 @@ fn random_problems() {
     for _ in 0..cases(10, 500) {
         for kind in [Kind::Ramp, Kind::MulticlassRamp] {
             let mut case = random_case(kind, &mut random);
-            case.options.rules.max_evaluations = Some(200);
+            case.max_evals(200);
             for method in NON_CONVEX_METHODS {
-                case.options.method = method;
+                case.solver(method);
                 let report = fit(&case).1;
                 assert!(report.certificate.objective.is_finite() && report.evaluations <= 200);
                 assert!(report.local_gap.is_none_or(|gap| gap >= -1e-9), "{method:?}");
@@ -362,15 +335,15 @@ fn random_problems() {
 fn convex_risks_get_a_bound() {
     for kind in [Kind::Hinge, Kind::SquaredHinge, Kind::Logistic, Kind::Multiclass] {
         let mut case = larger_case(kind, 120, 6, 9);
-        case.options.lambda = Some(Lambda::Lambda(0.02));
+        case.lambda(0.02);
         for method in [Method::Nrbm, Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm] {
-            case.options.method = method;
+            case.solver(method);
             let (model, report) = fit(&case);
             let told = format!("{kind:?} {method:?}");
             assert_eq!(report.status, Status::Converged, "{told}");
             assert!(report.certificate.certifies(1e-3) && report.local_gap.is_none(), "{told}");
-            let audit = minorant::audit::audit(&model, &case.data, None);
-            assert!(audit.holds, "{told}: {}", audit.why);
+            let audit = model.audit(&case.data, None);
+            assert!(audit.holds == Some(true), "{told}: {}", audit.why);
         }
     }
 }
@@ -388,21 +361,20 @@ fn convex_problems_in_the_dual() {
         let matrix = Matrix::dense(n, cols, entries.into()).unwrap();
         for loss in losses(&mut random, n) {
             let weights = ExampleWeights::Each((0..n).map(|_| random.scale(0.01, 1.0)).collect());
-            let Some(part) = loss.convex_part() else {
-                panic!("every loss here has a convex part")
+            let Some(difference) = loss.difference() else {
+                panic!("every loss here is known as a difference")
             };
-            let climbs = part.climbs();
-            drop(part);
-            let risk = LinearRisk::new(Design::new(&matrix, None), Any(loss), weights);
+            let climbs = difference.convex_part().ascent().is_some();
+            let risk = LinearRisk::boxed(Design::new(&matrix, None), loss, weights);
             let w: Vec<f64> = (0..risk.dim()).map(|_| random.normal()).collect();
             let point = risk.at(w, &Cancel::new()).unwrap();
-            let parts = risk.difference().unwrap();
-            assert_eq!(parts.has_dual_coordinates(), climbs);
+            let difference = risk.difference().unwrap();
+            assert_eq!(difference.has_dual_coordinates(), climbs);
             if !climbs {
                 continue;
             }
             climbed += 1;
-            let convex = parts.convexified(&point);
+            let convex = difference.convexified(&point);
             let regularizer = L2::new(random.scale(0.01, 1.0)).unwrap();
             let problem = Problem::new(&*convex, &regularizer);
             let least = |method: Method| {

@@ -64,7 +64,7 @@ fn solve(method: Method, lambda: f64) -> (Outcome, u64) {
         noise: 1.5,
         longest: 5,
     };
-    let data = plates(&options);
+    let data = plates(&options).into_iter().map(Into::into).collect();
     let model = Segmentation::new(options.height, options.widths, data, SegmentLoss::Position);
     let model = Dear { model: model.unwrap(), calls: AtomicU64::new(0) };
     let risk = MarginRisk::new(model, ExampleWeights::mean(IMAGES));

@@ -3,60 +3,62 @@
 
 mod common;
 
-use common::{Case, Kind, Random, cases, difference, fit, larger_case, random_case, referee};
-use minorant::audit::audit;
+use common::{Case, Kind, Random, cases, difference, fit, form, larger_case, random_case, referee};
+use minorant::family::{FittedModel, TrainReport};
 use minorant::linalg::{Design, Storage};
 use minorant::path::{Path, PathOptions, geometric, path, tune};
 use minorant::regularizer::L2;
 use minorant::risk::hinge::Hinge;
 use minorant::risk::{Cancel, ExampleWeights, LinearRisk};
 use minorant::solver::{self, Method, MethodOptions, Problem, StopRules};
-use minorant::train::Lambda;
 
 fn walk(case: &Case, lambdas: &[f64], fill: bool) -> Path {
-    let options = PathOptions { lambdas, validation: None, fill };
-    path(&case.data, &case.options, options, &Cancel::new(), &mut |_| {}).expect("a path")
+    let options = PathOptions { lambdas, validation: None, start: None, fill };
+    path(&case.data, &case.settings, options, &Cancel::new(), &mut |_| {}).expect("a path")
+}
+
+fn lambda_of(report: &TrainReport) -> f64 {
+    report.lambda.expect("a lambda")
 }
 
 fn at_lambda(case: &Case, lambda: f64) -> Case {
     let mut case = case.clone();
-    case.options.lambda = Some(Lambda::Lambda(lambda));
+    case.lambda(lambda);
     case
 }
 
 /// The objective of a model's weights at another λ, by plain sums.
-fn objective(case: &Case, lambda: f64, model: &minorant::model::FittedModel) -> f64 {
+fn objective(case: &Case, lambda: f64, model: &FittedModel) -> f64 {
     let stated = referee::state(&at_lambda(case, lambda));
-    stated.iter().zip(&model.problems).map(|(s, p)| s.objective(&p.weights)).sum()
+    stated.iter().zip(&form(model).problems).map(|(s, p)| s.objective(&p.weights)).sum()
 }
 
 fn check(kind: Kind, seed: u64) {
     let mut random = Random::new(seed * 31 + kind as u64);
     let mut case = random_case(kind, &mut random);
-    case.options.rules.tol = random.pick(&[1e-2, 1e-3]);
-    case.options.method =
-        random.pick(&[Method::Auto, Method::Auto, Method::LsBmrm, Method::Bmrm, Method::ProxPBmrm]);
+    case.tol(random.pick(&[1e-2, 1e-3]));
+    case.solver(random.pick(&[Method::Auto, Method::Auto, Method::LsBmrm, Method::Bmrm, Method::ProxPBmrm]));
     let high = random.scale(1e-2, 10.0);
     let low = high / random.scale(2.0, 100.0);
     let lambdas = geometric(low, high, random.between(2, 5)).expect("a grid");
     let fill = random.chance(0.8);
     let found = walk(&case, &lambdas, fill);
-    let told = format!("{kind:?} seed {seed} {:?} fill {fill}", case.options.method);
+    let told = format!("{kind:?} seed {seed} {:?} fill {fill}", case.settings.solver());
     assert!(found.is_whole && found.between.len() + 1 == found.points.len(), "{told}");
-    let tol = case.options.rules.tol;
+    let tol = case.settings.tol();
     for point in &found.points {
         let (report, model) = (&point.report, &point.model);
         assert!(report.certificate.certifies(tol) || report.certificate.gap() <= Some(1e-12));
-        let verdict = audit(model, &case.data, case.options.example_weights.as_deref());
-        assert!(verdict.holds, "{told} lambda {}: {}", report.lambda, verdict.why);
-        let plain = objective(&case, report.lambda, model);
+        let verdict = model.audit(&case.data, case.weights().as_deref());
+        assert!(verdict.holds == Some(true), "{told} lambda {}: {}", lambda_of(report), verdict.why);
+        let plain = objective(&case, lambda_of(report), model);
         assert!(difference(report.certificate.objective, plain) < 1e-12, "{told}");
     }
-    let asked: Vec<f64> = found.points.iter().map(|point| point.report.lambda).collect();
+    let asked: Vec<f64> = found.points.iter().map(|point| lambda_of(&point.report)).collect();
     assert!(asked.windows(2).all(|pair| pair[0] > pair[1]), "{told}: {asked:?}");
     assert!(lambdas.iter().all(|lambda| asked.contains(lambda)), "{told}: {asked:?}");
     for (at, between) in found.between.iter().enumerate() {
-        let ends = (found.points[at + 1].report.lambda, found.points[at].report.lambda);
+        let ends = (asked[at + 1], asked[at]);
         assert_eq!((between.lo, between.hi), ends, "{told}");
         let claim = between.relative_gap.expect("a bound in between");
         let certified = |point: &minorant::path::PathPoint| point.report.certificate.certifies(tol);
@@ -70,8 +72,8 @@ fn check(kind: Kind, seed: u64) {
         let between = found.between[at];
         let lambda = random.scale(between.lo, between.hi);
         let mut exact = at_lambda(&case, lambda);
-        exact.options.rules.tol = 1e-9;
-        exact.options.method = Method::LsPBmrm;
+        exact.tol(1e-9);
+        exact.solver(Method::LsPBmrm);
         let best = fit(&exact).1.certificate.objective;
         let here = |point: usize| objective(&case, lambda, &found.points[point].model);
         let better = here(at).min(here(at + 1));
@@ -142,13 +144,13 @@ fn limits_hold_for_the_whole_path() {
         let mut case = larger_case(kind, 200, 7, 2);
         let lambdas = geometric(1e-1, 1e-4, 7).expect("a grid");
         for most in [4, 9, 17, 40] {
-            case.options.rules.max_evaluations = Some(most);
+            case.max_evals(most);
             let found = walk(&case, &lambdas, true);
             let all: u64 = found.points.iter().map(|point| point.report.evaluations).sum();
             assert!(all <= most, "{kind:?}: {all} of {most}");
             assert!(!found.points.is_empty());
         }
-        case.options.rules.max_evaluations = Some(9);
+        case.max_evals(9);
         assert!(!walk(&case, &lambdas, true).is_whole, "{kind:?}");
     }
 }
@@ -169,13 +171,13 @@ fn grids_are_geometric_and_checked() {
 fn cross_validation_is_seeded_and_honest() {
     for kind in [Kind::Hinge, Kind::Multiclass, Kind::Multilabel, Kind::OneVsRest] {
         let mut case = larger_case(kind, 150, 6, 8);
-        case.options.example_weights = Some((0..150).map(|i| 1.0 + (i % 3) as f64).collect());
+        case.weigh((0..150).map(|i| 1.0 + (i % 3) as f64).collect());
         let lambdas = geometric(1.0, 1e-3, 4).expect("a grid");
         let run = |seed| {
             let mut told = 0;
             let count = &mut |_| told += 1;
-            let (data, options) = (&case.data, &case.options);
-            let tuned = tune(data, options, &lambdas, 3, seed, &Cancel::new(), count);
+            let (data, settings) = (&case.data, &case.settings);
+            let tuned = tune(data, settings, &lambdas, 3, seed, &Cancel::new(), count);
             let tuned = tuned.expect("errors");
             assert_eq!(told, 12);
             tuned
@@ -196,7 +198,7 @@ fn cross_validation_is_seeded_and_honest() {
     }
     let case = larger_case(Kind::Hinge, 50, 4, 8);
     for folds in [0, 1, 51] {
-        let why = tune(&case.data, &case.options, &[1.0], folds, 0, &Cancel::new(), &mut |_| {});
+        let why = tune(&case.data, &case.settings, &[1.0], folds, 0, &Cancel::new(), &mut |_| {});
         assert!(why.expect_err("a refusal").to_string().contains("2 to 50 folds"));
     }
 }

@@ -4,15 +4,16 @@
 
 mod common;
 
-use common::{Case, Kind, Random, cases, difference, fit, larger_case, random_case};
+use common::{Case, Kind, Random, cases, difference, fit, form, larger_case, random_case};
 use minorant::bundle::{Bundle, Limits};
+use minorant::family::Context;
 use minorant::linalg::{Design, Storage};
+use minorant::options::common::BIAS;
 use minorant::regularizer::L2;
 use minorant::risk::hinge::Hinge;
 use minorant::risk::{Cancel, ExampleWeights, LinearRisk, Risk};
 use minorant::solver::{Method, Status};
 use minorant::trace::TraceRecord;
-use minorant::train::train;
 
 const OURS: [Method; 3] = [Method::PBmrm, Method::ProxBmrm, Method::ProxPBmrm];
 
@@ -22,11 +23,11 @@ fn the_optimum_is_that_of_the_other_methods() {
         for seed in 0..cases(12, 300) {
             let mut random = Random::new(seed * 77 + kind as u64);
             let mut case = random_case(kind, &mut random);
-            case.options.rules.tol = 1e-7;
-            case.options.method = Method::LsPBmrm;
+            case.tol(1e-7);
+            case.solver(Method::LsPBmrm);
             let (_, expected) = fit(&case);
             for method in OURS {
-                case.options.method = method;
+                case.solver(method);
                 let (_, found) = fit(&case);
                 let told = format!("{kind:?} seed {seed} {}", found.solver);
                 assert_eq!(found.status, Status::Converged, "{told}");
@@ -111,7 +112,7 @@ fn the_prox_master_is_that_of_a_shifted_regularizer() {
 
 fn traced(case: &Case) -> (Vec<TraceRecord>, u64) {
     let mut trace = Vec::new();
-    let trained = train(&case.data, &case.options, &Cancel::new(), &mut trace, &mut ());
+    let trained = case.train(Context::default().observed_by(&mut trace));
     (trace, trained.expect("a model").1.evaluations)
 }
 
@@ -120,7 +121,7 @@ fn every_iteration_is_one_evaluation_and_descent_comes_first() {
     for kind in [Kind::Hinge, Kind::Multiclass, Kind::Logistic] {
         for method in [Method::ProxBmrm, Method::ProxPBmrm] {
             let mut case = larger_case(kind, 300, 7, 11);
-            case.options.method = method;
+            case.solver(method);
             let (trace, evaluations) = traced(&case);
             assert!(trace.iter().enumerate().all(|(i, r)| r.evaluations == i as u64 + 1));
             assert_eq!(evaluations, trace.len() as u64);
@@ -135,15 +136,15 @@ fn every_iteration_is_one_evaluation_and_descent_comes_first() {
 #[test]
 fn insufficient_steps_stay_near() {
     let mut case = larger_case(Kind::Hinge, 400, 9, 5);
-    case.options.rules.tol = 1e-2;
-    case.options.lambda = Some(minorant::train::Lambda::Lambda(1e-2));
+    case.tol(1e-2);
+    case.lambda(1e-2);
     let (model, _) = fit(&case);
-    let start = model.problems[0].weights.clone();
+    let start = form(&model).problems[0].weights.clone();
     let length = start.iter().map(|w| w * w).sum::<f64>().sqrt();
-    case.options.start = Some(start);
-    case.options.lambda = Some(minorant::train::Lambda::Lambda(1e-3));
-    case.options.method = Method::ProxBmrm;
-    case.options.rules.tol = 1e-4;
+    case.start = Some(start);
+    case.lambda(1e-3);
+    case.solver(Method::ProxBmrm);
+    case.tol(1e-4);
     let (trace, _) = traced(&case);
     assert!(trace.iter().all(|record| record.step != "sgd"));
     let near: Vec<f64> = trace
@@ -164,12 +165,12 @@ fn insufficient_steps_stay_near() {
 fn a_start_at_the_optimum_is_the_answer() {
     for kind in Kind::ALL {
         let mut case = larger_case(kind, 120, 6, 3);
-        case.options.rules.tol = 1e-6;
+        case.tol(1e-6);
         let (model, expected) = fit(&case);
-        case.options.start =
-            Some(model.problems.iter().flat_map(|problem| problem.weights.clone()).collect());
+        case.start =
+            Some(form(&model).problems.iter().flat_map(|problem| problem.weights.clone()).collect());
         for method in [Method::ProxBmrm, Method::ProxPBmrm] {
-            case.options.method = method;
+            case.solver(method);
             let (_, found) = fit(&case);
             assert_eq!(found.status, Status::Converged, "{kind:?}");
             let (found, expected) = (found.certificate.objective, expected.certificate.objective);
@@ -186,10 +187,10 @@ fn a_wild_descent_does_no_harm() {
     rows.iter_mut().flatten().for_each(|x| *x *= 1e60);
     let mut case = larger_case(Kind::SquaredHinge, 40, 4, 3);
     case.data.features = common::dense(&rows, 4, Storage::F64);
-    case.options.bias = None;
-    case.options.lambda = Some(minorant::train::Lambda::Lambda(1e110));
-    case.options.method = Method::ProxBmrm;
-    case.options.rules.max_evaluations = Some(200);
+    case.put(&BIAS, None);
+    case.lambda(1e110);
+    case.solver(Method::ProxBmrm);
+    case.max_evals(200);
     let (_, report) = fit(&case);
     assert!(report.certificate.objective.is_finite());
 }

@@ -3,11 +3,11 @@
 //! tests say that they were skipped.
 
 use minorant::data::{Dataset, Label, LabelRows, Labels, ReadOptions, read};
+use minorant::family::{Context, Lambda, Settings, TrainReport, train};
 use minorant::linalg::{Matrix, Storage};
-use minorant::risk::Cancel;
+use minorant::options::common::{MAX_EVALS, SOLVER, TOL};
 use minorant::solver::{Method, Status};
 use minorant::trace::TraceRecord;
-use minorant::train::{Lambda, ModelName, TrainOptions, TrainReport, train};
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
@@ -26,12 +26,15 @@ fn load(files: &[&str]) -> Option<Dataset<'static>> {
     Some(read(&paths, &ReadOptions::default()).unwrap())
 }
 
+fn settings(lambda: f64, method: Method, tol: f64) -> Settings {
+    let mut settings =
+        Settings::new("svm").unwrap().with(&SOLVER, method.name().into()).with(&TOL, tol);
+    settings.set_lambda(Lambda::Lambda(lambda));
+    settings
+}
+
 fn solve(data: &Dataset<'_>, lambda: f64, method: Method, tol: f64) -> TrainReport {
-    let mut options = TrainOptions::new(ModelName::Svm);
-    options.lambda = Some(Lambda::Lambda(lambda));
-    options.method = method;
-    options.rules.tol = tol;
-    let (_, report) = train(data, &options, &Cancel::new(), &mut (), &mut ()).unwrap();
+    let (_, report) = train(data, &settings(lambda, method, tol), Context::default()).unwrap();
     assert_eq!(report.status, Status::Converged);
     assert!(report.certificate.certifies(tol));
     report
@@ -67,13 +70,10 @@ fn traced(
     method: Method,
     tol: f64,
 ) -> (TrainReport, Vec<TraceRecord>) {
-    let mut options = TrainOptions::new(ModelName::Svm);
-    options.lambda = Some(Lambda::Lambda(lambda));
-    options.method = method;
-    options.rules.tol = tol;
-    options.rules.max_evaluations = Some(400);
+    let settings = settings(lambda, method, tol).with(&MAX_EVALS, Some(400));
     let mut trace = Vec::new();
-    let (_, report) = train(data, &options, &Cancel::new(), &mut trace, &mut ()).unwrap();
+    let context = Context::default().observed_by(&mut trace);
+    let (_, report) = train(data, &settings, context).unwrap();
     (report, trace)
 }
 

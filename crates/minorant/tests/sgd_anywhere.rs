@@ -4,45 +4,46 @@
 
 use minorant::archive::Archive;
 use minorant::data::Recordings;
+use minorant::family::hmm::{STATES, TASK};
+use minorant::family::{
+    Context, FittedModel, Lambda, PROOF_BYTES, Settings, TrainReport, train,
+};
 use minorant::generate::{Phones, phones};
 use minorant::hmm::Task;
-use minorant::model::HmmModel;
-use minorant::risk::Cancel;
+use minorant::options::common::{MAX_EVALS, SEED, SOLVER};
 use minorant::solver::{Checkpoints, Method, Status};
 use minorant::trace::TraceRecord;
-use minorant::train::{HmmOptions, Lambda, TrainReport, train_hmm};
 
 fn data() -> Recordings {
     phones(Phones { sequences: 30, labels: 3, features: 2, noise: 0.8 }, 5, 0)
 }
 
-fn options(evaluations: u64, seed: u64) -> HmmOptions {
-    let mut options = HmmOptions {
-        task: Task::Label,
-        states: 2,
-        lambda: Some(Lambda::Lambda(0.2)),
-        method: Method::Sgd,
-        ..HmmOptions::default()
-    };
-    options.rules.max_evaluations = Some(evaluations);
-    options.method_options.seed = seed;
-    options
+fn settings(evaluations: u64, seed: u64) -> Settings {
+    let mut settings = Settings::new("hmm")
+        .unwrap()
+        .with(&TASK, Task::Label)
+        .with(&STATES, 2)
+        .with(&SOLVER, Method::Sgd.name().into())
+        .with(&MAX_EVALS, Some(evaluations))
+        .with(&SEED, seed);
+    settings.set_lambda(Lambda::Lambda(0.2));
+    settings
 }
 
 fn run(
-    options: &HmmOptions,
+    settings: &Settings,
     checkpoints: &mut dyn Checkpoints,
-) -> (HmmModel, TrainReport, Vec<TraceRecord>) {
+) -> (FittedModel, TrainReport, Vec<TraceRecord>) {
     let mut trace = Vec::new();
-    let fitted = train_hmm(&data(), options, &Cancel::new(), &mut trace, checkpoints);
-    let (model, report) = fitted.unwrap();
+    let context = Context::default().observed_by(&mut trace).kept_by(checkpoints);
+    let (model, report) = train(&data(), settings, context).unwrap();
     (model, report, trace)
 }
 
 #[test]
 fn it_goes_down_and_counts_every_pass() {
     for evaluations in [1, 2, 30, 47, 48] {
-        let (_, report, trace) = run(&options(evaluations, 1), &mut ());
+        let (_, report, trace) = run(&settings(evaluations, 1), &mut ());
         assert_eq!((report.solver, report.status), ("sgd", Status::MaxEvals));
         assert!(report.evaluations <= evaluations, "{} of {evaluations}", report.evaluations);
         assert!(report.certificate.lower_bound.is_none() && report.local_gap.is_none());
@@ -53,11 +54,11 @@ fn it_goes_down_and_counts_every_pass() {
         }
         assert!(trace.windows(2).all(|pair| pair[1].best_objective <= pair[0].best_objective));
     }
-    let (model, report, trace) = run(&options(48, 1), &mut ());
+    let (model, report, trace) = run(&settings(48, 1), &mut ());
     let objective = report.certificate.objective;
     assert!(trace.iter().filter(|record| record.step == "pass").count() >= 5);
     assert!(objective < 0.9 * trace[0].objective, "{objective} {}", trace[0].objective);
-    assert_eq!(objective, model.objective);
+    assert_eq!(objective, model.facts.certificate.objective);
     assert!((objective - report.risk - report.regularizer).abs() <= 1e-12 * objective);
 }
 
@@ -65,7 +66,7 @@ fn it_goes_down_and_counts_every_pass() {
 fn the_seed_decides_and_nothing_else() {
     let bytes = |seed: u64, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| run(&options(40, seed), &mut ()).0.to_bytes())
+        pool.install(|| run(&settings(40, seed), &mut ()).0.to_bytes(PROOF_BYTES))
     };
     assert_eq!(bytes(1, 1), bytes(1, 3));
     assert_ne!(bytes(1, 1), bytes(2, 1));
@@ -100,9 +101,9 @@ fn a_resumed_run_ends_in_the_same_bits() {
     // After the start, after the choice of a step, after a pass, and after an evaluation.
     for at in 1..=4 {
         let mut keep = Keep { at, ..Keep::default() };
-        let whole = run(&options(40, 3), &mut keep).0;
+        let whole = run(&settings(40, 3), &mut keep).0;
         let mut resumed = Keep { from: keep.kept.take(), ..Keep::default() };
         assert!(resumed.from.is_some(), "{at}");
-        assert_eq!(whole.to_bytes(), run(&options(40, 3), &mut resumed).0.to_bytes(), "{at}");
+        assert_eq!(whole.to_bytes(PROOF_BYTES), run(&settings(40, 3), &mut resumed).0.to_bytes(PROOF_BYTES), "{at}");
     }
 }

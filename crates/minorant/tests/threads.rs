@@ -23,13 +23,13 @@ fn check_methods(kind: Kind, methods: &[Method]) {
         if L1_METHODS.contains(&method) {
             case = with_l1(case);
         }
-        case.options.method = method;
-        case.options.rules.tol = 1e-6;
+        case.solver(method);
+        case.tol(1e-6);
         // Walking methods get slow near the optimum, and have shown all they do before.
         let walks = !METHODS.contains(&method);
-        case.options.rules.max_evaluations = Some(if walks { 15 } else { 40 });
+        case.max_evals(if walks { 15 } else { 40 });
         if method == Method::LmBmrm {
-            case.options.method_options.memory = Some(6);
+            case.memory(6);
         }
         let mut first: Option<Vec<u8>> = None;
         for threads in [1, 2, 3, 8] {
@@ -37,7 +37,7 @@ fn check_methods(kind: Kind, methods: &[Method]) {
             let bytes = pool.install(|| {
                 let (model, report) = fit(&case);
                 assert!(report.evaluations > 3, "{kind:?}: too easy a problem");
-                assert_eq!(report.certificate, model.certificate);
+                assert_eq!(report.certificate, model.facts.certificate);
                 model.save(&path, u64::MAX).expect("a saved model");
                 std::fs::read(&path).expect("a model file")
             });

@@ -6,11 +6,11 @@ use crate::clock::timed;
 use crate::data::Store;
 use crate::page::Table;
 use crate::python;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context as _, Error, Result, ensure};
+use minorant::family::chain::ChainForm;
+use minorant::prelude::{ChainCrf, Context};
 use minorant::risk::Cancel;
-use minorant::solver::Method;
 use minorant::trace::{Observer, TraceRecord};
-use minorant::train::{ChainName, ChainOptions, Lambda, train_chain};
 use minorant_data::{SequenceFormat, SequenceOptions, Sequences, read_sequences};
 use serde_json::Value;
 use std::fmt::Write;
@@ -61,18 +61,19 @@ pub(super) fn tables(store: &Store, quick: bool) -> Result<Vec<Table>> {
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let row = pool.install(|| -> Result<Vec<String>> {
-            let mut options = ChainOptions::new(ChainName::ChainCrf);
-            options.observed_pairs = true;
-            options.lambda = Some(Lambda::Lambda(2.0 * C2 / train.len() as f64));
-            options.method = Method::Auto;
-            options.rules.tol = 1e-9;
-            options.rules.max_evaluations = Some(if quick { 40 } else { 2000 });
+            let chain = ChainCrf::new()
+                .pairs("observed")
+                .lambda(2.0 * C2 / train.len() as f64)
+                .tol(1e-9)
+                .max_evals(if quick { 40 } else { 2000 });
             let cancel = Cancel::new();
             let mut until = Until { objective: peer.objective, cancel: cancel.clone() };
-            let work = || train_chain(&train, &options, &cancel, &mut until, &mut ());
+            let context = Context::default().cancelled_by(&cancel).observed_by(&mut until);
+            let work = || chain.fit_with(&train, context);
             let ((model, report), seconds) = timed(work)?;
-            let test = read(store, test, Some(&model.attributes))?;
-            let f1 = model.evaluate(&test).chunks.and_then(|counts| counts.f1());
+            let form: &ChainForm = model.form_as().context("expected a chain")?;
+            let test = read(store, test, Some(&form.vocabulary.attributes))?;
+            let f1 = model.evaluate(&test).map_err(Error::msg)?.get("chunk_f1");
             let objective = report.certificate.objective;
             Ok(vec![
                 format!("{} on {threads}", report.solver),

@@ -40,7 +40,8 @@ const PLATES: [(Method, [Option<u32>; 4]); 5] = [
 pub(super) fn tables(_: &Store, quick: bool) -> Result<Vec<Table>> {
     let images = if quick { IMAGES / 4 } else { IMAGES };
     let weights = || ExampleWeights::mean(images);
-    let faces = Tree::new(parts_shape(), parts(6, images)).map_err(|why| anyhow!(why))?;
+    let faces = parts(6, images).into_iter().map(Into::into).collect();
+    let faces = Tree::new(parts_shape().into(), faces).map_err(|why| anyhow!(why))?;
     let options = PlatesOptions {
         seed: 5,
         images,
@@ -52,7 +53,7 @@ pub(super) fn tables(_: &Store, quick: bool) -> Result<Vec<Table>> {
     let cut = Segmentation::new(
         options.height,
         options.widths.clone(),
-        plates(&options),
+        plates(&options).into_iter().map(Into::into).collect(),
         SegmentLoss::Position,
     );
     let cut = cut.map_err(|why| anyhow!(why))?;

@@ -368,7 +368,10 @@ pub(crate) fn on_threads<T: Send>(
     work: impl FnOnce() -> T + Send,
 ) -> anyhow::Result<T> {
     if let Some(threads) = threads {
-        anyhow::ensure!((1..=1024).contains(&threads), "--threads must be from 1 to 1024, not {threads}");
+        anyhow::ensure!(
+            (1..=1024).contains(&threads),
+            "--threads must be from 1 to 1024, not {threads}"
+        );
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
     Ok(pool.install(work))

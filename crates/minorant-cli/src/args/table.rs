@@ -155,7 +155,9 @@ fn argument(name: &'static str, specs: &[&'static OptionSpec]) -> Arg {
 
 impl<T: Taking> Args for TableArgs<T> {
     fn augment_args(command: Command) -> Command {
-        by_name::<T>().iter().fold(command, |command, (name, specs)| command.arg(argument(name, specs)))
+        by_name::<T>()
+            .iter()
+            .fold(command, |command, (name, specs)| command.arg(argument(name, specs)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

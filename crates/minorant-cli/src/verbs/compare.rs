@@ -7,9 +7,7 @@ use crate::number;
 use crate::output::{self, train_json};
 use crate::progress::Watchers;
 use crate::report::Report;
-use minorant::family::{
-    Context, Data, FittedModel, Settings, TrainReport, read_training, train,
-};
+use minorant::family::{Context, Data, FittedModel, Settings, TrainReport, read_training, train};
 use minorant::options::Value;
 use minorant::options::common::THREADS;
 use minorant::risk::Cancel;

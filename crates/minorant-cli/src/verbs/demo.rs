@@ -9,8 +9,8 @@ use crate::output::{self, percent};
 use crate::report::Section;
 use anyhow::Context;
 use minorant::data::ReadOptions;
-use minorant::generate::{noisy_plane, to_libsvm};
 use minorant::family::{FittedModel, Lambda, PROOF_BYTES, Settings};
+use minorant::generate::{noisy_plane, to_libsvm};
 use minorant::options::common::{SOLVER, TOL as TOLERANCE};
 use std::process::ExitCode;
 

@@ -5,10 +5,10 @@ use crate::args::MinimizeArgs;
 use crate::number;
 use crate::output;
 use crate::progress::Watchers;
-use minorant::problems::TestProblem;
-use minorant::solver::{self, Problem};
 use minorant::FileError;
 use minorant::family::TrainReport;
+use minorant::problems::TestProblem;
+use minorant::solver::{self, Problem};
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<ExitCode> {

@@ -24,9 +24,10 @@ use minorant::risk::Cancel;
 /// Refuses output files that cannot be written, before hours of work go into them.
 fn check_writable(settings: &Settings) -> Result<(), FileError> {
     let files = ["out", "proof", "trace", "report", "checkpoint"];
-    files.iter().filter_map(|name| settings.file(name)).try_for_each(|path| {
-        FileError::check_writable(&path)
-    })
+    files
+        .iter()
+        .filter_map(|name| settings.file(name))
+        .try_for_each(|path| FileError::check_writable(&path))
 }
 
 /// A token that Ctrl-C cancels; a second Ctrl-C ends the process at once.

@@ -28,9 +28,10 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<ExitCode> {
         let begin = Instant::now();
         let data = read_training(&settings, &problem.files)?;
         let load_seconds = begin.elapsed().as_secs_f64();
-        let data = data.view().rows().map_err(|_| {
-            anyhow::anyhow!("path takes linear models, not {}", problem.model())
-        })?;
+        let data = data
+            .view()
+            .rows()
+            .map_err(|_| anyhow::anyhow!("path takes linear models, not {}", problem.model()))?;
         let validation = read_validation(args, &settings, data)?;
         let wanted = PathOptions {
             lambdas: &lambdas,
@@ -193,7 +194,8 @@ fn best_in_words(found: &Path) -> Option<String> {
 fn page(args: &PathArgs, tol: f64, found: &Path) -> PathReport {
     let problem = &args.problem;
     let data = problem.data_name();
-    let mut facts = found.points.first().map_or(Vec::new(), |point| facts(&point.model, &point.report, &data));
+    let mut facts =
+        found.points.first().map_or(Vec::new(), |point| facts(&point.model, &point.report, &data));
     facts.retain(|(name, _)| name != "λ");
     if let Some(point) = found.points.first() {
         facts.push(("Solver".into(), point.report.solver.into()));

@@ -56,11 +56,13 @@ fn spans(starts: &[usize]) -> impl Iterator<Item = Range<usize>> {
 
 fn as_json(predictions: &Predictions, key: &str) -> Value {
     let label = |z: &u32| label_in_output(&predictions.classes[*z as usize]);
-    let row = |numbers: &Numbers, i: usize| {
-        numbers.row(i).iter().map(|&x| number(x)).collect::<Vec<_>>()
-    };
+    let row =
+        |numbers: &Numbers, i: usize| numbers.row(i).iter().map(|&x| number(x)).collect::<Vec<_>>();
     let rows = |range: Range<usize>| {
-        predictions.numbers.as_ref().map(|numbers| range.map(|i| row(numbers, i)).collect::<Vec<_>>())
+        predictions
+            .numbers
+            .as_ref()
+            .map(|numbers| range.map(|i| row(numbers, i)).collect::<Vec<_>>())
     };
     let (labels, numbers): (Vec<Value>, Option<Value>) = match &predictions.outputs {
         Outputs::Labels(all) => {
@@ -129,9 +131,8 @@ fn as_text(predictions: &Predictions, lines: &[String]) -> Result<String, std::f
             }
         }
         Outputs::Structures(all) => {
-            let word = |item: &Vec<u32>| {
-                item.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
-            };
+            let word =
+                |item: &Vec<u32>| item.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
             for items in all {
                 let words: Vec<String> = items.iter().map(word).collect();
                 writeln!(text, "{}", words.join(" "))?;

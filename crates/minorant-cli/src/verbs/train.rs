@@ -35,11 +35,14 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
             None => None,
         };
         let wants_records = settings.is_given("trace") || settings.is_given("report");
-        let mut watchers = Watchers::new("training", settings.tol(), is_quiet)
-            .with_records_if(wants_records);
+        let mut watchers =
+            Watchers::new("training", settings.tol(), is_quiet).with_records_if(wants_records);
         let (write, resume) = (settings.file("checkpoint"), settings.file("resume"));
         let mut checkpoints =
             FileCheckpoints::new(write.as_deref(), resume.as_deref(), data.view(), &settings)?;
+        if let Some(file) = resume.filter(|_| !is_quiet) {
+            output::tell(&format!("going on from {}", file.display()));
+        }
         let mut context = Context::default()
             .cancelled_by(&cancel)
             .observed_by(&mut watchers)

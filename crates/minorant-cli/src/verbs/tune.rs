@@ -26,9 +26,10 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         let data = read_training(&settings, &problem.files)?;
         let load_seconds = begin.elapsed().as_secs_f64();
         let is_quiet = settings.is_given("quiet");
-        let data = data.view().rows().map_err(|_| {
-            anyhow::anyhow!("tune takes linear models, not {}", problem.model())
-        })?;
+        let data = data
+            .view()
+            .rows()
+            .map_err(|_| anyhow::anyhow!("tune takes linear models, not {}", problem.model()))?;
         let mut tell = |measured: FoldError| {
             if !is_quiet {
                 output::tell(&format!(

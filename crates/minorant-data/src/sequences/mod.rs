@@ -102,6 +102,10 @@ impl SequenceOptions {
         if self.template.is_some() && self.known.is_none() && format != SequenceFormat::Conll {
             return foreign("columns of the format conll, which a template goes with");
         }
+        let has_names = matches!(format, SequenceFormat::Conll | SequenceFormat::Crfsuite);
+        if (self.hash_bits.is_some() || self.min_count > 1) && self.known.is_none() && !has_names {
+            return foreign("attributes with names, which --hash-bits and --min-count go with");
+        }
         if self.folds.is_some() && format != SequenceFormat::Ocr {
             return foreign("letters of the format ocr, which folds go with");
         }

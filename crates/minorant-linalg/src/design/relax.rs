@@ -1,7 +1,8 @@
 //! Relaxation: rows are visited one after the other in a given order; each is told its outputs at
 //! the weights as they are now, and is added to them with the coefficients that the caller answers.
 //! What the answer means is the caller's business. One call visits many rows, so that the choice of
-//! storage, precision and vector unit is made once and the caller's step is compiled into the loop.
+//! storage, precision and vector unit is made once; the step of a row with one output, which is a few
+//! instructions, is compiled into the loop.
 
 use super::Design;
 use super::kernels::{prefetch, sparse_axpy, sparse_dot};
@@ -35,53 +36,121 @@ const AHEAD: usize = 4;
 
 impl Design<'_> {
     /// Visits the rows in `order`, where a row may come several times; `weights` are those of each
-    /// feature, `outputs` side by side.
-    pub fn relax(
+    /// feature, for one output. Compiled for every kind of step: hand in a `&mut dyn RowStep` where
+    /// that is not worth it.
+    pub fn relax<A: RowStep + ?Sized>(
         &self,
         order: &[u32],
         factors: Factors<'_>,
-        outputs: usize,
         weights: &mut [f64],
-        step: &mut impl RowStep,
+        step: &mut A,
     ) {
-        assert_eq!(weights.len(), self.features() * outputs);
-        assert!(order.iter().all(|&i| (i as usize) < self.rows()));
-        assert!(factors.columns.is_none_or(|columns| columns.len() == self.matrix.cols()));
+        self.check_relaxation(order, factors, 1, weights);
         match self.matrix.body() {
             Body::Dense { values: Values::F32(v) } => {
                 let rows = DenseRows { values: &v[..], cols: self.matrix.cols() };
-                self.relax_rows(rows, order, factors, outputs, weights, step);
+                self.relax_rows(rows, order, factors, weights, step);
             }
             Body::Dense { values: Values::F64(v) } => {
                 let rows = DenseRows { values: &v[..], cols: self.matrix.cols() };
-                self.relax_rows(rows, order, factors, outputs, weights, step);
+                self.relax_rows(rows, order, factors, weights, step);
             }
             Body::Csr { row_starts, columns, values: Values::F32(v) } => {
                 let rows = SparseRows { row_starts, columns, values: &v[..] };
-                self.relax_rows(rows, order, factors, outputs, weights, step);
+                self.relax_rows(rows, order, factors, weights, step);
             }
             Body::Csr { row_starts, columns, values: Values::F64(v) } => {
                 let rows = SparseRows { row_starts, columns, values: &v[..] };
-                self.relax_rows(rows, order, factors, outputs, weights, step);
+                self.relax_rows(rows, order, factors, weights, step);
             }
         }
     }
 
-    fn relax_rows<R: Rows>(
+    /// The same for several outputs, whose weights lie side by side. A row with several outputs is
+    /// work enough to call its step through a pointer, so this is compiled once.
+    pub fn relax_many(
         &self,
-        rows: R,
         order: &[u32],
         factors: Factors<'_>,
         outputs: usize,
         weights: &mut [f64],
-        step: &mut impl RowStep,
+        step: &mut dyn RowStep,
+    ) {
+        self.check_relaxation(order, factors, outputs, weights);
+        let bias = self.bias.map(|value| (value, value * factors.bias));
+        match self.matrix.body() {
+            Body::Dense { values: Values::F32(v) } => {
+                let rows = DenseRows { values: &v[..], cols: self.matrix.cols() };
+                Arch::new().dispatch(Many {
+                    rows,
+                    order,
+                    columns: factors.columns,
+                    bias,
+                    outputs,
+                    weights,
+                    step,
+                });
+            }
+            Body::Dense { values: Values::F64(v) } => {
+                let rows = DenseRows { values: &v[..], cols: self.matrix.cols() };
+                Arch::new().dispatch(Many {
+                    rows,
+                    order,
+                    columns: factors.columns,
+                    bias,
+                    outputs,
+                    weights,
+                    step,
+                });
+            }
+            Body::Csr { row_starts, columns, values: Values::F32(v) } => {
+                let rows = SparseRows { row_starts, columns, values: &v[..] };
+                Arch::new().dispatch(Many {
+                    rows,
+                    order,
+                    columns: factors.columns,
+                    bias,
+                    outputs,
+                    weights,
+                    step,
+                });
+            }
+            Body::Csr { row_starts, columns, values: Values::F64(v) } => {
+                let rows = SparseRows { row_starts, columns, values: &v[..] };
+                Arch::new().dispatch(Many {
+                    rows,
+                    order,
+                    columns: factors.columns,
+                    bias,
+                    outputs,
+                    weights,
+                    step,
+                });
+            }
+        }
+    }
+
+    fn check_relaxation(
+        &self,
+        order: &[u32],
+        factors: Factors<'_>,
+        outputs: usize,
+        weights: &[f64],
+    ) {
+        assert_eq!(weights.len(), self.features() * outputs);
+        assert!(order.iter().all(|&i| (i as usize) < self.rows()));
+        assert!(factors.columns.is_none_or(|columns| columns.len() == self.matrix.cols()));
+    }
+
+    fn relax_rows<R: Rows, A: RowStep + ?Sized>(
+        &self,
+        rows: R,
+        order: &[u32],
+        factors: Factors<'_>,
+        weights: &mut [f64],
+        step: &mut A,
     ) {
         let bias = self.bias.map(|value| (value, value * factors.bias));
-        if outputs > 1 {
-            let columns = factors.columns;
-            let many = Many { rows, order, columns, bias, outputs, weights, step };
-            return Arch::new().dispatch(many);
-        }
         let (data, of_bias) = weights.split_at_mut(self.matrix.cols());
         dispatch(
             #[inline(always)]
@@ -226,15 +295,15 @@ impl<T: Stored> Row for SparseRow<'_, T> {
     }
 }
 
-/// The same for several outputs, whose weights lie side by side.
-struct Many<'k, R, A> {
+/// The visit of rows of several outputs, whose weights lie side by side.
+struct Many<'k, R> {
     rows: R,
     order: &'k [u32],
     columns: Option<&'k [f64]>,
     bias: Option<(f64, f64)>,
     outputs: usize,
     weights: &'k mut [f64],
-    step: &'k mut A,
+    step: &'k mut dyn RowStep,
 }
 
 /// Vectors of outputs that are summed at a time.
@@ -291,7 +360,7 @@ fn sum_tile<S: Simd, R: Row, const V: usize>(
     }
 }
 
-impl<R: Rows, A: RowStep> WithSimd for Many<'_, R, A> {
+impl<R: Rows> WithSimd for Many<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -407,7 +476,11 @@ mod tests {
                     let mut reached = start.clone();
                     let mut seen = Halves(Vec::new());
                     let factors = Factors { columns: scaled.then_some(&factors[..]), bias: 3.0 };
-                    design.relax(&order, factors, k, &mut reached, &mut seen);
+                    if k == 1 {
+                        design.relax(&order, factors, &mut reached, &mut seen);
+                    } else {
+                        design.relax_many(&order, factors, k, &mut reached, &mut seen);
+                    }
                     let near = |a: &[f64], b: &[f64]| {
                         a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12 * (1.0 + b.abs()))
                     };

@@ -1,217 +1,108 @@
 //! The audit of segmentations and of trees of parts: features, losses and the argmax once more, in
-//! their plainest form. Scores are added up in the order of the weights and outputs compared first
-//! to last, as the models' definitions say: where outputs tie, that order decides.
+//! their plainest form. Scores are added up in the order of the weights, and outputs are compared
+//! first to last, as the models' definitions say: where outputs tie, that order decides.
 
-use super::{Audit, SIMPLEX, agrees, judge, mean_shares, proof_of};
-use crate::fingerprint::Fingerprint;
-use crate::images::Images;
-use crate::model::{ImageModel, ImageShape};
-use crate::proof::{Proof, ProofPoint};
-use crate::structured::segment::{Plate, SegmentLoss};
-use crate::structured::tree::{PartsImage, TreeShape};
-use minorant_linalg::parallel::split_evenly;
-use minorant_linalg::sum::Sum;
-use rayon::prelude::*;
-
-/// Audits a model of images on those, with their weights, that it claims to be trained on.
-pub fn audit_images(model: &ImageModel, data: &Images, example_weights: Option<&[f64]>) -> Audit {
-    let mut audit = Audit { holds: false, objective: None, lower_bound: None, why: String::new() };
-    match check(model, data, example_weights, &mut audit) {
-        Ok(bound) => {
-            audit.holds = true;
-            audit.why = format!(
-                "the proof was recomputed from the data: no weights reach an objective below {bound}"
-            );
-        }
-        Err(why) => audit.why = why,
-    }
-    audit
-}
-
-fn check(
-    model: &ImageModel,
-    data: &Images,
-    example_weights: Option<&[f64]>,
-    audit: &mut Audit,
-) -> Result<f64, String> {
-    let strange = "this is not the data that the model was trained on (images, labels and example \
-                   weights must be the same)";
-    let same = data.are_labelled()
-        && data.len() == model.examples
-        && data.sha256_with(example_weights) == model.data_sha256;
-    let plain: Box<dyn Plain + '_> = match (&model.shape, data) {
-        _ if !same => return Err(strange.into()),
-        (ImageShape::Plates { loss, .. }, Images::Plates { height, widths, plates, .. }) => {
-            Box::new(Segments { height: *height, widths, plates, loss: *loss })
-        }
-        (ImageShape::Parts(_), Images::Parts { shape, images, .. }) => {
-            Box::new(Places { shape, images })
-        }
-        _ => return Err(strange.into()),
-    };
-    let weights = mean_shares(example_weights, &vec![1; data.len()])?;
-    let examples = Examples { plain: &*plain, model, weights: &weights };
-    let found = examples.objective();
-    audit.objective = Some(found);
-    agrees(model.certificate.objective, found, 1.0)?;
-    let (bound, rounding) = examples.bound(proof_of(model.proof.as_ref())?)?;
-    audit.lower_bound = Some(bound);
-    judge(model.certificate.lower_bound, found, bound, rounding)?;
-    Ok(bound)
-}
+use super::{Minorant, PlainLoss, Touch, Value};
+use minorant_data::{PartsImage, Plate, TreeShape};
 
 /// A structure in its plainest form; outputs are numbers.
-trait Plain: Sync {
+pub trait PlainStructure: Sync {
+    /// Number of images.
+    fn images(&self) -> usize;
+
+    /// Number of weights.
+    fn dim(&self) -> usize;
+
+    /// The true output of an image.
     fn truth(&self, image: usize) -> Vec<u32>;
 
     /// Whether the numbers are an output of the image.
     fn is_output(&self, image: usize, output: &[u32]) -> bool;
 
+    /// The joint features of an image and an output.
     fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)>;
 
+    /// How wrong an output is.
     fn loss(&self, image: usize, output: &[u32]) -> f64;
 
     /// The output with the highest loss + score.
     fn worst(&self, image: usize, w: &[f64]) -> Vec<u32>;
 }
 
-struct Examples<'a> {
-    plain: &'a dyn Plain,
-    model: &'a ImageModel,
-    /// What the loss of each image counts.
-    weights: &'a [f64],
-}
+/// The losses of a structure.
+#[derive(Debug)]
+pub struct PlainImages<S>(pub S);
 
-/// A minorant of the objective's data term, and what was summed up for it.
-struct Minorant {
-    normal: Vec<Sum>,
-    offset: Sum,
-    normal_size: f64,
-    offset_size: f64,
-    terms: usize,
-}
-
-impl Examples<'_> {
-    fn count(&self) -> usize {
-        self.weights.len()
+impl<S: PlainStructure> PlainLoss for PlainImages<S> {
+    fn examples(&self) -> usize {
+        self.0.images()
     }
 
-    fn score(&self, image: usize, output: &[u32], w: &[f64]) -> f64 {
-        self.plain.features(image, output).iter().map(|(at, x)| x * w[*at]).sum()
+    fn dim(&self) -> usize {
+        self.0.dim()
     }
 
-    fn objective(&self) -> f64 {
-        let w = &self.model.weights;
-        let value = |image: usize| {
-            let worst = self.plain.worst(image, w);
-            let rise =
-                self.score(image, &worst, w) - self.score(image, &self.plain.truth(image), w);
-            self.weights[image] * (self.plain.loss(image, &worst) + rise)
+    fn value(&self, image: usize, w: &[f64]) -> Value {
+        let worst = self.0.worst(image, w);
+        let loss = self.0.loss(image, &worst);
+        let score = |output: &[u32]| {
+            let products = self.0.features(image, output).into_iter().map(|(at, x)| x * w[at]);
+            products.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()))
         };
-        let values: Vec<f64> = (0..self.count()).into_par_iter().map(value).collect();
-        let mut sum: Sum = values.into_iter().collect();
-        let square = w.iter().map(|w| w * w).collect::<Sum>().value();
-        sum.add(0.5 * self.model.lambda * square);
-        sum.value()
+        let ((score, size), (of_truth, size_of_truth)) =
+            (score(&worst), score(&self.0.truth(image)));
+        Value { loss: loss + (score - of_truth), size: loss + size + size_of_truth }
     }
 
-    /// The bound that a proof gives, and how far rounding may have moved it.
-    fn bound(&self, proof: &Proof) -> Result<(f64, f64), String> {
-        let mut minorant = Minorant {
-            normal: vec![Sum::new(); self.model.weights.len()],
-            offset: Sum::new(),
-            normal_size: 0.0,
-            offset_size: 0.0,
-            terms: 0,
+    fn add_tangents(
+        &self,
+        image: usize,
+        tangents: &[Touch<'_>],
+        minorant: &mut Minorant,
+    ) -> Result<(), String> {
+        let add = |touch: &Touch<'_>| {
+            self.add_output(image, &self.0.worst(image, touch.w), touch.share, minorant)
         };
-        match proof {
-            Proof::Outputs(proof) => {
-                if proof.examples.len() != self.count() {
-                    return Err("the proof's outputs are not those of these images".into());
-                }
-                for (image, outputs) in proof.examples.iter().enumerate() {
-                    let total = outputs.iter().map(|output| output.weight).collect::<Sum>();
-                    if total.value() > 1.0 + SIMPLEX {
-                        return Err(format!("weights of the proof add up to {}", total.value()));
-                    }
-                    for output in outputs {
-                        if !(0.0..=1.0).contains(&output.weight) {
-                            return Err(format!("a weight of the proof is {}", output.weight));
-                        }
-                        if !self.plain.is_output(image, &output.code) {
-                            return Err("an output of the proof is none of its image".into());
-                        }
-                        self.add(image, &output.code, output.weight, &mut minorant);
-                    }
-                }
-            }
-            Proof::Points(points) => self.add_points(points, &mut minorant)?,
-            Proof::Slopes(_) => return Err("a model of images has no proof by slopes".into()),
-        }
-        let lambda = self.model.lambda;
-        let squares = minorant.normal.iter().map(|sum| sum.value() * sum.value());
-        let square = squares.collect::<Sum>().value();
-        let error = f64::EPSILON * (minorant.terms as f64 + 8.0) * minorant.normal_size;
-        let rounding = f64::EPSILON * (8.0 * minorant.offset_size + 4.0 * square / lambda)
-            + error * (square.sqrt() + error) / lambda;
-        Ok((minorant.offset.value() - square / (2.0 * lambda), rounding))
+        tangents.iter().try_for_each(add)
     }
 
-    fn add_points(&self, points: &[ProofPoint], minorant: &mut Minorant) -> Result<(), String> {
-        let parts = points.first().map_or(0, |point| point.part_weights.len());
-        if parts == 0 || parts > self.count() {
-            return Err(format!("the proof has {parts} parts for {} images", self.count()));
+    fn add_output(
+        &self,
+        image: usize,
+        output: &[u32],
+        share: f64,
+        minorant: &mut Minorant,
+    ) -> Result<(), String> {
+        if !self.0.is_output(image, output) {
+            return Err("an output of the proof is none of its image".into());
         }
-        for (part, images) in split_evenly(self.count(), parts).into_iter().enumerate() {
-            let weights = points.iter().map(|point| point.part_weights[part]);
-            if weights.clone().any(|alpha| !(0.0..=1.0).contains(&alpha)) {
-                return Err(format!("a weight of part {part} is outside 0 to 1"));
-            }
-            let sum = weights.collect::<Sum>().value();
-            if (sum - 1.0).abs() > SIMPLEX {
-                return Err(format!("the weights of part {part} add up to {sum}, not to 1"));
-            }
-            for point in points.iter().filter(|point| point.part_weights[part] > 0.0) {
-                let worst: Vec<(usize, Vec<u32>)> = images
-                    .clone()
-                    .into_par_iter()
-                    .map(|image| (image, self.plain.worst(image, &point.w)))
-                    .collect();
-                for (image, output) in worst {
-                    self.add(image, &output, point.part_weights[part], minorant);
-                }
+        let truth = self.0.truth(image);
+        for (output, sign) in [(output, 1.0), (&truth[..], -1.0)] {
+            for (at, x) in self.0.features(image, output) {
+                minorant.normal[at] += sign * share * x;
+                minorant.normal_size += share * x.abs();
             }
         }
+        minorant.terms += output.len() + truth.len();
+        minorant.add_offset(share, self.0.loss(image, output), 0.0);
         Ok(())
-    }
-
-    /// Adds `share` times what an output says about its image's loss.
-    fn add(&self, image: usize, output: &[u32], share: f64, minorant: &mut Minorant) {
-        let weight = share * self.weights[image];
-        let truth = self.plain.truth(image);
-        let signs = [(output, 1.0), (&truth[..], -1.0)];
-        for (output, sign) in signs {
-            for (at, x) in self.plain.features(image, output) {
-                minorant.normal[at].add(sign * weight * x);
-                minorant.normal_size += weight * x.abs();
-            }
-        }
-        let loss = self.plain.loss(image, output);
-        minorant.offset.add(weight * loss);
-        minorant.offset_size += weight * loss;
-        minorant.terms = minorant.terms.max(4);
     }
 }
 
 /// Characters from left to right.
-struct Segments<'a> {
-    height: usize,
-    widths: &'a [usize],
-    plates: &'a [Plate],
-    loss: SegmentLoss,
+#[derive(Debug)]
+pub struct PlainPlates<'a> {
+    /// Rows of an image.
+    pub height: usize,
+    /// Width of each character.
+    pub widths: &'a [usize],
+    /// The images with their characters.
+    pub plates: &'a [Plate],
+    /// Whether a column is right wherever its character is, in a segment that starts elsewhere too.
+    pub by_label: bool,
 }
 
-impl Segments<'_> {
+impl PlainPlates<'_> {
     fn width(&self, a: u32) -> usize {
         self.widths[a as usize]
     }
@@ -237,17 +128,25 @@ impl Segments<'_> {
         let wrong = |column: &usize| {
             let covers =
                 |&&(b, from): &&(u32, usize)| (from..from + self.width(b)).contains(column);
-            match (self.loss, true_segments.iter().find(covers)) {
-                (_, None) => true,
-                (SegmentLoss::Position, Some(&segment)) => segment != (a, start),
-                (SegmentLoss::Label, Some(&(b, _))) => b != a,
+            match true_segments.iter().find(covers) {
+                None => true,
+                Some(&(b, _)) if self.by_label => b != a,
+                Some(&segment) => segment != (a, start),
             }
         };
         columns.filter(wrong).count() as f64
     }
 }
 
-impl Plain for Segments<'_> {
+impl PlainStructure for PlainPlates<'_> {
+    fn images(&self) -> usize {
+        self.plates.len()
+    }
+
+    fn dim(&self) -> usize {
+        self.template(self.widths.len() as u32)
+    }
+
     fn truth(&self, image: usize) -> Vec<u32> {
         self.plates[image].characters.iter().map(|&a| u32::from(a)).collect()
     }
@@ -309,12 +208,15 @@ impl Plain for Segments<'_> {
 }
 
 /// Parts on a grid.
-struct Places<'a> {
-    shape: &'a TreeShape,
-    images: &'a [PartsImage],
+#[derive(Debug)]
+pub struct PlainParts<'a> {
+    /// Grid and tree.
+    pub shape: &'a TreeShape,
+    /// The images with their places.
+    pub images: &'a [PartsImage],
 }
 
-impl Places<'_> {
+impl PlainParts<'_> {
     fn places(&self) -> usize {
         self.shape.width * self.shape.height
     }
@@ -330,7 +232,15 @@ impl Places<'_> {
     }
 }
 
-impl Plain for Places<'_> {
+impl PlainStructure for PlainParts<'_> {
+    fn images(&self) -> usize {
+        self.images.len()
+    }
+
+    fn dim(&self) -> usize {
+        (self.shape.parents.len() + 1) * self.shape.channels + 4 * self.shape.parents.len()
+    }
+
     fn truth(&self, image: usize) -> Vec<u32> {
         self.images[image].places.to_vec()
     }
@@ -380,33 +290,46 @@ impl Plain for Places<'_> {
         }
         // From the last part to the first: for every place of a parent, the best of the part.
         let mut choices = vec![vec![0u32; self.places()]; parts];
+        let mut gains = vec![0.0; self.places()];
         for part in (1..parts).rev() {
             let parent = self.shape.parents[part - 1];
             let at = parts * channels + 4 * (part - 1);
             let scale = self.shape.scale;
             let (ax, ay) = (w[at] / scale, w[at + 1] / scale);
             let (bx, by) = (w[at + 2] / (scale * scale), w[at + 3] / (scale * scale));
+            let height = self.shape.height as u32;
+            // Of each column its first best row, and of the columns the first best one: the
+            // deformation is a sum of one function of dx and one of dy.
             for from in 0..self.places() as u32 {
                 let (px, py) = self.at(from);
-                let total = |place: u32| {
-                    let (x, y) = self.at(place);
-                    let (dx, dy) = (x - px, y - py);
-                    let along_y = totals[part][place as usize] + ay * dy + by * dy * dy;
-                    along_y + ax * dx + bx * dx * dx
+                let in_column = |column: u32| {
+                    let rows = column * height..(column + 1) * height;
+                    first_best(rows.map(|place| {
+                        let dy = self.at(place).1 - py;
+                        (totals[part][place as usize] + ay * dy + by * dy * dy, place)
+                    }))
                 };
-                let better = |top: u32, place| if total(place) > total(top) { place } else { top };
-                let best = (1..self.places() as u32).fold(0, better);
-                choices[part][from as usize] = best;
-                let gained = total(best);
-                totals[parent][from as usize] += gained;
+                let (gained, place) = first_best((0..self.shape.width as u32).map(|column| {
+                    let (along_y, place) = in_column(column);
+                    let dx = f64::from(column) - px;
+                    (along_y + ax * dx + bx * dx * dx, place)
+                }));
+                choices[part][from as usize] = place;
+                gains[from as usize] = gained;
             }
+            totals[parent].iter_mut().zip(&gains).for_each(|(total, gained)| *total += gained);
         }
-        let root = &totals[0];
-        let better = |top: usize, at: usize| if root[at] > root[top] { at } else { top };
-        let mut output = vec![(1..root.len()).fold(0, better) as u32];
+        let root = totals[0].iter().copied().zip(0..);
+        let mut output = vec![first_best(root).1];
         for part in 1..parts {
             output.push(choices[part][output[self.shape.parents[part - 1]] as usize]);
         }
         output
     }
+}
+
+/// The first of the highest totals, with what it is the total of.
+fn first_best(mut all: impl Iterator<Item = (f64, u32)>) -> (f64, u32) {
+    let first = all.next().unwrap_or((f64::NEG_INFINITY, 0));
+    all.fold(first, |best, next| if next.0 > best.0 { next } else { best })
 }

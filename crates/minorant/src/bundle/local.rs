@@ -12,7 +12,7 @@ use super::state;
 use crate::archive::{Archive, ArchiveError};
 use crate::master::{Gram, Master};
 use minorant_linalg::dense::{axpy, dot, norm2};
-use rayon::prelude::*;
+use minorant_linalg::parallel::map;
 
 /// How a plane's locality grows with the best point's steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -342,8 +342,7 @@ impl LocalBundle {
     /// Appends planes; old ones are read once for the products with all new ones.
     fn append(&mut self, new: Vec<(Vec<f64>, f64, f64, f64, Kind)>) {
         let normals: Vec<&[f64]> = new.iter().map(|(normal, ..)| &normal[..]).collect();
-        let old: Vec<Vec<f64>> =
-            self.planes.par_iter().map(|plane| plane.normal.dots(&normals)).collect();
+        let old = map(self.planes.len(), |at| self.planes[at].normal.dots(&normals));
         for (i, (normal, ..)) in new.iter().enumerate() {
             let among = new[..=i].iter().map(|(other, ..)| dot(other, normal));
             let row: Vec<f64> = old.iter().map(|products| products[i]).chain(among).collect();

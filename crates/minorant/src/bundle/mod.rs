@@ -17,9 +17,9 @@ use crate::master::{Gram, Master};
 use crate::proof::Proof;
 use crate::regularizer::L2;
 use crate::risk::Plane;
+use minorant_linalg::parallel::map;
 use normal::Normal;
 use origin::{Origin, Visit};
-use rayon::prelude::*;
 
 /// What a bundle may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Bundle {
         let new: Vec<Plane> = planes.into_iter().map(|p| regularizer.plane_in_metric(p)).collect();
         // Old planes are read once each: all products with one before the next.
         let products_with = |old: &Held| new.iter().map(|p| old.normal.dot(&p.normal)).collect();
-        let old: Vec<Vec<f64>> = self.planes.par_iter().map(products_with).collect();
+        let old: Vec<Vec<f64>> = map(self.planes.len(), |at| products_with(&self.planes[at]));
         for (part, plane) in new.iter().enumerate() {
             let among = new[..=part].iter();
             let among =

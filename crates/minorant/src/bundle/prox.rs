@@ -8,7 +8,7 @@ use crate::archive::{Archive, ArchiveError};
 use crate::certificate::BoundOverLambda;
 use crate::regularizer::L2;
 use minorant_linalg::dense::{axpy, dot, norm2};
-use rayon::prelude::*;
+use minorant_linalg::parallel::map;
 
 /// A centre of the prox term.
 #[derive(Debug, Clone)]
@@ -83,7 +83,7 @@ impl Bundle {
     /// Puts the centre at `w`.
     pub fn set_center(&mut self, w: &[f64], regularizer: &L2) {
         let u = regularizer.to_metric(w);
-        let products = self.planes.par_iter().map(|plane| plane.normal.dot(&u)).collect();
+        let products = map(self.planes.len(), |at| self.planes[at].normal.dot(&u));
         self.center = Some(Center { u, products });
     }
 

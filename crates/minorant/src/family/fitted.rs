@@ -3,14 +3,14 @@
 
 use super::data::Purpose;
 use super::{
-    Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted, Writer,
-    data, proof_arrays,
+    Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted,
+    Writer, data, proof_arrays,
 };
+use crate::audit::{Audit, Claim, check, nothing_to_check, refused};
 use crate::container::{Array, Container, FileError};
 use crate::fingerprint::Fingerprint;
 use crate::options::Effect;
 use crate::proof::Proof;
-use crate::proof_check::{Audit, Claim, check, nothing_to_check, refused};
 use minorant_data::ReadError;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -163,8 +163,7 @@ impl FittedModel {
         if self.proofs.len() != problems.len() {
             return refused("the model's numbers do not fit together");
         }
-        let (objective, lower_bound) =
-            (facts.certificate.objective, facts.certificate.lower_bound);
+        let (objective, lower_bound) = (facts.certificate.objective, facts.certificate.lower_bound);
         check(Claim { objective, lower_bound }, &problems, &self.proofs)
     }
 

@@ -4,7 +4,7 @@
 use super::{
     Data, Evaluation, Facts, FittedModel, Predictions, Reading, TrainError, Wanted, Writer,
 };
-use crate::proof_check::Plain;
+use crate::audit::Plain;
 use minorant_data::Label;
 use serde_json::{Map, Value as Json};
 use std::any::Any;

@@ -103,7 +103,10 @@ impl<'a> Validation<'a> {
 
 impl Observer for Validation<'_> {
     fn best(&mut self, w: &[f64]) {
-        self.is_new = self.last != w;
+        // A resumed run does not remember its last best point. Where that was the one chosen, to
+        // judge it again would choose it again, later; where it was not, others did better.
+        let chosen = self.chosen.borrow();
+        self.is_new = self.last != w && chosen.as_ref().is_none_or(|chosen| chosen.w != w);
         if self.is_new {
             self.last = w.to_vec();
         }
@@ -172,7 +175,11 @@ impl Checkpoints for WithChoice<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::held_out;
+    use super::{Chosen, Validation, WithChoice, held_out};
+    use crate::archive::Archive;
+    use crate::solver::Checkpoints;
+    use crate::trace::{Observer, TraceRecord};
+    use std::cell::RefCell;
 
     #[test]
     fn a_share_of_each_class_is_held_out_and_never_all_of_it() {
@@ -186,5 +193,65 @@ mod tests {
             assert!(held.iter().any(|held| !held), "{n}");
         }
         assert_eq!(held_out(&[0, 0, 0, 0, 0], 1, 0.4), [false, false, true, false, true]);
+    }
+
+    struct Kept(Option<Archive>);
+
+    impl Checkpoints for Kept {
+        fn resume(&mut self) -> Option<Archive> {
+            self.0.take()
+        }
+
+        fn is_due(&mut self) -> bool {
+            true
+        }
+
+        fn store(&mut self, archive: Archive) {
+            self.0 = Some(archive);
+        }
+    }
+
+    /// A run whose best points err alike now and then: the first best one stays for a while.
+    fn judge(from: usize, to: usize, kept: &mut Kept) -> Option<Chosen> {
+        const BEST: [f64; 10] = [1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 4.0, 5.0, 5.0];
+        let error = |w: &[f64]| [0.0, 0.3, 0.3, 0.4, 0.3, 0.5][w[0] as usize];
+        let (chosen, mut nobody) = (RefCell::new(None), ());
+        let mut store = WithChoice { checkpoints: kept, chosen: &chosen };
+        store.resume();
+        let mut validation = Validation::new(&error, &mut nobody, &chosen);
+        for (at, best) in BEST.iter().enumerate().take(to).skip(from) {
+            validation.best(&[*best]);
+            validation.iteration(&TraceRecord {
+                iteration: at as u64,
+                evaluations: at as u64 + 1,
+                seconds: 0.0,
+                objective: -best,
+                best_objective: -best,
+                lower_bound: None,
+                local_gap: None,
+                step: "",
+                step_length: None,
+                locality: None,
+                planes: 0,
+                master_seconds: 0.0,
+            });
+            store.store(Archive::default());
+        }
+        chosen.into_inner()
+    }
+
+    #[test]
+    fn a_resumed_run_chooses_what_one_without_a_break_chooses() {
+        for end in 1..=10 {
+            let whole = judge(0, end, &mut Kept(None)).unwrap();
+            for at in 1..end {
+                let mut kept = Kept(None);
+                judge(0, at, &mut kept);
+                let resumed = judge(at, end, &mut kept).unwrap();
+                assert_eq!((resumed.w, resumed.evaluations), (whole.w.clone(), whole.evaluations));
+                assert_eq!((resumed.error, resumed.objective), (whole.error, whole.objective));
+            }
+        }
+        assert_eq!(judge(0, 3, &mut Kept(None)).unwrap().evaluations, 1);
     }
 }

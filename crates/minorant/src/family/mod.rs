@@ -12,7 +12,9 @@ mod evaluation;
 mod facts;
 mod fitted;
 mod form;
+pub mod hmm;
 mod hold_out;
+pub mod image;
 pub mod kernel;
 pub mod linear;
 mod mean;
@@ -28,8 +30,8 @@ mod walk;
 
 pub use classes::ClassCounts;
 pub use data::{
-    Data, DataKind, OwnedData, Purpose, Reading, options_of_rows, options_of_sequences, read, read_for,
-    read_training,
+    Data, DataKind, OwnedData, Purpose, Reading, options_of_rows, options_of_sequences, read,
+    read_for, read_training,
 };
 pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;
@@ -103,8 +105,14 @@ impl Misfit {
 }
 
 /// The families, in the order in which their models are listed.
-static FAMILIES: [&dyn Family; 4] =
-    [&linear::Linear, &kernel::Kernels, &chain::ChainFamily, &neuro::NeuroFamily];
+static FAMILIES: [&dyn Family; 6] = [
+    &linear::Linear,
+    &kernel::Kernels,
+    &chain::ChainFamily,
+    &neuro::NeuroFamily,
+    &image::Image,
+    &hmm::Hmm,
+];
 
 /// A model with its family and everything that the option table says of it.
 #[derive(Clone, Copy)]

@@ -20,7 +20,10 @@ impl Wanted {
     /// Refuses probabilities, where a model has none.
     pub(crate) fn refuse_marginals(self) -> Result<(), String> {
         match self {
-            Wanted::Marginals => Err("probabilities of labels (--marginals) go with chain-crf, chain-svm and neuro-crf".into()),
+            Wanted::Marginals => Err(
+                "probabilities of labels (--marginals) go with chain-crf, chain-svm and neuro-crf"
+                    .into(),
+            ),
             Wanted::Labels | Wanted::Scores => Ok(()),
         }
     }
@@ -90,6 +93,11 @@ impl Predictions {
             Outputs::Labels(labels) | Outputs::Tokens { labels, .. } => labels,
             Outputs::Sets(_) | Outputs::Structures(_) => &[],
         }
+    }
+
+    /// The label of an example or token, where there is one of each.
+    pub fn label(&self, at: usize) -> Option<&Label> {
+        self.classes.get(*self.labels().get(at)? as usize)
     }
 
     /// The decision values or probabilities.

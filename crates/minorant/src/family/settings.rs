@@ -2,7 +2,9 @@
 //! checked when it is set; what options ask of each other is checked before the run.
 
 use super::{Entry, model, models_with};
-use crate::options::common::{ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, SOLVER, WEIGHTS};
+use crate::options::common::{
+    ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, SOLVER, WEIGHTS,
+};
 use crate::options::{Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Value, in_words};
 use crate::solver::StopRules;
 use serde_json::{Value as Json, json};
@@ -77,11 +79,14 @@ impl Settings {
     /// Sets an option, or takes it back; a mistake is told when the settings are used.
     pub fn put<T: Setting>(&mut self, key: &Key<T>, value: T) {
         self.values.remove(key.spec.name);
-        let set = match value.value() {
-            Some(value) => self.set(key.spec.name, value),
-            None => Ok(()),
-        };
-        if let Err(mistake) = set {
+        if let Some(value) = value.value() {
+            self.put_value(key.spec.name, value);
+        }
+    }
+
+    /// Sets an option by its name; a mistake is told when the settings are used.
+    pub(crate) fn put_value(&mut self, name: &str, value: Value) {
+        if let Err(mistake) = self.set(name, value) {
             self.mistake.get_or_insert(mistake);
         }
     }
@@ -136,7 +141,10 @@ impl Settings {
                     return Ok(());
                 }
                 let values: Vec<&str> = values.iter().copied().filter(|v| *v != "auto").collect();
-                refuse(format!("goes with {other} {}, not with {other} {found}", values.join(" or ")))
+                refuse(format!(
+                    "goes with {other} {}, not with {other} {found}",
+                    values.join(" or ")
+                ))
             }
             Need::Given(other) if !self.is_given(other) => {
                 refuse(format!("needs {other}, which is not given"))
@@ -177,7 +185,9 @@ impl Settings {
         match (self.get(&LAMBDA), self.get(&C)) {
             (Some(lambda), _) => Ok(lambda),
             (None, Some(c)) if c > 0.0 => Ok(1.0 / (c * total)),
-            (None, Some(c)) => Err(OptionError::new("c", format!("must be a positive number, not {c}"))),
+            (None, Some(c)) => {
+                Err(OptionError::new("c", format!("must be a positive number, not {c}")))
+            }
             (None, None) => Ok(1.0 / total),
         }
     }
@@ -248,9 +258,8 @@ impl Settings {
             let default = || spec.default.and_then(|text| spec.kind.parse(text).ok());
             let value = self.values.get(spec.name).cloned().or_else(default);
             // A default that the others leave no use for is no fact of the model.
-            let is_of_use = |_: &Value| {
-                spec.needs.iter().all(|need| self.check_need(spec.name, need).is_ok())
-            };
+            let is_of_use =
+                |_: &Value| spec.needs.iter().all(|need| self.check_need(spec.name, need).is_ok());
             let value = value.filter(is_of_use);
             let none = if matches!(spec.kind, Kind::Pairs(_)) { json!([]) } else { Json::Null };
             (spec.key(), value.and_then(|value| value.to_json()).unwrap_or(none))

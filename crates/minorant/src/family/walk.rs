@@ -11,8 +11,8 @@ use crate::proof::Proof;
 use crate::regularizer::RegularizerError;
 use crate::risk::Cancel;
 use crate::solver::{
-    self, Checkpoints, Method, MethodError, MethodOptions, Outcome, Problem,
-    RunError, Status, StopRules,
+    self, Checkpoints, Method, MethodError, MethodOptions, Outcome, Problem, RunError, Status,
+    StopRules,
 };
 use crate::trace::Observer;
 use std::cell::RefCell;
@@ -194,11 +194,20 @@ impl Walk<'_> {
     ) -> Result<(Method, MethodOptions), TrainError> {
         let asked = self.asked_method()?;
         let is_auto = asked == Method::Auto;
+        let given = method_options(self.settings, self.proof_bytes);
+        // A seed may also be that of the start.
+        let of_solver = self
+            .settings
+            .entry()
+            .option(SEED.spec.name)
+            .is_some_and(|spec| std::ptr::eq(spec, &SEED.spec));
+        let seed = if of_solver { given.seed } else { 0 };
+        MethodOptions { seed, ..given }.refuse_unused(asked)?;
         let method = match is_auto && self.to_rounding {
             true => Method::pick_bundle(problem),
             false => asked.resolve(problem),
         };
-        Ok((method, MethodOptions { hands_over: is_auto, ..method_options(self.settings, self.proof_bytes) }))
+        Ok((method, MethodOptions { hands_over: is_auto, ..given }))
     }
 
     /// Minimises, to the rules or to rounding.

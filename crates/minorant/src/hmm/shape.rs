@@ -23,32 +23,6 @@ pub enum Topology {
     Ergodic,
 }
 
-impl Task {
-    /// All of them.
-    pub const ALL: [Task; 2] = [Task::Classify, Task::Label];
-
-    /// The name that users type.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Task::Classify => "classify",
-            Task::Label => "label",
-        }
-    }
-}
-
-impl Topology {
-    /// All of them.
-    pub const ALL: [Topology; 2] = [Topology::LeftRight, Topology::Ergodic];
-
-    /// The name that users type.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Topology::LeftRight => "left-right",
-            Topology::Ergodic => "ergodic",
-        }
-    }
-}
-
 /// Weights of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
@@ -60,22 +34,6 @@ pub enum Group {
     Variances,
     /// Logits of mixture components.
     Mixtures,
-}
-
-impl Group {
-    /// All of them.
-    pub const ALL: [Group; 4] =
-        [Group::Transitions, Group::Means, Group::Variances, Group::Mixtures];
-
-    /// The name that users type.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Group::Transitions => "transitions",
-            Group::Means => "means",
-            Group::Variances => "variances",
-            Group::Mixtures => "mixtures",
-        }
-    }
 }
 
 /// How many of what a model has.

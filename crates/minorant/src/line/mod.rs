@@ -5,6 +5,7 @@
 
 mod envelope;
 pub mod global;
+mod line_rows;
 mod pieces;
 mod piecewise;
 pub mod search;
@@ -12,8 +13,10 @@ mod smooth;
 
 pub use envelope::{Envelope, Segment};
 pub use global::minimise_globally;
+pub(crate) use line_rows::LineData;
+pub use line_rows::{LinePieces, LineRows};
 pub use pieces::{Breakpoint, Pieces};
-pub(crate) use piecewise::{LineData, PiecewiseLine};
+pub(crate) use piecewise::PiecewiseLine;
 pub use search::{Quadratic, minimise};
 pub(crate) use smooth::SmoothLine;
 

@@ -3,103 +3,42 @@
 //! halves its interval does work proportional to the number of breakpoints in all (selection, not
 //! sorting). Pivots are deterministic.
 
-use super::{Breakpoint, Envelope, Line, Pieces, Pivot, Slopes};
-use crate::risk::{ExampleWeights, Loss};
-use rayon::prelude::*;
+use super::line_rows::{LineData, LinePieces};
+use super::{Breakpoint, Line, Pivot, Slopes};
+use crate::risk::loss::Piecewise;
+use minorant_linalg::parallel::{for_each_stretch, map};
 use std::ops::Range;
 
-/// Outputs of all examples at the line's start and its direction, with the loss over them.
-#[derive(Debug)]
-pub(crate) struct LineData<'r, L> {
-    pub(crate) loss: &'r L,
-    pub(crate) weights: &'r ExampleWeights,
-    pub(crate) start: &'r [f64],
-    pub(crate) direction: Vec<f64>,
-}
-
-impl<L: Loss> LineData<'_, L> {
-    /// Calls `work` with each example's number, weight, start and direction.
-    pub(crate) fn for_each(
-        &self,
-        rows: Range<usize>,
-        mut work: impl FnMut(usize, f64, &[f64], &[f64]),
-    ) {
-        let k = self.loss.outputs();
-        let span = rows.start * k..rows.end * k;
-        let (starts, directions) = (&self.start[span.clone()], &self.direction[span]);
-        for ((i, f), d) in rows.zip(starts.chunks_exact(k)).zip(directions.chunks_exact(k)) {
-            work(i, self.weights.of(i), f, d);
-        }
-    }
-
-    /// The risk at η: the sum over shards in order.
-    pub(crate) fn value(&self, shards: &[Range<usize>], eta: f64) -> f64 {
-        let sums: Vec<f64> = shards
-            .par_iter()
-            .map(|rows| {
-                let mut at = vec![0.0; self.loss.outputs()];
-                let mut sum = 0.0;
-                self.for_each(rows.clone(), |i, weight, f, d| {
-                    for ((a, f), d) in at.iter_mut().zip(f).zip(d) {
-                        *a = f + eta * d;
-                    }
-                    sum += weight * self.loss.value(i, &at);
-                });
-                sum
-            })
-            .collect();
-        sums.iter().sum()
-    }
-}
-
 /// The line of a piecewise risk.
-#[derive(Debug)]
-pub(crate) struct PiecewiseLine<'r, L> {
-    data: LineData<'r, L>,
+pub(crate) struct PiecewiseLine<'r> {
+    data: LineData<'r>,
+    loss: &'r dyn Piecewise,
     rows: &'r [Range<usize>],
-    shards: Vec<Shard>,
+    shards: Vec<LinePieces>,
     /// The interval that the shards' breakpoints cover, once it is known.
     window: Option<(f64, f64)>,
-}
-
-#[derive(Debug, Default)]
-struct Shard {
-    /// Slope just after the window's start: constant and linear term.
-    start: [f64; 2],
-    /// Breakpoints strictly inside the window.
-    open: Vec<Breakpoint>,
 }
 
 /// Below this many open breakpoints threads cost more than they give.
 const PARALLEL: usize = 1 << 14;
 
-impl<'r, L: Loss> PiecewiseLine<'r, L> {
-    pub(crate) fn new(data: LineData<'r, L>, rows: &'r [Range<usize>]) -> Self {
-        PiecewiseLine { data, rows, shards: Vec::new(), window: None }
+impl<'r> PiecewiseLine<'r> {
+    pub(crate) fn new(
+        data: LineData<'r>,
+        loss: &'r dyn Piecewise,
+        rows: &'r [Range<usize>],
+    ) -> Self {
+        PiecewiseLine { data, loss, rows, shards: Vec::new(), window: None }
     }
 
     /// The pieces between `from` and `to` of the line along `sense` times the direction.
-    fn build(&self, from: f64, to: f64, sense: f64) -> Vec<Shard> {
-        let build = |rows: &Range<usize>| {
-            let mut shard = Shard::default();
-            let mut envelope = Envelope::default();
-            let mut along = vec![0.0; self.data.loss.outputs()];
-            self.data.for_each(rows.clone(), |i, weight, f, d| {
-                for (a, d) in along.iter_mut().zip(d) {
-                    *a = sense * d;
-                }
-                let mut pieces = Pieces::new(
-                    (from, to),
-                    weight,
-                    &mut shard.start,
-                    &mut shard.open,
-                    &mut envelope,
-                );
-                self.data.loss.pieces(i, f, &along, &mut pieces);
-            });
-            shard
-        };
-        self.rows.par_iter().map(build).collect()
+    fn build(&self, from: f64, to: f64, sense: f64) -> Vec<LinePieces> {
+        map(self.rows.len(), |shard| {
+            let mut pieces = LinePieces::default();
+            let rows = self.data.rows(self.rows[shard].clone(), sense);
+            self.loss.add_pieces_of_rows(&rows, (from, to), &mut pieces);
+            pieces
+        })
     }
 
     fn open(&self) -> usize {
@@ -113,16 +52,16 @@ impl<'r, L: Loss> PiecewiseLine<'r, L> {
         shards.iter().map(|s| s.start[0] + s.start[1] * at).sum()
     }
 
-    fn for_each_shard(&mut self, work: impl Fn(&mut Shard) + Sync + Send) {
+    fn for_each_shard(&mut self, work: impl Fn(&mut LinePieces) + Sync + Send) {
         if self.open() >= PARALLEL {
-            self.shards.par_iter_mut().for_each(work);
+            for_each_stretch(&mut self.shards, 1, |_, shards| shards.iter_mut().for_each(&work));
         } else {
             self.shards.iter_mut().for_each(work);
         }
     }
 }
 
-impl Shard {
+impl LinePieces {
     fn slopes(&self, eta: f64) -> Slopes {
         let slope = self.start[0] + self.start[1] * eta;
         let (mut left, mut right) = (slope, slope);
@@ -159,7 +98,7 @@ impl Shard {
     }
 }
 
-impl<L: Loss> Line for PiecewiseLine<'_, L> {
+impl Line for PiecewiseLine<'_> {
     fn value(&self, eta: f64) -> f64 {
         self.data.value(self.rows, eta)
     }
@@ -168,7 +107,7 @@ impl<L: Loss> Line for PiecewiseLine<'_, L> {
         match self.window {
             Some((lo, hi)) if lo < eta && eta < hi => {
                 let each: Vec<Slopes> = if self.open() >= PARALLEL {
-                    self.shards.par_iter().map(|s| s.slopes(eta)).collect()
+                    map(self.shards.len(), |shard| self.shards[shard].slopes(eta))
                 } else {
                     self.shards.iter().map(|s| s.slopes(eta)).collect()
                 };
@@ -190,9 +129,9 @@ impl<L: Loss> Line for PiecewiseLine<'_, L> {
 
     fn ends(&self) -> Option<(f64, f64)> {
         let (lo, hi) = self.window?;
-        let after = |s: &Shard| s.start[0] + s.start[1] * lo;
+        let after = |s: &LinePieces| s.start[0] + s.start[1] * lo;
         // Open breakpoints are all before the end.
-        let before = |s: &Shard| s.slopes(hi).left;
+        let before = |s: &LinePieces| s.slopes(hi).left;
         Some((self.shards.iter().map(after).sum(), self.shards.iter().map(before).sum()))
     }
 
@@ -203,7 +142,7 @@ impl<L: Loss> Line for PiecewiseLine<'_, L> {
             self.for_each_shard(|shard| shard.narrow(lo, hi));
         }
         self.window = Some((lo, hi));
-        let mut pivots: Vec<Pivot> = self.shards.iter().filter_map(Shard::pivot).collect();
+        let mut pivots: Vec<Pivot> = self.shards.iter().filter_map(LinePieces::pivot).collect();
         pivots.sort_unstable_by(|a, b| a.at.total_cmp(&b.at));
         let count: usize = pivots.iter().map(|p| p.count).sum();
         let mut below = 0;

@@ -1,48 +1,28 @@
 //! Lines of smooth risks: no breakpoints, slopes by one sweep over the examples' outputs.
 
-use super::piecewise::LineData;
+use super::line_rows::LineData;
 use super::{Line, Pivot, Slopes};
-use crate::risk::Loss;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The line of a smooth risk.
-#[derive(Debug)]
-pub(crate) struct SmoothLine<'r, L> {
-    data: LineData<'r, L>,
+pub(crate) struct SmoothLine<'r> {
+    data: LineData<'r>,
     rows: &'r [Range<usize>],
 }
 
-impl<'r, L: Loss> SmoothLine<'r, L> {
-    pub(crate) fn new(data: LineData<'r, L>, rows: &'r [Range<usize>]) -> Self {
+impl<'r> SmoothLine<'r> {
+    pub(crate) fn new(data: LineData<'r>, rows: &'r [Range<usize>]) -> Self {
         SmoothLine { data, rows }
     }
 }
 
-impl<L: Loss> Line for SmoothLine<'_, L> {
+impl Line for SmoothLine<'_> {
     fn value(&self, eta: f64) -> f64 {
         self.data.value(self.rows, eta)
     }
 
     fn slopes(&mut self, eta: f64) -> Slopes {
-        let loss = self.data.loss;
-        let sums: Vec<f64> = self
-            .rows
-            .par_iter()
-            .map(|rows| {
-                let (mut at, mut c) = (vec![0.0; loss.outputs()], vec![0.0; loss.outputs()]);
-                let mut sum = 0.0;
-                self.data.for_each(rows.clone(), |i, weight, f, d| {
-                    for ((a, f), d) in at.iter_mut().zip(f).zip(d) {
-                        *a = f + eta * d;
-                    }
-                    loss.tangent(i, &at, &mut c);
-                    sum += weight * c.iter().zip(d).map(|(c, d)| c * d).sum::<f64>();
-                });
-                sum
-            })
-            .collect();
-        let slope = sums.iter().sum();
+        let slope = self.data.slope(self.rows, eta);
         Slopes { left: slope, right: slope }
     }
 

@@ -4,8 +4,8 @@
 
 use super::inputs::Inputs;
 use crate::structured::chain::{ChainShape, Pairs};
+use minorant_linalg::parallel::{for_each_stretch, map};
 use minorant_linalg::product::{Operand, Real, multiply};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// What a hidden unit does to its input.
@@ -192,7 +192,7 @@ impl Network {
         const ROWS: usize = 384;
         let w = self.rounded(w);
         let mut scores = vec![0.0; tokens * self.top.labels];
-        scores.par_chunks_mut(ROWS * self.top.labels).enumerate().for_each(|(at, to)| {
+        for_each_stretch(&mut scores, ROWS * self.top.labels, |at, to| {
             let mut block = Block::default();
             let rows = at * ROWS..at * ROWS + to.len() / self.top.labels;
             self.forward(&w, inputs, rows, &mut block);
@@ -205,20 +205,20 @@ impl Network {
     pub fn best_labels(&self, w: &[f64], scores: &[f64], starts: &[usize]) -> Vec<u16> {
         let (prepared, k) = (self.top.prepare(&w[self.top_at()..]), self.top.labels);
         let of =
-            |span: &[usize]| self.top.best_labels(&prepared, &scores[span[0] * k..span[1] * k]);
-        starts.par_windows(2).map(of).collect::<Vec<_>>().concat()
+            |i: usize| self.top.best_labels(&prepared, &scores[starts[i] * k..starts[i + 1] * k]);
+        map(starts.len() - 1, of).concat()
     }
 
     /// The probability of each label at each token, by the node scores.
     pub fn marginals(&self, w: &[f64], scores: &[f64], starts: &[usize]) -> Vec<f64> {
         let (prepared, k) = (self.top.prepare(&w[self.top_at()..]), self.top.labels);
-        let of = |span: &[usize]| {
-            let nodes = &scores[span[0] * k..span[1] * k];
+        let of = |i: usize| {
+            let nodes = &scores[starts[i] * k..starts[i + 1] * k];
             let mut marginals = vec![0.0; nodes.len()];
             self.top.log_loss(&prepared, nodes, None, 0.0, &mut marginals, &mut []);
             marginals
         };
-        starts.par_windows(2).map(of).collect::<Vec<_>>().concat()
+        map(starts.len() - 1, of).concat()
     }
 
     /// Backpropagation: adds the derivatives in the weights to `gradient`, from those in the

@@ -7,11 +7,11 @@
 
 use super::inputs::Inputs;
 use crate::risk::{Cancel, RiskError};
+use minorant_linalg::parallel::{for_each_stretch, map_chunks};
 use minorant_linalg::product::{Operand, Real, multiply};
 use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// How a machine is trained.
@@ -96,15 +96,17 @@ impl Rbm {
             for batch in order.chunks(self.batch) {
                 cancel.check()?;
                 let seed: u64 = random.random();
-                let one = |(at, tokens): (usize, &[usize])| {
+                let one = |at: usize, tokens: Range<usize>| {
                     let random = Pcg64Mcg::seed_from_u64(seed.wrapping_add(at as u64));
-                    divergence(&machine, inputs, tokens, binary, random)
+                    divergence(&machine, inputs, &batch[tokens], binary, random)
                 };
-                let shares: Vec<Machine> =
-                    batch.par_chunks(BLOCK).enumerate().with_max_len(1).map(one).collect();
+                let blocks: Vec<Range<usize>> = (0..batch.len())
+                    .step_by(BLOCK)
+                    .map(|at| at..(at + BLOCK).min(batch.len()))
+                    .collect();
+                let mut shares = map_chunks(&blocks, one);
                 let step = rate / batch.len() as f32;
                 let decay = [rate * self.decay, 0.0, 0.0];
-                let mut shares = shares;
                 let mut of_shares: Vec<[&mut Vec<f32>; 3]> =
                     shares.iter_mut().map(Machine::arrays).collect();
                 let arrays = machine.arrays().into_iter().zip(speed.arrays()).zip(decay);
@@ -128,14 +130,15 @@ fn move_along(
     decay: f32,
 ) {
     const STRETCH: usize = 16384;
-    let stretches = w.par_chunks_mut(STRETCH).zip(v.par_chunks_mut(STRETCH)).enumerate();
-    stretches.for_each(|(at, (w, v))| {
+    for_each_stretch(v, STRETCH, |at, v| {
         let start = at * STRETCH;
-        for i in 0..w.len() {
+        for (i, v) in v.iter_mut().enumerate() {
             let sum: f32 = shares.iter().map(|share| share[start + i]).sum();
-            v[i] = momentum * v[i] + step * sum - decay * w[i];
-            w[i] += v[i];
+            *v = momentum * *v + step * sum - decay * w[start + i];
         }
+    });
+    for_each_stretch(w, STRETCH, |at, w| {
+        w.iter_mut().zip(&v[at * STRETCH..]).for_each(|(w, v)| *w += v);
     });
 }
 
@@ -218,7 +221,7 @@ pub(super) fn features(
     let hidden = trained.biases.len();
     let mut values = trained.biases.repeat(rows);
     const ROWS: usize = 512;
-    values.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(at, out)| {
+    for_each_stretch(&mut values, ROWS * hidden, |at, out| {
         let range: Range<usize> = at * ROWS..at * ROWS + out.len() / hidden;
         inputs.times(range, &trained.weights, 1.0, out);
         f32::sigmoid_all(out);

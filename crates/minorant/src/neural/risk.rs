@@ -10,10 +10,9 @@ use super::inputs::Inputs;
 use super::network::{Activation, Block, Network};
 use crate::risk::local::LocalRisk;
 use crate::risk::{Cancel, ExampleWeights, Examples, RiskError};
-use minorant_linalg::parallel::{map_chunks, split_evenly};
+use minorant_linalg::parallel::{for_each_stretch, map_chunks, split_evenly};
 use minorant_linalg::product::Real;
 use minorant_linalg::sum::Sum;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Tokens of a block, unless a single sequence has more.
@@ -142,7 +141,7 @@ impl<'a, T: Real> NeuroRisk<'a, T> {
         const STRETCH: usize = 4096;
         let mut gradient = vec![0.0; self.network.dim()];
         let nodes = shares.first().map_or(0, |share| share.of_nodes.len());
-        gradient[..nodes].par_chunks_mut(STRETCH).enumerate().for_each(|(at, to)| {
+        for_each_stretch(&mut gradient[..nodes], STRETCH, |at, to| {
             for share in shares {
                 let of = &share.of_nodes[at * STRETCH..];
                 to.iter_mut().zip(of).for_each(|(to, g)| *to += g.wide());

@@ -136,8 +136,14 @@ pub static SEED: Key<u64> = Key::new(OptionSpec {
     help: "Seed of solvers and starts that draw random numbers",
     group: Group::Method,
     effect: Effect::Iterates,
-    probe: Probe::with("7", &["--solver", "sgd", "--max-evals", "3"]),
+    probe: Probe::with("7", &["--solver", "sgd", "--max-evals", "12"]),
     ..OPTION
+});
+
+/// The seed of starts that are drawn at random, whatever the solver.
+pub static SEED_OF_STARTS: Key<u64> = Key::new(OptionSpec {
+    help: "Seed of starts that are drawn at random, and of solvers that draw numbers",
+    ..SEED.spec
 });
 
 /// How localities of planes grow.
@@ -295,8 +301,7 @@ pub static START: OptionSpec = file("start", "FILE", "Start from the weights of 
 pub static CHECKPOINT: OptionSpec =
     file("checkpoint", "FILE", "Save the state of the run here now and then");
 /// Where to go on from.
-pub static RESUME: OptionSpec =
-    file("resume", "FILE", "Go on from a checkpoint of the same run");
+pub static RESUME: OptionSpec = file("resume", "FILE", "Go on from a checkpoint of the same run");
 /// JSON instead of words.
 pub static JSON: OptionSpec =
     flag("json", "Print one JSON object on standard output, and nothing else there");

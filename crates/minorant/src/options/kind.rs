@@ -127,9 +127,8 @@ impl Kind {
 
     /// The end of the sentence "NAME must be …, not …" where a value is out of range.
     pub(crate) fn refusal(&self, value: &Value) -> Option<String> {
-        let must = |be: &str, found: &dyn std::fmt::Display| {
-            Some(format!("must be {be}, not {found}"))
-        };
+        let must =
+            |be: &str, found: &dyn std::fmt::Display| Some(format!("must be {be}, not {found}"));
         match (self, value) {
             (Kind::Whole(least, most), Value::Whole(n)) if !(least..=most).contains(&n) => {
                 match *most {
@@ -137,6 +136,7 @@ impl Kind {
                     most => must(&format!("from {least} to {most}"), n),
                 }
             }
+            (Kind::Bytes, Value::Whole(0)) => must("at least 1 byte", &0),
             (Kind::Number(range), Value::Number(x)) if !range.holds(*x) => {
                 must(range.in_words(), x)
             }

@@ -53,10 +53,10 @@ const fn format(kind: Kind, probe: Probe) -> Key<Option<String>> {
 
 /// The format of rows.
 pub static FORMAT_OF_ROWS: Key<Option<String>> =
-    format(FORMATS_OF_ROWS, Probe::on("colons.csv", "csv"));
+    format(FORMATS_OF_ROWS, Probe::on("table.svm", "csv"));
 /// The format of sequences.
 pub static FORMAT_OF_SEQUENCES: Key<Option<String>> =
-    format(FORMATS_OF_SEQUENCES, Probe::on("tabs.txt", "conll"));
+    format(FORMATS_OF_SEQUENCES, Probe::on("tabs.txt", "crfsuite"));
 
 /// Indices that count from 0.
 pub static ZERO_BASED: Key<bool> = Key::new(OptionSpec {
@@ -94,7 +94,7 @@ pub static LABEL_XML: Key<Option<PathBuf>> = Key::new(OptionSpec {
     value_name: "FILE",
     kind: Kind::File,
     help: "ARFF: the XML file that names the labels",
-    probe: Probe::on("sets.arff", "{XML}"),
+    probe: Probe::on("sets.arff", "{FILE}"),
     ..READING
 });
 
@@ -116,7 +116,7 @@ pub static TEMPLATE: Key<Option<PathBuf>> = Key::new(OptionSpec {
     kind: Kind::File,
     otherwise: "a common one",
     help: "CoNLL: how columns become attributes, one a line, with `%x[row,column]` for cells",
-    probe: Probe::on("chunks.conll", "{TEMPLATE}"),
+    probe: Probe::on("chunks.conll", "{FILE}"),
     ..READING
 });
 
@@ -159,7 +159,7 @@ pub static UNLABELED: Key<Option<PathBuf>> = Key::new(OptionSpec {
     value_name: "FILE",
     kind: Kind::File,
     help: "A file of rows without labels (labels in it are ignored); rows labelled 0 have none either",
-    probe: Probe::value("{ROWS}"),
+    probe: Probe::value("{FILE}"),
     group: Group::Problem,
     ..READING
 });
@@ -180,7 +180,7 @@ pub static SEQUENCES: &[Taken] = &[
     Taken::by_all(&MIN_COUNT.spec),
     Taken::by_all(&HASH_BITS.spec),
     Taken::by_all(&FOLDS.spec),
-    Taken::by_all(&STORAGE.spec),
+    Taken::by_all(&STORAGE.spec).probed(Probe::on("values.npz", "f32")),
 ];
 
 /// For recordings, which are read from NPZ archives.

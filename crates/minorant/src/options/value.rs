@@ -52,7 +52,9 @@ impl Value {
             Value::Number(x) => json!(x),
             Value::Word(word) => json!(word),
             Value::Wholes(all) => json!(all),
-            Value::Pairs(all) => all.iter().map(|(label, x)| json!([label_json(label), x])).collect(),
+            Value::Pairs(all) => {
+                all.iter().map(|(label, x)| json!([label_json(label), x])).collect()
+            }
             Value::Numbers(_) | Value::File(_) => return None,
         })
     }

@@ -9,7 +9,10 @@ mod tune;
 pub use tune::{FoldError, Tuned, TunedPoint, tune};
 
 use crate::family::linear::{LinearForm, Rows, check_evaluations};
-use crate::family::{Data, Facts, FittedModel, Numbers, Settings, TrainError, TrainReport, PROOF_BYTES, method_options};
+use crate::family::{
+    Data, Facts, FittedModel, Numbers, PROOF_BYTES, Settings, TrainError, TrainReport,
+    method_options,
+};
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{Norm, PENALTY};
 use crate::regularizer::L2;

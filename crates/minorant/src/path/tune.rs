@@ -75,7 +75,8 @@ pub fn tune(
             settings.put(&WEIGHTS, Some(kept.iter().map(|&row| weights[row]).collect()));
         }
         let validation = data.select_rows(&left_out);
-        let wanted = PathOptions { lambdas, validation: Some(&validation), start: None, fill: false };
+        let wanted =
+            PathOptions { lambdas, validation: Some(&validation), start: None, fill: false };
         let found = path(&data.select_rows(&kept), &settings, wanted, cancel, &mut |_| {})?;
         if !found.is_whole || cancel.is_cancelled() {
             let why = "cross-validation was stopped before every lambda had its errors";

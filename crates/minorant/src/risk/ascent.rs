@@ -2,20 +2,30 @@
 //! them over many examples, compiled for the loss and for the way in which the rows are stored.
 //! Which examples are visited when, and what it is all worth, the solver decides.
 
-use super::loss::{Foothold, Rival};
-use super::{
-    DualCoordinates, DualState, ExampleWeights, LinearRisk, Loss, Plane, RowMetric, Sweep,
-};
-use minorant_linalg::RowStep;
+use super::loss::{Ascent, Foothold, Rival};
+use super::{DualCoordinates, DualState, ExampleWeights, LinearRisk, Plane, RowMetric, Sweep};
 use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::Sum;
+use minorant_linalg::{Design, Factors, RowStep};
 
-/// One sweep at work.
-struct Climber<'c, L> {
-    loss: &'c L,
+/// A sweep over many examples, waiting for the loss that it climbs. [`Ascent::sweep`] says how the
+/// loss joins it.
+#[derive(Debug)]
+pub struct DualSweep<'s, 'c> {
+    design: &'s Design<'s>,
+    order: &'s [u32],
+    factors: Factors<'s>,
+    w: &'s mut [f64],
+    climber: &'s mut Climber<'c>,
+}
+
+/// What a sweep reads and what it brings.
+#[derive(Debug)]
+struct Climber<'c> {
     weights: &'c ExampleWeights,
     curvatures: &'c [f64],
     slopes: &'c mut [f64],
+    outputs: usize,
     lambda: f64,
     held: f64,
     room: Vec<Rival>,
@@ -26,47 +36,74 @@ struct Climber<'c, L> {
     moves: u64,
 }
 
-impl<L: Loss> RowStep for Climber<'_, L> {
+impl DualSweep<'_, '_> {
+    /// Sweeps with a call through a pointer for each example.
+    pub fn run<L: Ascent>(self, loss: &L) {
+        let outputs = self.climber.outputs;
+        let step: &mut dyn RowStep = &mut Climbing { loss, climber: self.climber };
+        if outputs == 1 {
+            self.design.relax(self.order, self.factors, self.w, step);
+        } else {
+            self.design.relax_many(self.order, self.factors, outputs, self.w, step);
+        }
+    }
+
+    /// Sweeps with the steps of a loss of one output compiled into the loop over the rows, once for
+    /// each way in which rows are stored and each vector unit.
+    pub fn run_compiled<L: Ascent>(self, loss: &L) {
+        let mut step = Climbing { loss, climber: self.climber };
+        self.design.relax(self.order, self.factors, self.w, &mut step);
+    }
+}
+
+/// The steps of a loss.
+struct Climbing<'s, 'c, L> {
+    loss: &'s L,
+    climber: &'s mut Climber<'c>,
+}
+
+impl<L: Ascent> RowStep for Climbing<'_, '_, L> {
     #[inline(always)]
     fn needs(&self, row: usize) -> &[f64] {
         let k = self.loss.outputs();
-        &self.slopes[row * k..(row + 1) * k]
+        &self.climber.slopes[row * k..(row + 1) * k]
     }
 
     #[inline(always)]
     fn step(&mut self, row: usize, outputs: &[f64], coefficients: &mut [f64]) -> bool {
         let k = outputs.len();
-        let slopes = &mut self.slopes[row * k..(row + 1) * k];
+        let climber = &mut *self.climber;
+        let slopes = &mut climber.slopes[row * k..(row + 1) * k];
         coefficients.fill(0.0);
         let from = Foothold {
             f: outputs,
-            curvature: self.curvatures[row],
+            curvature: climber.curvatures[row],
             c: slopes,
             change: coefficients,
-            room: &mut self.room,
+            room: &mut climber.room,
         };
         let climb = self.loss.climb(row, from);
-        if climb.pull < -self.held {
+        if climb.pull < -climber.held {
             return false;
         }
-        self.kept.push(row as u32);
-        self.pull = self.pull.max(climb.pull);
+        climber.kept.push(row as u32);
+        climber.pull = climber.pull.max(climb.pull);
         if climb.way == 0.0 {
             return false;
         }
-        let weight = self.weights.of(row);
-        let scale = -weight / self.lambda;
+        let weight = climber.weights.of(row);
+        let scale = -weight / climber.lambda;
         for c in coefficients {
             *c *= scale;
         }
-        self.rise += weight * climb.rise;
-        self.path += weight * climb.way;
-        self.moves += 1;
+        climber.rise += weight * climb.rise;
+        climber.path += weight * climb.way;
+        climber.moves += 1;
         true
     }
 }
 
-impl<L: Loss> DualCoordinates for LinearRisk<'_, L> {
+impl DualCoordinates for LinearRisk<'_> {
     fn examples(&self) -> Vec<u32> {
         let all = 0..self.design.rows() as u32;
         all.filter(|&i| self.weights.of(i as usize) > 0.0).collect()
@@ -80,10 +117,10 @@ impl<L: Loss> DualCoordinates for LinearRisk<'_, L> {
         held: f64,
     ) -> Sweep {
         let mut climber = Climber {
-            loss: &self.loss,
             weights: &self.weights,
             curvatures: &metric.curvatures,
             slopes: &mut state.slopes,
+            outputs: self.loss.outputs(),
             lambda: metric.lambda,
             held,
             room: Vec::new(),
@@ -94,7 +131,15 @@ impl<L: Loss> DualCoordinates for LinearRisk<'_, L> {
             moves: 0,
         };
         let before = norm2(&state.w).sqrt();
-        self.design.relax(order, metric.factors(), self.loss.outputs(), &mut state.w, &mut climber);
+        if let Some(ascent) = self.loss.ascent() {
+            ascent.sweep(DualSweep {
+                design: &self.design,
+                order,
+                factors: metric.factors(),
+                w: &mut state.w,
+                climber: &mut climber,
+            });
+        }
         // Each move rounds the weights once, wherever they are on their way, and its own length a
         // few times.
         let path = climber.path / metric.lambda * metric.longest;
@@ -106,20 +151,22 @@ impl<L: Loss> DualCoordinates for LinearRisk<'_, L> {
     fn still_open(&self, state: &DualState, outputs: &[f64], held: f64) -> Vec<u32> {
         let k = self.loss.outputs();
         let mut open = self.examples();
+        let Some(ascent) = self.loss.ascent() else { return open };
         open.retain(|&i| {
             let span = i as usize * k..(i as usize + 1) * k;
-            self.loss.pull(i as usize, &outputs[span.clone()], &state.slopes[span]) >= -held
+            ascent.pull(i as usize, &outputs[span.clone()], &state.slopes[span]) >= -held
         });
         open
     }
 
     fn plane(&self, metric: &RowMetric, state: &DualState, center: &[f64]) -> Option<Plane> {
         let k = self.loss.outputs();
+        let conjugate = self.loss.conjugate()?;
         let (mut offset, mut size) = (Sum::new(), 0.0);
         let mut slopes = vec![0.0; k];
         for (i, of_example) in state.slopes.chunks_exact(k).enumerate() {
             slopes.copy_from_slice(of_example);
-            let share = self.weights.of(i) * self.loss.highest_offset(i, &mut slopes)?;
+            let share = self.weights.of(i) * conjugate.highest_offset(i, &mut slopes)?;
             offset.add(share);
             size += share.abs();
         }

@@ -1,7 +1,9 @@
-//! A loss that is a convex function plus a concave one, with the concave part replaced by its
+//! A loss that is a convex function plus a concave one, with the concave one replaced by its
 //! linearisation at given outputs: convex, above the loss, and touching it there.
 
-use super::loss::{Climb, Foothold, Loss, Tangent};
+use super::loss::{
+    Ascent, Climb, Conjugate, Difference, DualSweep, Foothold, Loss, Piecewise, Tangent,
+};
 use crate::line::Pieces;
 
 pub(super) struct Convexified<'a> {
@@ -12,14 +14,13 @@ pub(super) struct Convexified<'a> {
 }
 
 impl<'a> Convexified<'a> {
-    /// The loss linearised at the outputs of all examples; it must have a convex part.
-    pub(super) fn new(loss: &'a dyn Loss, outputs: &[f64]) -> Self {
+    /// The loss linearised at the outputs of all examples.
+    pub(super) fn new(loss: &'a dyn Difference, outputs: &[f64]) -> Self {
         let k = loss.outputs();
         let mut slopes = vec![0.0; outputs.len()];
         let each = outputs.chunks_exact(k).zip(slopes.chunks_exact_mut(k)).enumerate();
         let offsets = each.map(|(i, (f, c))| loss.concave_tangent(i, f, c)).collect();
-        let convex = loss.convex_part().unwrap_or_else(|| Box::new(Nothing(k)));
-        Convexified { convex, slopes, offsets }
+        Convexified { convex: loss.convex_part(), slopes, offsets }
     }
 
     fn slopes(&self, example: usize) -> &[f64] {
@@ -27,7 +28,7 @@ impl<'a> Convexified<'a> {
         &self.slopes[example * k..(example + 1) * k]
     }
 
-    /// Does something with what the slopes `c` of a minorant leave to the convex part.
+    /// Does something with what the slopes `c` of a minorant leave to the convex function.
     fn shifted<T>(&self, example: usize, c: &mut [f64], then: impl FnOnce(&mut [f64]) -> T) -> T {
         c.iter_mut().zip(self.slopes(example)).for_each(|(c, slope)| *c -= slope);
         let found = then(c);
@@ -56,55 +57,52 @@ impl Loss for Convexified<'_> {
         Tangent { value: value + self.linear(example, f), offset: offset + self.offsets[example] }
     }
 
-    fn knows_offsets(&self) -> bool {
-        self.convex.knows_offsets()
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        self.convex.pieces().is_some().then_some(self)
     }
 
-    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
-        let offset = self.shifted(example, c, |c| self.convex.highest_offset(example, c))?;
-        Some(offset + self.offsets[example])
+    fn conjugate(&self) -> Option<&dyn Conjugate> {
+        self.convex.conjugate().is_some().then_some(self)
     }
 
-    fn climbs(&self) -> bool {
-        self.convex.climbs()
+    fn ascent(&self) -> Option<&dyn Ascent> {
+        self.convex.ascent().is_some().then_some(self)
     }
+}
 
-    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
-        let Foothold { f, curvature, c, change, room } = from;
-        self.shifted(example, c, |c| {
-            self.convex.climb(example, Foothold { f, curvature, c, change, room })
-        })
-    }
-
-    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
-        self.shifted(example, &mut c.to_vec(), |c| self.convex.pull(example, f, c))
-    }
-
-    fn is_piecewise(&self) -> bool {
-        self.convex.is_piecewise()
-    }
-
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
-        self.convex.pieces(example, f, d, pieces);
+impl Piecewise for Convexified<'_> {
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        if let Some(convex) = self.convex.pieces() {
+            convex.add_pieces(example, f, d, pieces);
+        }
         let slope = self.slopes(example).iter().zip(d).map(|(c, d)| c * d).sum();
         pieces.start(slope, 0.0);
     }
 }
 
-/// The convex part of a loss that has none.
-struct Nothing(usize);
+impl Conjugate for Convexified<'_> {
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let convex = self.convex.conjugate()?;
+        let offset = self.shifted(example, c, |c| convex.highest_offset(example, c))?;
+        Some(offset + self.offsets[example])
+    }
+}
 
-impl Loss for Nothing {
-    fn outputs(&self) -> usize {
-        self.0
+impl Ascent for Convexified<'_> {
+    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
+        let Some(convex) = self.convex.ascent() else { return Climb::default() };
+        let Foothold { f, curvature, c, change, room } = from;
+        self.shifted(example, c, |c| {
+            convex.climb(example, Foothold { f, curvature, c, change, room })
+        })
     }
 
-    fn value(&self, _example: usize, _f: &[f64]) -> f64 {
-        0.0
+    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
+        let Some(convex) = self.convex.ascent() else { return 0.0 };
+        self.shifted(example, &mut c.to_vec(), |c| convex.pull(example, f, c))
     }
 
-    fn tangent(&self, _example: usize, _f: &[f64], c: &mut [f64]) -> Tangent {
-        c.fill(0.0);
-        Tangent { value: 0.0, offset: 0.0 }
+    fn sweep(&self, sweep: DualSweep<'_, '_>) {
+        sweep.run(self);
     }
 }

@@ -1,11 +1,11 @@
 //! Linear risks of twice differentiable losses: second derivatives in the examples' outputs, and
 //! the features column by column.
 
-use super::{Curvature, LinearRisk, Loss, Point, SecondDerivatives};
+use super::{Curvature, LinearRisk, Point, SecondDerivatives};
 use minorant_linalg::Columns;
 use minorant_linalg::parallel::map_chunks_mut;
 
-impl<L: Loss> Curvature for LinearRisk<'_, L> {
+impl Curvature for LinearRisk<'_> {
     fn outputs(&self) -> usize {
         self.loss.outputs()
     }
@@ -19,10 +19,12 @@ impl<L: Loss> Curvature for LinearRisk<'_, L> {
         // Diagonal and vector of an example side by side, so that one sweep writes both.
         let width = if k == 1 { 1 } else { 2 * k };
         let mut both = vec![0.0; self.design.rows() * width];
+        let loss = self.loss.curvature();
         map_chunks_mut(&self.chunks, &mut both, width, |_, rows, both| {
+            let Some(loss) = loss else { return };
             for (i, both) in rows.zip(both.chunks_exact_mut(width)) {
                 let (a, b) = both.split_at_mut(k);
-                self.loss.second_derivative(i, &point.outputs[i * k..(i + 1) * k], a, b);
+                loss.second_derivative(i, &point.outputs[i * k..(i + 1) * k], a, b);
                 let weight = self.weights.of(i);
                 a.iter_mut().for_each(|a| *a *= weight);
                 b.iter_mut().for_each(|b| *b *= weight.sqrt());

@@ -6,8 +6,8 @@ use super::{Descent, ExampleWeights, LinearRisk, Loss, RowMetric};
 use minorant_linalg::{Factors, RowStep};
 
 /// One pass at work.
-struct Descender<'d, L> {
-    loss: &'d L,
+struct Descender<'d> {
+    loss: &'d dyn Loss,
     weights: &'d ExampleWeights,
     examples: f64,
     lambda: f64,
@@ -16,7 +16,7 @@ struct Descender<'d, L> {
     slopes: &'d mut [f64],
 }
 
-impl<L: Loss> RowStep for Descender<'_, L> {
+impl RowStep for Descender<'_> {
     #[inline(always)]
     fn step(&mut self, row: usize, outputs: &[f64], coefficients: &mut [f64]) -> bool {
         // Before the first step the sum is 0, whatever it is divided by.
@@ -44,12 +44,12 @@ impl RowMetric {
     }
 }
 
-impl<L: Loss> LinearRisk<'_, L> {
+impl LinearRisk<'_> {
     pub(super) fn descend_along(&self, metric: &RowMetric, order: &[u32], descent: &mut Descent) {
         let outputs = self.loss.outputs();
         descent.slopes.resize(self.design.rows() * outputs, 0.0);
         let mut descender = Descender {
-            loss: &self.loss,
+            loss: &*self.loss,
             weights: &self.weights,
             examples: self.design.rows() as f64,
             lambda: metric.lambda,
@@ -57,7 +57,12 @@ impl<L: Loss> LinearRisk<'_, L> {
             outputs: vec![0.0; outputs],
             slopes: &mut descent.slopes,
         };
-        self.design.relax(order, metric.factors(), outputs, &mut descent.sum, &mut descender);
+        let step: &mut dyn RowStep = &mut descender;
+        if outputs == 1 {
+            self.design.relax(order, metric.factors(), &mut descent.sum, step);
+        } else {
+            self.design.relax_many(order, metric.factors(), outputs, &mut descent.sum, step);
+        }
         descent.steps = descender.steps;
     }
 

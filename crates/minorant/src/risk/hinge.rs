@@ -1,7 +1,10 @@
 //! The binary hinge loss max(0, 1 − z f) (Eq. 31 of Yu et al.), z = ±1.
 
 use super::Piece;
-use super::loss::{Climb, Foothold, KINK, Loss, TIE, Tangent, allowed_size};
+use super::loss::{
+    Ascent, Climb, Conjugate, DualSweep, Foothold, KINK, Kinks, Loss, Piecewise, TIE, Tangent,
+    allowed_size,
+};
 use crate::line::Pieces;
 
 /// The hinge loss of a binary label.
@@ -18,27 +21,6 @@ impl Hinge {
 }
 
 impl Loss for Hinge {
-    fn knows_offsets(&self) -> bool {
-        true
-    }
-
-    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
-        highest_offset(self.signs[example], &mut c[0])
-    }
-
-    fn climbs(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
-        climb(self.signs[example], from)
-    }
-
-    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
-        pull(self.signs[example], f[0], c[0])
-    }
-
     fn outputs(&self) -> usize {
         1
     }
@@ -57,13 +39,27 @@ impl Loss for Hinge {
         Tangent { value: loss.max(0.0), offset: active }
     }
 
-    fn is_piecewise(&self) -> bool {
-        true
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        Some(self)
     }
 
+    fn kinks(&self) -> Option<&dyn Kinks> {
+        Some(self)
+    }
+
+    fn conjugate(&self) -> Option<&dyn Conjugate> {
+        Some(self)
+    }
+
+    fn ascent(&self) -> Option<&dyn Ascent> {
+        Some(self)
+    }
+}
+
+impl Piecewise for Hinge {
     /// Eq. 38: the slope −z d holds while 1 − z f − η z d > 0.
     #[inline]
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
         let (loss, rise) = (1.0 - self.signs[example] * f[0], -self.signs[example] * d[0]);
         let at = -loss / rise;
         if rise == 0.0 {
@@ -80,15 +76,9 @@ impl Loss for Hinge {
             pieces.change(at, rise, 0.0);
         }
     }
+}
 
-    fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece> {
-        let loss = 1.0 - self.signs[example] * f[0];
-        if loss.abs() > TIE * (1.0 + f[0].abs()) {
-            return None;
-        }
-        Some(if loss > 0.0 { Piece::Slope { up: 0, down: 0 } } else { Piece::Flat })
-    }
-
+impl Kinks for Hinge {
     fn at_kink(&self, example: usize, f: &[f64]) -> bool {
         (1.0 - self.signs[example] * f[0]).abs() <= KINK
     }
@@ -98,16 +88,45 @@ impl Loss for Hinge {
         c[0] = if active { -self.signs[example] } else { 0.0 };
         Tangent { value: 0.0, offset: f64::from(u8::from(active)) }
     }
+
+    fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece> {
+        let loss = 1.0 - self.signs[example] * f[0];
+        if loss.abs() > TIE * (1.0 + f[0].abs()) {
+            return None;
+        }
+        Some(if loss > 0.0 { Piece::Slope { up: 0, down: 0 } } else { Piece::Flat })
+    }
 }
 
-/// [`Loss::highest_offset`] of the hinge of a sign.
+impl Conjugate for Hinge {
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        highest_offset(self.signs[example], &mut c[0])
+    }
+}
+
+impl Ascent for Hinge {
+    #[inline(always)]
+    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
+        climb(self.signs[example], from)
+    }
+
+    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
+        pull(self.signs[example], f[0], c[0])
+    }
+
+    fn sweep(&self, sweep: DualSweep<'_, '_>) {
+        sweep.run_compiled(self);
+    }
+}
+
+/// [`Conjugate::highest_offset`] of the hinge of a sign.
 pub(super) fn highest_offset(sign: f64, c: &mut f64) -> Option<f64> {
     let size = allowed_size(-sign * *c, 1.0)?;
     *c = -sign * size;
     Some(size)
 }
 
-/// [`Loss::climb`] of the hinge of a sign.
+/// [`Ascent::climb`] of the hinge of a sign.
 #[inline(always)]
 pub(super) fn climb(sign: f64, from: Foothold<'_>) -> Climb {
     let Foothold { f, curvature, c, change, .. } = from;

@@ -5,24 +5,28 @@
 
 use super::chunk::{self, BlockSums, ChunkPlane};
 use super::convexified::Convexified;
+use super::loss::Tangent;
 use super::{
     Cancel, Curvature, Descent, DifferenceOfConvex, DualCoordinates, Duals, ExampleWeights,
     Examples, Lines, Loss, Plane, Point, Risk, RiskError, RowMetric, ScaledTangents,
-    Subdifferential, Tie,
+    Subdifferential,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::{axpy, between};
 use minorant_linalg::parallel::{Spare, map_chunks, map_chunks_mut, split_evenly};
 use minorant_linalg::sum::Sum;
 use minorant_linalg::{Columns, Design, PackedWeights};
+use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+/// Rows that a loss is asked for at a time.
+const ROWS: usize = 64;
+
 /// The risk of a linear model on a data set.
-#[derive(Debug)]
-pub struct LinearRisk<'a, L> {
+pub struct LinearRisk<'a> {
     pub(super) design: Design<'a>,
-    pub(super) loss: L,
+    pub(super) loss: Box<dyn Loss + 'a>,
     pub(super) weights: ExampleWeights,
     pub(super) chunks: Vec<Range<usize>>,
     /// ‖x_i‖, for the bounds on rounding errors.
@@ -33,9 +37,14 @@ pub struct LinearRisk<'a, L> {
     pub(super) spare: Spare,
 }
 
-impl<'a, L: Loss> LinearRisk<'a, L> {
+impl<'a> LinearRisk<'a> {
     /// The risk of `loss` over the rows of `design`.
-    pub fn new(design: Design<'a>, loss: L, weights: ExampleWeights) -> Self {
+    pub fn new(design: Design<'a>, loss: impl Loss + 'a, weights: ExampleWeights) -> Self {
+        LinearRisk::boxed(design, Box::new(loss), weights)
+    }
+
+    /// The same for a loss that is chosen at run time.
+    pub fn boxed(design: Design<'a>, loss: Box<dyn Loss + 'a>, weights: ExampleWeights) -> Self {
         design.matrix().prepare_for_passes();
         let chunks = split_evenly(design.rows(), chunk_count(&design));
         let lengths =
@@ -62,8 +71,18 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
 
     /// Weighted loss of the rows of a block, given their outputs.
     fn block_value(&self, rows: Range<usize>, outputs: &[f64]) -> f64 {
-        let each = outputs.chunks_exact(self.loss.outputs());
-        rows.zip(each).map(|(i, f)| self.weights.of(i) * self.loss.value(i, f)).sum()
+        let k = self.loss.outputs();
+        let mut values = [0.0; ROWS];
+        let mut sum = -0.0;
+        for first in rows.clone().step_by(ROWS) {
+            let block = first..(first + ROWS).min(rows.end);
+            let f = &outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
+            self.loss.values(block.clone(), f, &mut values[..block.len()]);
+            for (i, value) in block.zip(values) {
+                sum += self.weights.of(i) * value;
+            }
+        }
+        sum
     }
 
     /// Weighted tangents of the rows of a block: coefficients out, the rest added to `plane`.
@@ -75,29 +94,36 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
         plane: &mut ChunkPlane,
     ) {
         let k = self.loss.outputs();
+        let is_smooth = self.loss.is_smooth();
+        let mut tangents = [Tangent::default(); ROWS];
         let mut sums = BlockSums::default();
-        let each = outputs.chunks_exact(k).zip(coefficients.chunks_exact_mut(k));
-        for (i, (f, c)) in rows.clone().zip(each) {
-            let tangent = self.loss.tangent(i, f, c);
-            let weight = self.weights.of(i);
-            let mut size = 0.0;
-            for c in c {
-                *c *= weight;
-                size += c.abs();
+        for first in rows.clone().step_by(ROWS) {
+            let block = first..(first + ROWS).min(rows.end);
+            let span = (block.start - rows.start) * k..(block.end - rows.start) * k;
+            let (f, c) = (&outputs[span.clone()], &mut coefficients[span]);
+            let tangents = &mut tangents[..block.len()];
+            self.loss.tangents(block.clone(), f, c, tangents);
+            for (i, (tangent, c)) in block.zip(tangents.iter().zip(c.chunks_exact_mut(k))) {
+                let weight = self.weights.of(i);
+                let mut size = 0.0;
+                for c in c {
+                    *c *= weight;
+                    size += c.abs();
+                }
+                sums.value += weight * tangent.value;
+                sums.offset += weight * tangent.offset;
+                // A smooth loss has its offset as a difference of numbers that may be larger.
+                let of_offset = if is_smooth {
+                    tangent.value.abs() + (tangent.value - tangent.offset).abs()
+                } else {
+                    tangent.offset.abs()
+                };
+                sums.offset_size += weight * of_offset;
+                sums.normal_size += size * self.lengths[i];
             }
-            sums.value += weight * tangent.value;
-            sums.offset += weight * tangent.offset;
-            // A smooth loss has its offset as a difference of numbers that may be larger.
-            let of_offset = if self.loss.is_smooth() {
-                tangent.value.abs() + (tangent.value - tangent.offset).abs()
-            } else {
-                tangent.offset.abs()
-            };
-            sums.offset_size += weight * of_offset;
-            sums.normal_size += size * self.lengths[i];
-            if let Some(piece) = self.loss.near_tie(i, f) {
-                plane.ties.push(Tie { example: i as u32, piece });
-            }
+        }
+        if let Some(kinks) = self.loss.kinks() {
+            kinks.add_ties(rows.clone(), outputs, &mut plane.ties);
         }
         plane.add(rows.len(), sums);
     }
@@ -121,6 +147,16 @@ impl<'a, L: Loss> LinearRisk<'a, L> {
     }
 }
 
+impl fmt::Debug for LinearRisk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LinearRisk { design, weights, .. } = self;
+        f.debug_struct("LinearRisk")
+            .field("rows", &design.rows())
+            .field("weights", weights)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Enough chunks for many threads, but no more gradient buffers than the data is worth. Depends
 /// on the data's shape alone.
 fn chunk_count(design: &Design<'_>) -> usize {
@@ -129,7 +165,7 @@ fn chunk_count(design: &Design<'_>) -> usize {
     by_buffers.clamp(4, MOST).min((design.rows() / 32).max(1))
 }
 
-impl<L: Loss> Risk for LinearRisk<'_, L> {
+impl Risk for LinearRisk<'_> {
     fn dim(&self) -> usize {
         self.design.features() * self.loss.outputs()
     }
@@ -173,7 +209,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         let chunk_planes = map_chunks(&chunks, |_, rows| {
             cancel.check()?;
             let mut gradient = self.design.gradient(k, &self.spare);
-            let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
+            let mut coefficients = vec![0.0; self.design.rows_per_block().min(rows.len()) * k];
             let mut plane = ChunkPlane::default();
             for block in self.blocks(rows) {
                 let outputs = &point.outputs[block.start * k..block.end * k];
@@ -201,7 +237,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
         let results = map_chunks_mut(&chunks, &mut outputs, k, |_, rows, outputs| {
             cancel.check()?;
             let mut gradient = self.design.gradient(k, &self.spare);
-            let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
+            let mut coefficients = vec![0.0; self.design.rows_per_block().min(rows.len()) * k];
             let mut plane = ChunkPlane::default();
             for block in self.blocks(rows.clone()) {
                 let out =
@@ -234,7 +270,7 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
     }
 
     fn difference(&self) -> Option<&dyn DifferenceOfConvex> {
-        self.loss.convex_part().is_some().then_some(self)
+        self.loss.difference().is_some().then_some(self)
     }
 
     fn is_smooth(&self) -> bool {
@@ -242,17 +278,17 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
     }
 
     fn duals(&self) -> Option<&dyn Duals> {
-        self.loss.knows_offsets().then_some(self)
+        self.loss.conjugate().is_some().then_some(self)
     }
 
     fn curvature(&self) -> Option<&dyn Curvature> {
         // 32 bits must be able to number the rows.
         let numbered = u32::try_from(self.design.rows()).is_ok();
-        (numbered && self.loss.has_second_derivative()).then_some(self)
+        (numbered && self.loss.curvature().is_some()).then_some(self)
     }
 
     fn dual_coordinates(&self) -> Option<&dyn DualCoordinates> {
-        self.loss.climbs().then_some(self)
+        self.loss.ascent().is_some().then_some(self)
     }
 
     fn examples(&self) -> Option<&dyn Examples> {
@@ -260,15 +296,14 @@ impl<L: Loss> Risk for LinearRisk<'_, L> {
     }
 }
 
-impl<L: Loss> Lines for LinearRisk<'_, L> {
+impl Lines for LinearRisk<'_> {
     fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Box<dyn Line + 'r> {
         let direction = to.outputs.iter().zip(&from.outputs).map(|(to, from)| to - from).collect();
-        let data =
-            LineData { loss: &self.loss, weights: &self.weights, start: &from.outputs, direction };
-        if self.loss.is_piecewise() {
-            Box::new(PiecewiseLine::new(data, &self.chunks))
-        } else {
-            Box::new(SmoothLine::new(data, &self.chunks))
+        let (loss, weights, start) = (&*self.loss, &self.weights, &from.outputs);
+        let data = LineData { loss, weights, start, direction };
+        match loss.pieces() {
+            Some(pieces) => Box::new(PiecewiseLine::new(data, pieces, &self.chunks)),
+            None => Box::new(SmoothLine::new(data, &self.chunks)),
         }
     }
 
@@ -291,10 +326,11 @@ impl<L: Loss> Lines for LinearRisk<'_, L> {
     }
 }
 
-impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
+impl Subdifferential for LinearRisk<'_> {
     fn kinks(&self, point: &Point) -> Vec<u32> {
         let k = self.loss.outputs();
-        let at_kink = |i: &usize| self.loss.at_kink(*i, &point.outputs[i * k..(i + 1) * k]);
+        let Some(kinks) = self.loss.kinks() else { return Vec::new() };
+        let at_kink = |i: &usize| kinks.at_kink(*i, &point.outputs[i * k..(i + 1) * k]);
         let found = map_chunks(&self.chunks, |_, rows| {
             rows.filter(at_kink).map(|i| i as u32).collect::<Vec<u32>>()
         });
@@ -311,7 +347,8 @@ impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
     ) -> Result<(), RiskError> {
         /// Rows that are worth a gradient of their own.
         const ROWS: usize = 256;
-        let k = self.loss.outputs();
+        let Some(loss) = self.loss.kinks() else { return Ok(()) };
+        let k = loss.outputs();
         let packed = PackedWeights::pack(direction, k);
         let groups = split_evenly(kinks.len(), kinks.len().div_ceil(ROWS).min(self.chunks.len()));
         let changes = map_chunks(&groups, |_, group| {
@@ -321,8 +358,8 @@ impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
             for i in kinks[group].iter().map(|&i| i as usize) {
                 let f = &point.outputs[i * k..(i + 1) * k];
                 self.design.forward(i..i + 1, &packed, &mut d);
-                self.loss.steepest_tangent(i, f, &d, &mut c);
-                self.loss.tangent(i, f, &mut before);
+                loss.steepest_tangent(i, f, &d, &mut c);
+                loss.tangent(i, f, &mut before);
                 for (c, before) in c.iter_mut().zip(&before) {
                     *c = self.weights.of(i) * (*c - before);
                 }
@@ -339,11 +376,14 @@ impl<L: Loss> Subdifferential for LinearRisk<'_, L> {
     }
 }
 
-impl<L: Loss> DifferenceOfConvex for LinearRisk<'_, L> {
+impl DifferenceOfConvex for LinearRisk<'_> {
     fn convexified<'r>(&'r self, point: &Point) -> Box<dyn Risk + 'r> {
         Box::new(LinearRisk {
             design: self.design,
-            loss: Convexified::new(&self.loss, &point.outputs),
+            loss: match self.loss.difference() {
+                Some(loss) => Box::new(Convexified::new(loss, &point.outputs)),
+                None => unreachable!("only a loss that is known as a difference offers this"),
+            },
             weights: self.weights.clone(),
             chunks: self.chunks.clone(),
             lengths: self.lengths.clone(),
@@ -353,7 +393,7 @@ impl<L: Loss> DifferenceOfConvex for LinearRisk<'_, L> {
     }
 
     fn has_dual_coordinates(&self) -> bool {
-        self.loss.convex_part().is_some_and(|part| part.climbs())
+        self.loss.difference().is_some_and(|loss| loss.convex_part().ascent().is_some())
     }
 
     fn restored(&self, point: Point) -> Point {
@@ -361,7 +401,7 @@ impl<L: Loss> DifferenceOfConvex for LinearRisk<'_, L> {
     }
 }
 
-impl<L: Loss> Duals for LinearRisk<'_, L> {
+impl Duals for LinearRisk<'_> {
     fn slopes(&self) -> usize {
         self.design.rows() * self.loss.outputs()
     }
@@ -372,17 +412,18 @@ impl<L: Loss> Duals for LinearRisk<'_, L> {
         cancel: &Cancel,
     ) -> Result<Option<Plane>, RiskError> {
         let k = self.loss.outputs();
+        let Some(conjugate) = self.loss.conjugate() else { return Ok(None) };
         let chunk_planes = map_chunks_mut(&self.chunks, slopes, k, |_, rows, slopes| {
             cancel.check()?;
             let mut gradient = self.design.gradient(k, &self.spare);
-            let mut coefficients = vec![0.0; self.design.rows_per_block() * k];
+            let mut coefficients = vec![0.0; self.design.rows_per_block().min(rows.len()) * k];
             let mut plane = ChunkPlane::default();
             for block in self.blocks(rows.clone()) {
                 let mut sums = BlockSums::default();
                 let c = &mut coefficients[..block.len() * k];
                 for i in block.clone() {
                     let slopes = &mut slopes[(i - rows.start) * k..(i - rows.start + 1) * k];
-                    let Some(offset) = self.loss.highest_offset(i, slopes) else {
+                    let Some(offset) = conjugate.highest_offset(i, slopes) else {
                         return Ok(None);
                     };
                     let weight = self.weights.of(i);
@@ -412,7 +453,7 @@ impl<L: Loss> Duals for LinearRisk<'_, L> {
     }
 }
 
-impl<L: Loss> Examples for LinearRisk<'_, L> {
+impl Examples for LinearRisk<'_> {
     fn len(&self) -> usize {
         self.design.rows()
     }

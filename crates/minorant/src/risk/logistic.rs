@@ -1,6 +1,6 @@
 //! The binary logistic loss log(1 + exp(−z f)), z = ±1.
 
-use super::loss::{Loss, Tangent, allowed_size, entropy};
+use super::loss::{Conjugate, Loss, SecondDerivative, Tangent, allowed_size, entropy};
 
 /// The logistic loss of a binary label.
 #[derive(Debug, Clone)]
@@ -18,25 +18,6 @@ impl Logistic {
 impl Loss for Logistic {
     fn is_smooth(&self) -> bool {
         true
-    }
-
-    fn knows_offsets(&self) -> bool {
-        true
-    }
-
-    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
-        let size = allowed_size(-self.signs[example] * c[0], 1.0)?;
-        c[0] = -self.signs[example] * size;
-        Some(entropy(size) + entropy(1.0 - size))
-    }
-
-    fn has_second_derivative(&self) -> bool {
-        true
-    }
-
-    fn second_derivative(&self, _example: usize, f: &[f64], a: &mut [f64], _b: &mut [f64]) {
-        let small = (-f[0].abs()).exp();
-        a[0] = small / ((1.0 + small) * (1.0 + small));
     }
 
     fn outputs(&self) -> usize {
@@ -58,5 +39,28 @@ impl Loss for Logistic {
         let miss = if margin >= 0.0 { small } else { 1.0 } / (1.0 + small);
         c[0] = -self.signs[example] * miss;
         Tangent { value, offset: value + miss * margin }
+    }
+
+    fn conjugate(&self) -> Option<&dyn Conjugate> {
+        Some(self)
+    }
+
+    fn curvature(&self) -> Option<&dyn SecondDerivative> {
+        Some(self)
+    }
+}
+
+impl Conjugate for Logistic {
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let size = allowed_size(-self.signs[example] * c[0], 1.0)?;
+        c[0] = -self.signs[example] * size;
+        Some(entropy(size) + entropy(1.0 - size))
+    }
+}
+
+impl SecondDerivative for Logistic {
+    fn second_derivative(&self, _example: usize, f: &[f64], a: &mut [f64], _b: &mut [f64]) {
+        let small = (-f[0].abs()).exp();
+        a[0] = small / ((1.0 + small) * (1.0 + small));
     }
 }

@@ -2,8 +2,10 @@
 //! f = (w₁·x, …, w_K·x). Passes over the data, threads, parts and line searches are written once,
 //! in `linear.rs`; a new loss is one file that implements [`Loss`].
 
-use super::Piece;
-use crate::line::Pieces;
+pub use super::ascent::DualSweep;
+use super::{Piece, Tie};
+use crate::line::{Envelope, LinePieces, LineRows, Pieces};
+use std::ops::Range;
 
 /// The weight of each example in the risk, already divided by the sum of the example weights.
 #[derive(Debug, Clone)]
@@ -40,7 +42,7 @@ impl ExampleWeights {
 
 /// A tangent of one example's loss: `loss(f') ≥ offset + c · f'` for every `f'` (near `f` if the
 /// loss is not convex), with equality at the `f` where it was asked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Tangent {
     /// The loss at `f`.
     pub value: f64,
@@ -64,7 +66,7 @@ pub struct Foothold<'a> {
 }
 
 /// What a move of a minorant's slopes brought.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Climb {
     /// How much higher it got, less what the way cost.
     pub rise: f64,
@@ -87,7 +89,8 @@ pub struct Rival {
     pub goal: f64,
 }
 
-/// A loss of one example: convex, unless it says that it is not.
+/// A loss of one example: convex, unless it says that it is not. What more a loss knows about itself
+/// it offers as capabilities, as a risk does.
 pub trait Loss: Sync {
     /// Number of outputs K.
     fn outputs(&self) -> usize;
@@ -98,71 +101,9 @@ pub trait Loss: Sync {
     /// The loss at outputs `f`.
     fn value(&self, example: usize, f: &[f64]) -> f64;
 
-    /// Whether the loss is piecewise linear or quadratic, so that [`Loss::pieces`] describes its
-    /// lines exactly; a smooth loss has no pieces.
-    fn is_piecewise(&self) -> bool {
-        false
-    }
-
-    /// The restriction to `f + η d` between `pieces.from()` and `pieces.to()`.
-    fn pieces(&self, _example: usize, _f: &[f64], _d: &[f64], _pieces: &mut Pieces<'_>) {}
-
-    /// The piece that the tangent at `f` belongs to, if `f` is so near to a kink that rounding
-    /// could choose another.
-    fn near_tie(&self, _example: usize, _f: &[f64]) -> Option<Piece> {
-        None
-    }
-
-    /// Whether [`Loss::highest_offset`] knows an answer.
-    fn knows_offsets(&self) -> bool {
-        false
-    }
-
-    /// The largest offset with which `offset + c · f` lies below the loss for every `f` (the
-    /// negative convex conjugate at `c`). Slopes that rounding has carried out of what the loss
-    /// allows are moved back; nothing where `c` is no minorant's slope at all.
-    fn highest_offset(&self, _example: usize, _c: &mut [f64]) -> Option<f64> {
-        None
-    }
-
-    /// Whether [`Loss::second_derivative`] knows an answer.
-    fn has_second_derivative(&self) -> bool {
-        false
-    }
-
-    /// The second derivative diag(a) − b bᵀ at outputs `f`; a loss of one output leaves `b` alone.
-    fn second_derivative(&self, _example: usize, _f: &[f64], _a: &mut [f64], _b: &mut [f64]) {}
-
-    /// Whether [`Loss::climb`] knows where to go.
-    fn climbs(&self) -> bool {
-        false
-    }
-
-    /// Moves the slopes `c` of a minorant to where its height at `f`, less what the way costs, is
-    /// largest: `highest_offset(c) + c · f − curvature/2 ‖c − c₀‖²` with `c₀` the slopes given.
-    fn climb(&self, _example: usize, _from: Foothold<'_>) -> Climb {
-        Climb { rise: 0.0, pull: 0.0, way: 0.0 }
-    }
-
-    /// What [`Loss::climb`] would tell of as its pull.
-    fn pull(&self, _example: usize, _f: &[f64], _c: &[f64]) -> f64 {
-        0.0
-    }
-
     /// Whether the loss is convex. The tangents of a loss that is not lie below it only nearby.
     fn is_convex(&self) -> bool {
         true
-    }
-
-    /// The convex part of a loss that is known as a convex function plus a concave one.
-    fn convex_part(&self) -> Option<Box<dyn Loss + '_>> {
-        None
-    }
-
-    /// The linearisation of the concave part at outputs `f`: coefficients `c`, and the offset.
-    fn concave_tangent(&self, _example: usize, _f: &[f64], c: &mut [f64]) -> f64 {
-        c.fill(0.0);
-        0.0
     }
 
     /// Whether the loss is differentiable everywhere.
@@ -170,15 +111,125 @@ pub trait Loss: Sync {
         false
     }
 
-    /// Whether `f` lies at a kink, within rounding.
-    fn at_kink(&self, _example: usize, _f: &[f64]) -> bool {
-        false
+    /// The loss along a line, where it is piecewise linear or quadratic there. A loss without pieces
+    /// is searched by its slopes.
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        None
     }
 
-    /// At a kink: the tangent whose coefficients have the largest inner product with `d`.
-    fn steepest_tangent(&self, example: usize, f: &[f64], _d: &[f64], c: &mut [f64]) -> Tangent {
-        self.tangent(example, f, c)
+    /// All subgradients at kinks, where the loss has kinks and knows them.
+    fn kinks(&self) -> Option<&dyn Kinks> {
+        None
     }
+
+    /// The highest minorants of given slopes, where the loss knows its convex conjugate.
+    fn conjugate(&self) -> Option<&dyn Conjugate> {
+        None
+    }
+
+    /// Steps of dual coordinate ascent, where the loss knows them.
+    fn ascent(&self) -> Option<&dyn Ascent> {
+        None
+    }
+
+    /// Second derivatives, where the loss has them.
+    fn curvature(&self) -> Option<&dyn SecondDerivative> {
+        None
+    }
+
+    /// The loss as a convex function plus a concave one, where it is known as such.
+    fn difference(&self) -> Option<&dyn Difference> {
+        None
+    }
+
+    /// The losses of consecutive rows, one by one. Passes over the data call this and
+    /// [`Loss::tangents`], so that a call through a pointer is paid once for many rows; nobody needs
+    /// to write them again.
+    fn values(&self, rows: Range<usize>, f: &[f64], values: &mut [f64]) {
+        let each = f.chunks_exact(self.outputs()).zip(values);
+        rows.zip(each).for_each(|(i, (f, value))| *value = self.value(i, f));
+    }
+
+    /// The tangents of consecutive rows, one by one.
+    fn tangents(&self, rows: Range<usize>, f: &[f64], c: &mut [f64], tangents: &mut [Tangent]) {
+        let k = self.outputs();
+        let each = f.chunks_exact(k).zip(c.chunks_exact_mut(k)).zip(tangents);
+        rows.zip(each).for_each(|(i, ((f, c), tangent))| *tangent = self.tangent(i, f, c));
+    }
+}
+
+/// A loss that is piecewise linear or quadratic along every line.
+pub trait Piecewise: Loss {
+    /// Tells the restriction to `f + η d` between `pieces.from()` and `pieces.to()`.
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>);
+
+    /// Tells the restrictions of many rows, one by one; nobody needs to write it again.
+    fn add_pieces_of_rows(&self, rows: &LineRows<'_>, interval: (f64, f64), all: &mut LinePieces) {
+        let mut envelope = Envelope::default();
+        rows.for_each(self.outputs(), |i, weight, f, d| {
+            let mut pieces = all.of_example(interval, weight, &mut envelope);
+            self.add_pieces(i, f, d, &mut pieces);
+        });
+    }
+}
+
+/// A loss with kinks that knows its subgradients there.
+pub trait Kinks: Loss {
+    /// Whether `f` lies at a kink, within rounding.
+    fn at_kink(&self, example: usize, f: &[f64]) -> bool;
+
+    /// At a kink: the tangent whose coefficients have the largest inner product with `d`.
+    fn steepest_tangent(&self, example: usize, f: &[f64], d: &[f64], c: &mut [f64]) -> Tangent;
+
+    /// The piece that the tangent at `f` belongs to, if `f` is so near to a kink that rounding
+    /// could choose another.
+    fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece>;
+
+    /// The ties among consecutive rows, in their order; nobody needs to write it again.
+    fn add_ties(&self, rows: Range<usize>, f: &[f64], ties: &mut Vec<Tie>) {
+        for (i, f) in rows.zip(f.chunks_exact(self.outputs())) {
+            if let Some(piece) = self.near_tie(i, f) {
+                ties.push(Tie { example: i as u32, piece });
+            }
+        }
+    }
+}
+
+/// A loss that knows its convex conjugate.
+pub trait Conjugate: Loss {
+    /// The largest offset with which `offset + c · f` lies below the loss for every `f` (the
+    /// negative convex conjugate at `c`). Slopes that rounding has carried out of what the loss
+    /// allows are moved back; nothing where `c` is no minorant's slope at all.
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64>;
+}
+
+/// A loss whose dual can be climbed one example at a time.
+pub trait Ascent: Conjugate {
+    /// Moves the slopes `c` of a minorant to where its height at `f`, less what the way costs, is
+    /// largest: `highest_offset(c) + c · f − curvature/2 ‖c − c₀‖²` with `c₀` the slopes given.
+    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb;
+
+    /// The [`Climb::pull`] that [`Ascent::climb`] would tell.
+    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64;
+
+    /// Climbs along many examples: `sweep.run(self)`, or `sweep.run_compiled(self)` for a loss of
+    /// one output whose steps are so short that a call through a pointer would show.
+    fn sweep(&self, sweep: DualSweep<'_, '_>);
+}
+
+/// A twice differentiable loss.
+pub trait SecondDerivative: Loss {
+    /// The second derivative diag(a) − b bᵀ at outputs `f`; a loss of one output leaves `b` alone.
+    fn second_derivative(&self, example: usize, f: &[f64], a: &mut [f64], b: &mut [f64]);
+}
+
+/// A loss that is the sum of a convex function and a concave one.
+pub trait Difference: Loss {
+    /// The convex function.
+    fn convex_part(&self) -> Box<dyn Loss + '_>;
+
+    /// The linearisation of the concave function at outputs `f`: coefficients `c`, and the offset.
+    fn concave_tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> f64;
 }
 
 /// Outputs nearer than this to a kink, relative to their size, may fall on its other side when

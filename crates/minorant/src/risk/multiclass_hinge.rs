@@ -2,7 +2,10 @@
 //! with Δ = 1 off the diagonal it is Crammer and Singer's.
 
 use super::Piece;
-use super::loss::{Climb, Foothold, Loss, TIE, Tangent, allowed_slopes, steepest_maximum};
+use super::loss::{
+    Ascent, Climb, Conjugate, DualSweep, Foothold, Kinks, Loss, Piecewise, TIE, Tangent,
+    allowed_slopes, steepest_maximum,
+};
 use super::simplex;
 use crate::line::Pieces;
 
@@ -75,32 +78,6 @@ impl MulticlassHinge {
 }
 
 impl Loss for MulticlassHinge {
-    fn knows_offsets(&self) -> bool {
-        true
-    }
-
-    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
-        let label = self.labels[example] as usize;
-        allowed_slopes(label, c)?;
-        // The label's own margin is 0.
-        Some(self.margins(label).iter().zip(c).map(|(margin, c)| margin * *c).sum())
-    }
-
-    fn climbs(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
-        let label = self.labels[example] as usize;
-        simplex::climb(label, self.margins(label), from)
-    }
-
-    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
-        let label = self.labels[example] as usize;
-        simplex::pull(label, self.margins(label), f, c)
-    }
-
     fn outputs(&self) -> usize {
         self.classes
     }
@@ -116,12 +93,39 @@ impl Loss for MulticlassHinge {
         self.tangent_of(label, self.worst(label, f), f, c)
     }
 
-    fn is_piecewise(&self) -> bool {
-        true
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        Some(self)
     }
 
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+    fn kinks(&self) -> Option<&dyn Kinks> {
+        Some(self)
+    }
+
+    fn conjugate(&self) -> Option<&dyn Conjugate> {
+        Some(self)
+    }
+
+    fn ascent(&self) -> Option<&dyn Ascent> {
+        Some(self)
+    }
+}
+
+impl Piecewise for MulticlassHinge {
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
         pieces.maximum(self.lines(example, f, d));
+    }
+}
+
+impl Kinks for MulticlassHinge {
+    fn at_kink(&self, example: usize, f: &[f64]) -> bool {
+        let margins = self.margins(self.labels[example] as usize);
+        steepest_maximum(margins.iter().zip(f).map(|(m, f)| m + f).enumerate(), f).1
+    }
+
+    fn steepest_tangent(&self, example: usize, f: &[f64], d: &[f64], c: &mut [f64]) -> Tangent {
+        let label = self.labels[example] as usize;
+        let scores = self.margins(label).iter().zip(f).map(|(m, f)| m + f).enumerate();
+        self.tangent_of(label, steepest_maximum(scores, d).0, f, c)
     }
 
     fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece> {
@@ -132,15 +136,30 @@ impl Loss for MulticlassHinge {
         let rivals = (0..self.classes).filter(|&z| margins[z] + f[z] >= near).count();
         (rivals > 1).then(|| self.piece(label, worst))
     }
+}
 
-    fn at_kink(&self, example: usize, f: &[f64]) -> bool {
-        let margins = self.margins(self.labels[example] as usize);
-        steepest_maximum(margins.iter().zip(f).map(|(m, f)| m + f).enumerate(), f).1
+impl Conjugate for MulticlassHinge {
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let label = self.labels[example] as usize;
+        allowed_slopes(label, c)?;
+        // The label's own margin is 0.
+        Some(self.margins(label).iter().zip(c).map(|(margin, c)| margin * *c).sum())
+    }
+}
+
+impl Ascent for MulticlassHinge {
+    #[inline(always)]
+    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
+        let label = self.labels[example] as usize;
+        simplex::climb(label, self.margins(label), from)
     }
 
-    fn steepest_tangent(&self, example: usize, f: &[f64], d: &[f64], c: &mut [f64]) -> Tangent {
+    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
         let label = self.labels[example] as usize;
-        let scores = self.margins(label).iter().zip(f).map(|(m, f)| m + f).enumerate();
-        self.tangent_of(label, steepest_maximum(scores, d).0, f, c)
+        simplex::pull(label, self.margins(label), f, c)
+    }
+
+    fn sweep(&self, sweep: DualSweep<'_, '_>) {
+        sweep.run(self);
     }
 }

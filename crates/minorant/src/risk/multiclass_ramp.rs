@@ -2,7 +2,7 @@
 //! loss, cut off where an example counts as an outlier. Not convex; the hinge less its excess over
 //! 1 − S.
 
-use super::loss::{Loss, Tangent};
+use super::loss::{Difference, Loss, Piecewise, Tangent};
 use super::multiclass_hinge::MulticlassHinge;
 use crate::line::Pieces;
 
@@ -39,23 +39,31 @@ impl Loss for MulticlassRamp {
         Tangent { value: self.top, offset: self.top }
     }
 
-    fn is_piecewise(&self) -> bool {
-        true
-    }
-
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
-        self.hinge.pieces(example, f, d, pieces);
-        let excess = |(offset, slope): (f64, f64)| (offset - self.top, slope);
-        let lines = self.hinge.lines(example, f, d).map(excess);
-        pieces.scaled_maximum(-1.0, lines.chain([(0.0, 0.0)]));
-    }
-
     fn is_convex(&self) -> bool {
         false
     }
 
-    fn convex_part(&self) -> Option<Box<dyn Loss + '_>> {
-        Some(Box::new(self.hinge.clone()))
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        Some(self)
+    }
+
+    fn difference(&self) -> Option<&dyn Difference> {
+        Some(self)
+    }
+}
+
+impl Piecewise for MulticlassRamp {
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        self.hinge.add_pieces(example, f, d, pieces);
+        let excess = |(offset, slope): (f64, f64)| (offset - self.top, slope);
+        let lines = self.hinge.lines(example, f, d).map(excess);
+        pieces.scaled_maximum(-1.0, lines.chain([(0.0, 0.0)]));
+    }
+}
+
+impl Difference for MulticlassRamp {
+    fn convex_part(&self) -> Box<dyn Loss + '_> {
+        Box::new(self.hinge.clone())
     }
 
     /// −max(0, hinge − (1 − S)).

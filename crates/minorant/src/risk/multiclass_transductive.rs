@@ -3,7 +3,7 @@
 //! max(2 f₁, 1 + f₁ + f₂) less 2 f₁, where f₁ and f₂ are the two best scores (both are maxima of
 //! linear functions, over classes and over pairs of them).
 
-use super::loss::{Loss, Tangent};
+use super::loss::{Difference, Loss, Piecewise, Tangent};
 use super::multiclass_hinge::{MulticlassHinge, uniform_margins};
 use crate::line::Pieces;
 
@@ -73,24 +73,32 @@ impl Loss for MulticlassTransductive {
         Tangent { value, offset: 1.0 }
     }
 
-    fn is_piecewise(&self) -> bool {
-        true
-    }
-
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
-        if self.is_labelled[example] {
-            return self.hinge.pieces(example, f, d, pieces);
-        }
-        pieces.maximum(convex_lines(f, d));
-        pieces.scaled_maximum(-2.0, f.iter().copied().zip(d.iter().copied()));
-    }
-
     fn is_convex(&self) -> bool {
         false
     }
 
-    fn convex_part(&self) -> Option<Box<dyn Loss + '_>> {
-        Some(Box::new(ConvexPart(self)))
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        Some(self)
+    }
+
+    fn difference(&self) -> Option<&dyn Difference> {
+        Some(self)
+    }
+}
+
+impl Piecewise for MulticlassTransductive {
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        if self.is_labelled[example] {
+            return self.hinge.add_pieces(example, f, d, pieces);
+        }
+        pieces.maximum(convex_lines(f, d));
+        pieces.scaled_maximum(-2.0, f.iter().copied().zip(d.iter().copied()));
+    }
+}
+
+impl Difference for MulticlassTransductive {
+    fn convex_part(&self) -> Box<dyn Loss + '_> {
+        Box::new(ConvexPart(self))
     }
 
     /// −2 f₁ for rows without a label.
@@ -134,13 +142,15 @@ impl Loss for ConvexPart<'_> {
         Tangent { value: 1.0 + f[best] + f[second], offset: 1.0 }
     }
 
-    fn is_piecewise(&self) -> bool {
-        true
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        Some(self)
     }
+}
 
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+impl Piecewise for ConvexPart<'_> {
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
         if self.0.is_labelled[example] {
-            return self.0.pieces(example, f, d, pieces);
+            return self.0.add_pieces(example, f, d, pieces);
         }
         pieces.maximum(convex_lines(f, d));
     }

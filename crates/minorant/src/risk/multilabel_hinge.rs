@@ -4,7 +4,7 @@
 //! or with all of them has loss 0.
 
 use super::Piece;
-use super::loss::{KINK, Loss, TIE, Tangent};
+use super::loss::{KINK, Kinks, Loss, Piecewise, TIE, Tangent};
 use crate::line::{Envelope, Pieces};
 
 /// The multilabel hinge loss of label sets.
@@ -153,12 +153,18 @@ impl Loss for MultilabelHinge {
         self.tangent_of(self.worst_pair(example, f, None), f, c)
     }
 
-    fn is_piecewise(&self) -> bool {
-        true
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        Some(self)
     }
 
+    fn kinks(&self) -> Option<&dyn Kinks> {
+        Some(self)
+    }
+}
+
+impl Piecewise for MultilabelHinge {
     /// Eq. 57, in its decoupled form where the margin is uniform.
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
         if self.margins.is_none() {
             return self.uniform_pieces(example, f, d, pieces);
         }
@@ -169,26 +175,9 @@ impl Loss for MultilabelHinge {
         });
         pieces.maximum(pairs.chain(std::iter::once((0.0, 0.0))));
     }
+}
 
-    fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece> {
-        let (z, other) = self.worst_pair(example, f, None)?;
-        let top = self.margin(z, other) + (f[other] - f[z]);
-        let near = TIE * (1.0 + f[other].abs() + f[z].abs());
-        let (has, lacks) = self.sets(example);
-        let rivals = if self.margins.is_none() {
-            has.filter(|&h| f[h] <= f[z] + near).count()
-                * lacks.filter(|&l| f[l] >= f[other] - near).count()
-        } else {
-            let pairs = has.flat_map(|h| lacks.clone().map(move |l| (h, l)));
-            pairs.filter(|&(h, l)| self.margin(h, l) + (f[l] - f[h]) >= top - near).count()
-        };
-        if top < -near || (top > near && rivals < 2) {
-            return None;
-        }
-        let slope = Piece::Slope { up: other as u32, down: z as u32 };
-        Some(if top > 0.0 { slope } else { Piece::Flat })
-    }
-
+impl Kinks for MultilabelHinge {
     fn at_kink(&self, example: usize, f: &[f64]) -> bool {
         let (has, lacks) = self.sets(example);
         let losses =
@@ -210,5 +199,24 @@ impl Loss for MultilabelHinge {
             tangent.offset = self.margin(z, other);
         }
         tangent
+    }
+
+    fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece> {
+        let (z, other) = self.worst_pair(example, f, None)?;
+        let top = self.margin(z, other) + (f[other] - f[z]);
+        let near = TIE * (1.0 + f[other].abs() + f[z].abs());
+        let (has, lacks) = self.sets(example);
+        let rivals = if self.margins.is_none() {
+            has.filter(|&h| f[h] <= f[z] + near).count()
+                * lacks.filter(|&l| f[l] >= f[other] - near).count()
+        } else {
+            let pairs = has.flat_map(|h| lacks.clone().map(move |l| (h, l)));
+            pairs.filter(|&(h, l)| self.margin(h, l) + (f[l] - f[h]) >= top - near).count()
+        };
+        if top < -near || (top > near && rivals < 2) {
+            return None;
+        }
+        let slope = Piece::Slope { up: other as u32, down: z as u32 };
+        Some(if top > 0.0 { slope } else { Piece::Flat })
     }
 }

@@ -2,7 +2,7 @@
 //! that outliers cost no more than 1 − S. Not convex; the hinge less max(0, S − z f).
 
 use super::hinge::Hinge;
-use super::loss::{Loss, Tangent};
+use super::loss::{Difference, Loss, Piecewise, Tangent};
 use crate::line::Pieces;
 
 /// The ramp loss of a binary label.
@@ -48,22 +48,30 @@ impl Loss for Ramp {
         }
     }
 
-    fn is_piecewise(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
-        let sign = self.signs[example];
-        pieces.kinks(f[0], d[0], 0.0, &[(sign * self.bend, -1.0), (sign, 1.0)]);
-    }
-
     fn is_convex(&self) -> bool {
         false
     }
 
-    fn convex_part(&self) -> Option<Box<dyn Loss + '_>> {
-        Some(Box::new(self.hinge.clone()))
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        Some(self)
+    }
+
+    fn difference(&self) -> Option<&dyn Difference> {
+        Some(self)
+    }
+}
+
+impl Piecewise for Ramp {
+    #[inline]
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        let sign = self.signs[example];
+        pieces.kinks(f[0], d[0], 0.0, &[(sign * self.bend, -1.0), (sign, 1.0)]);
+    }
+}
+
+impl Difference for Ramp {
+    fn convex_part(&self) -> Box<dyn Loss + '_> {
+        Box::new(self.hinge.clone())
     }
 
     /// −max(0, S − z f).

@@ -3,16 +3,17 @@
 //! scales with them, so no pass over the data is needed; what rounding does is counted.
 
 use super::chunk::{BlockSums, ChunkPlane};
-use super::{LinearRisk, Loss, Point, ScaledTangents};
+use super::{LinearRisk, Point, ScaledTangents};
 use minorant_linalg::parallel::map_chunks_mut;
 
-impl<L: Loss> LinearRisk<'_, L> {
+impl LinearRisk<'_> {
     pub(super) fn highest_with_tangents_slopes(
         &self,
         point: &Point,
         factor: f64,
     ) -> Option<ScaledTangents> {
         let k = self.loss.outputs();
+        let conjugate = self.loss.conjugate()?;
         let mut slopes = vec![0.0; self.design.rows() * k];
         let chunks = map_chunks_mut(&self.chunks, &mut slopes, k, |_, rows, slopes| {
             let mut plane = ChunkPlane::default();
@@ -25,7 +26,7 @@ impl<L: Loss> LinearRisk<'_, L> {
                     self.loss.tangent(i, &point.outputs[i * k..(i + 1) * k], slopes);
                     slopes.iter_mut().for_each(|slope| *slope *= factor);
                     scaled.copy_from_slice(slopes);
-                    let offset = self.loss.highest_offset(i, slopes)?;
+                    let offset = conjugate.highest_offset(i, slopes)?;
                     let apart = |(a, b): (&f64, &f64)| (a - b).abs() + f64::EPSILON * a.abs();
                     let distance: f64 = slopes.iter().zip(&scaled).map(apart).sum();
                     let weight = self.weights.of(i);

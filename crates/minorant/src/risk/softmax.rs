@@ -1,6 +1,6 @@
 //! The multiclass logistic loss log Σ_z exp(f_z) − f_{z_i}.
 
-use super::loss::{Loss, Tangent, allowed_slopes, entropy};
+use super::loss::{Conjugate, Loss, SecondDerivative, Tangent, allowed_slopes, entropy};
 
 /// The softmax loss of a class label.
 #[derive(Debug, Clone)]
@@ -19,30 +19,6 @@ impl Softmax {
 impl Loss for Softmax {
     fn is_smooth(&self) -> bool {
         true
-    }
-
-    fn knows_offsets(&self) -> bool {
-        true
-    }
-
-    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
-        let label = self.labels[example] as usize;
-        let others = allowed_slopes(label, c)?;
-        let rest = c.iter().enumerate().filter(|(z, _)| *z != label);
-        Some(rest.map(|(_, c)| entropy(*c)).sum::<f64>() + entropy(1.0 - others))
-    }
-
-    fn has_second_derivative(&self) -> bool {
-        true
-    }
-
-    /// diag(p) − p pᵀ with the classes' probabilities p.
-    fn second_derivative(&self, _example: usize, f: &[f64], a: &mut [f64], b: &mut [f64]) {
-        let top = f.iter().fold(f64::NEG_INFINITY, |top, &f| top.max(f));
-        a.iter_mut().zip(f).for_each(|(a, f)| *a = (f - top).exp());
-        let sum: f64 = a.iter().sum();
-        a.iter_mut().for_each(|a| *a /= sum);
-        b.copy_from_slice(a);
     }
 
     fn outputs(&self) -> usize {
@@ -73,5 +49,33 @@ impl Loss for Softmax {
         }
         c[label] -= 1.0;
         Tangent { value, offset: value - mean }
+    }
+
+    fn conjugate(&self) -> Option<&dyn Conjugate> {
+        Some(self)
+    }
+
+    fn curvature(&self) -> Option<&dyn SecondDerivative> {
+        Some(self)
+    }
+}
+
+impl Conjugate for Softmax {
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let label = self.labels[example] as usize;
+        let others = allowed_slopes(label, c)?;
+        let rest = c.iter().enumerate().filter(|(z, _)| *z != label);
+        Some(rest.map(|(_, c)| entropy(*c)).sum::<f64>() + entropy(1.0 - others))
+    }
+}
+
+impl SecondDerivative for Softmax {
+    /// diag(p) − p pᵀ with the classes' probabilities p.
+    fn second_derivative(&self, _example: usize, f: &[f64], a: &mut [f64], b: &mut [f64]) {
+        let top = f.iter().fold(f64::NEG_INFINITY, |top, &f| top.max(f));
+        a.iter_mut().zip(f).for_each(|(a, f)| *a = (f - top).exp());
+        let sum: f64 = a.iter().sum();
+        a.iter_mut().for_each(|a| *a /= sum);
+        b.copy_from_slice(a);
     }
 }

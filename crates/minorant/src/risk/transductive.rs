@@ -4,7 +4,10 @@
 //! a row without a label max(1, |f|) less |f|.
 
 use super::hinge::reach;
-use super::loss::{Climb, Foothold, Loss, Tangent, allowed_size};
+use super::loss::{
+    Ascent, Climb, Conjugate, Difference, DualSweep, Foothold, Loss, Piecewise, Tangent,
+    allowed_size,
+};
 use crate::line::Pieces;
 
 /// The loss of rows of which some have a binary label.
@@ -81,12 +84,22 @@ impl Loss for Transductive {
         }
     }
 
-    fn is_piecewise(&self) -> bool {
-        true
+    fn is_convex(&self) -> bool {
+        false
     }
 
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        Some(self)
+    }
+
+    fn difference(&self) -> Option<&dyn Difference> {
+        Some(self)
+    }
+}
+
+impl Piecewise for Transductive {
     #[inline]
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
         match self.row(example) {
             Row::Labelled(sign) => hinge_pieces(sign, f[0], d[0], pieces),
             Row::Unlabelled => {
@@ -95,13 +108,11 @@ impl Loss for Transductive {
             Row::Mean(mean) => square_pieces(f[0] - mean, d[0], pieces),
         }
     }
+}
 
-    fn is_convex(&self) -> bool {
-        false
-    }
-
-    fn convex_part(&self) -> Option<Box<dyn Loss + '_>> {
-        Some(Box::new(ConvexPart(self)))
+impl Difference for Transductive {
+    fn convex_part(&self) -> Box<dyn Loss + '_> {
+        Box::new(ConvexPart(self))
     }
 
     /// −|f| for rows without a label.
@@ -124,10 +135,50 @@ impl Loss for ConvexPart<'_> {
         1
     }
 
-    fn knows_offsets(&self) -> bool {
-        true
+    fn value(&self, example: usize, f: &[f64]) -> f64 {
+        match self.0.row(example) {
+            Row::Unlabelled => f[0].abs().max(1.0),
+            _ => self.0.value(example, f),
+        }
     }
 
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        match self.0.row(example) {
+            Row::Unlabelled if f[0].abs() > 1.0 => {
+                c[0] = f[0].signum();
+                Tangent { value: f[0].abs(), offset: 0.0 }
+            }
+            Row::Unlabelled => {
+                c[0] = 0.0;
+                Tangent { value: 1.0, offset: 1.0 }
+            }
+            _ => self.0.tangent(example, f, c),
+        }
+    }
+
+    fn pieces(&self) -> Option<&dyn Piecewise> {
+        Some(self)
+    }
+
+    fn conjugate(&self) -> Option<&dyn Conjugate> {
+        Some(self)
+    }
+
+    fn ascent(&self) -> Option<&dyn Ascent> {
+        Some(self)
+    }
+}
+
+impl Piecewise for ConvexPart<'_> {
+    fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
+        match self.0.row(example) {
+            Row::Unlabelled => pieces.kinks(f[0], d[0], -1.0, &[(-1.0, 1.0), (1.0, 1.0)]),
+            _ => self.0.add_pieces(example, f, d, pieces),
+        }
+    }
+}
+
+impl Conjugate for ConvexPart<'_> {
     fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
         match self.0.row(example) {
             Row::Labelled(sign) => super::hinge::highest_offset(sign, &mut c[0]),
@@ -139,11 +190,9 @@ impl Loss for ConvexPart<'_> {
             Row::Mean(mean) => Some(-c[0] * (0.5 * c[0] + mean)),
         }
     }
+}
 
-    fn climbs(&self) -> bool {
-        true
-    }
-
+impl Ascent for ConvexPart<'_> {
     fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
         let (f, before, curvature) = (from.f[0], from.c[0], from.curvature);
         let rise_of_offset = match self.0.row(example) {
@@ -185,35 +234,7 @@ impl Loss for ConvexPart<'_> {
         }
     }
 
-    fn value(&self, example: usize, f: &[f64]) -> f64 {
-        match self.0.row(example) {
-            Row::Unlabelled => f[0].abs().max(1.0),
-            _ => self.0.value(example, f),
-        }
-    }
-
-    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
-        match self.0.row(example) {
-            Row::Unlabelled if f[0].abs() > 1.0 => {
-                c[0] = f[0].signum();
-                Tangent { value: f[0].abs(), offset: 0.0 }
-            }
-            Row::Unlabelled => {
-                c[0] = 0.0;
-                Tangent { value: 1.0, offset: 1.0 }
-            }
-            _ => self.0.tangent(example, f, c),
-        }
-    }
-
-    fn is_piecewise(&self) -> bool {
-        true
-    }
-
-    fn pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
-        match self.0.row(example) {
-            Row::Unlabelled => pieces.kinks(f[0], d[0], -1.0, &[(-1.0, 1.0), (1.0, 1.0)]),
-            _ => self.0.pieces(example, f, d, pieces),
-        }
+    fn sweep(&self, sweep: DualSweep<'_, '_>) {
+        sweep.run(self);
     }
 }

@@ -6,10 +6,10 @@
 //! Its gap is the objective less the convex problem's lower bound: what one more iteration could
 //! still win at most. Like all gaps of risks that are not convex it is a local one.
 
-use super::driver::{self, RunError};
+use super::driver;
 use super::{
-    ConvexProblems, Halt, Method, MethodOptions, Problem, Run, Solver, Status, Step, load_point,
-    save_point,
+    ConvexProblems, Halt, Method, MethodOptions, Problem, Run, RunError, Solver, Status, Step,
+    load_point, save_point,
 };
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Point, RiskError};

@@ -5,9 +5,8 @@
 use super::{Scores, StructuredModel, Weights};
 use crate::risk::chunk::{self, ChunkPlane};
 use crate::risk::{Cancel, Plane, Point, RiskError};
-use minorant_linalg::parallel::{Spare, split_evenly};
+use minorant_linalg::parallel::{Spare, map_chunks, split_evenly};
 use minorant_linalg::sum::Sum;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The chunks of a model's examples.
@@ -142,12 +141,12 @@ impl Layout {
     ) -> Result<(Vec<T>, usize), RiskError> {
         let at = At::asked(model, w, 0..self.examples)?;
         let (chunks, each) = self.chunks(parts);
-        let one = |chunk: Range<usize>| {
+        let one = |_, chunk: Range<usize>| {
             cancel.check()?;
             Ok(work(chunk, &at))
         };
-        let results = chunks.into_par_iter().with_max_len(1).map(one);
-        Ok((results.collect::<Result<Vec<T>, RiskError>>()?, each))
+        let results = map_chunks(&chunks, one);
+        Ok((results.into_iter().collect::<Result<Vec<T>, RiskError>>()?, each))
     }
 }
 

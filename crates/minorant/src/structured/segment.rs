@@ -14,25 +14,6 @@ pub enum SegmentLoss {
     Label,
 }
 
-impl SegmentLoss {
-    /// The loss that users name so.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "ak" => Some(SegmentLoss::Position),
-            "label" => Some(SegmentLoss::Label),
-            _ => None,
-        }
-    }
-
-    /// The name that users type.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SegmentLoss::Position => "ak",
-            SegmentLoss::Label => "label",
-        }
-    }
-}
-
 /// An image: its columns one after the other, and the characters of its segments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plate {
@@ -105,10 +86,15 @@ impl Segmentation {
         Segmentation { height, widths, templates, plates, loss, truths: Vec::new() }
     }
 
+    /// Columns of an image.
+    pub fn columns(&self, example: usize) -> usize {
+        self.plates[example].pixels.len() / self.height
+    }
+
     /// The best way to cut an image, whose score may have the loss added.
     fn cut(&self, example: usize, w: &[f64], with_loss: bool) -> Box<[u16]> {
         let plate = &self.plates[example];
-        let columns = plate.pixels.len() / self.height;
+        let columns = self.columns(example);
         // The best score of the columns before each, and the character that ends there. Some
         // numbers of columns cannot be reached.
         let mut best = vec![f64::NEG_INFINITY; columns + 1];

@@ -5,7 +5,7 @@ use super::StructuredModel;
 use super::layout::{At, Layout};
 use crate::risk::chunk::{self, BlockSums, ChunkPlane};
 use crate::risk::{Cancel, ExampleWeights, Plane, RiskError, WorkingSets};
-use rayon::prelude::*;
+use minorant_linalg::parallel::{map, map_chunks};
 use std::ops::Range;
 
 /// The working sets of a model.
@@ -74,8 +74,8 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
             }
             Ok((worst, value))
         };
-        let found: Vec<_> =
-            examples.clone().into_par_iter().map(ask).collect::<Result<_, RiskError>>()?;
+        let found = map(examples.len(), |at| ask(examples.start + at));
+        let found: Vec<_> = found.into_iter().collect::<Result<_, RiskError>>()?;
         let each = examples.zip(found);
         Ok(each.map(|(example, (output, value))| (self.insert(example, output), value)).collect())
     }
@@ -96,7 +96,7 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
     fn rises(&self, w: &[f64]) -> Vec<f64> {
         let model = self.model;
         let at = At::new(model, w);
-        let rises = |chunk: Range<usize>| {
+        let rises = |_, chunk: Range<usize>| {
             let (mut rises, mut own) = (Vec::new(), Vec::new());
             for example in chunk {
                 let scores = at.scores(example, &mut own);
@@ -109,8 +109,7 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
             }
             rises
         };
-        let chunks = self.layout.chunks(1).0.into_par_iter().with_max_len(1).map(rises);
-        chunks.collect::<Vec<_>>().concat()
+        map_chunks(&self.layout.chunks(1).0, rises).concat()
     }
 
     fn plane(&self, alpha: &[f64]) -> Plane {
@@ -118,13 +117,14 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
         let mut rest = alpha;
         let mut stretches = Vec::new();
         let (chunks, each) = self.layout.chunks(1);
-        for chunk in chunks {
+        for chunk in &chunks {
             let length = self.sets[chunk.clone()].iter().map(Vec::len).sum();
             let (stretch, tail) = rest.split_at(length);
-            stretches.push((chunk, stretch));
+            stretches.push(stretch);
             rest = tail;
         }
-        let share = |(chunk, mut alpha): (Range<usize>, &[f64])| {
+        let share = |at: usize, chunk: Range<usize>| {
+            let mut alpha = stretches[at];
             let mut plane = ChunkPlane::default();
             let mut normal = self.layout.spare.zeros(model.dim());
             let mut additions = vec![0u32; model.dim()];
@@ -150,8 +150,7 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
             plane.set_additions(additions.into_iter().max().unwrap_or(0) as usize);
             plane
         };
-        let chunks = stretches.into_par_iter().with_max_len(1).map(share).collect();
-        chunk::planes(chunks, each, &self.layout.spare).swap_remove(0)
+        chunk::planes(map_chunks(&chunks, share), each, &self.layout.spare).swap_remove(0)
     }
 
     fn difference(

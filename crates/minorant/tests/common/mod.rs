@@ -4,14 +4,18 @@
 
 pub(crate) mod referee;
 
-use minorant::data::{Dataset, Label, LabelKind, LabelRows, Labels};
-use minorant::linalg::{Matrix, Storage};
-use minorant::model::FittedModel;
-use minorant::risk::Cancel;
-use minorant::solver::Method;
-use minorant::train::{
-    Lambda, LossName, ModelName, Multiclass, Penalty, TrainOptions, TrainReport, train,
+use minorant::data::{Dataset, Label, LabelRows, Labels};
+use minorant::family::linear::{
+    BIAS_WEIGHT, CLASS_WEIGHT, LOSS, LinearForm, LossName, MULTICLASS, Multiclass,
 };
+use minorant::family::{Context, FittedModel, Lambda, Settings, TrainError, TrainReport, train};
+use minorant::linalg::{Matrix, Storage};
+use minorant::options::common::{
+    ABS_TOL, BIAS, LABEL_LOSS, MAX_EVALS, MEMORY, Norm, PARTS, PENALTY, SEED, SOLVER, TOL, WEIGHTS,
+};
+use minorant::options::reading::LABELS;
+use minorant::options::{Key, Setting};
+use minorant::solver::Method;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -127,10 +131,23 @@ pub(crate) const L1_METHODS: [Method; 3] = [Method::NewtonCd, Method::Owlqn, Met
 
 /// The same case with the penalty λ‖w‖₁, and logistic where it was something else.
 pub(crate) fn with_l1(mut case: Case) -> Case {
-    case.options.model = ModelName::Logistic;
-    case.options.penalty = Penalty::L1;
-    case.options.bias_weight = None;
+    case.settings = of_model("logistic", &case.settings, &["bias-weight"]);
+    case.put(&PENALTY, Norm::L1);
     case
+}
+
+/// What was given to one model, as far as another one takes it, but for some options.
+pub(crate) fn of_model(model: &str, settings: &Settings, without: &[&str]) -> Settings {
+    let mut other = Settings::new(model).expect("a model");
+    for (name, value) in settings.given().filter(|(name, _)| !without.contains(name)) {
+        let is_taken = other.entry().option(name).is_some();
+        let is_there = name != SOLVER.spec.name
+            || other.entry().solvers().contains(&settings.solver().as_str());
+        if is_taken && is_there {
+            other.set(name, value.clone()).expect("a value that was taken before");
+        }
+    }
+    other
 }
 
 /// The methods that walk from point to point and prove a bound on the way.
@@ -259,36 +276,116 @@ pub(crate) fn label_loss(random: &mut Random, classes: usize) -> Vec<f64> {
 pub(crate) struct Case {
     pub(crate) kind: Kind,
     pub(crate) data: Dataset<'static>,
-    pub(crate) options: TrainOptions,
+    pub(crate) settings: Settings,
+    pub(crate) start: Option<Vec<f64>>,
+    pub(crate) to_rounding: bool,
 }
 
-/// The options that make a model of this kind.
-pub(crate) fn options_of(kind: Kind, random: &mut Random, classes: usize) -> TrainOptions {
-    let model = match kind {
-        Kind::Logistic | Kind::Softmax => ModelName::Logistic,
-        Kind::Ramp | Kind::MulticlassRamp => ModelName::RampSvm,
-        Kind::Transductive | Kind::MulticlassTransductive => ModelName::Tsvm,
-        _ => ModelName::Svm,
+impl Case {
+    pub(crate) fn new(kind: Kind, data: Dataset<'static>, settings: Settings) -> Self {
+        Case { kind, data, settings, start: None, to_rounding: false }
+    }
+
+    pub(crate) fn put<T: Setting>(&mut self, key: &Key<T>, value: T) {
+        self.settings.put(key, value);
+    }
+
+    pub(crate) fn lambda(&mut self, lambda: f64) {
+        self.settings.set_lambda(Lambda::Lambda(lambda));
+    }
+
+    pub(crate) fn solver(&mut self, method: Method) {
+        self.put(&SOLVER, method.name().into());
+    }
+
+    pub(crate) fn tol(&mut self, tol: f64) {
+        self.put(&TOL, tol);
+    }
+
+    pub(crate) fn abs_tol(&mut self, tol: f64) {
+        self.put(&ABS_TOL, tol);
+    }
+
+    pub(crate) fn max_evals(&mut self, most: u64) {
+        self.put(&MAX_EVALS, Some(most));
+    }
+
+    pub(crate) fn memory(&mut self, planes: usize) {
+        self.put(&MEMORY, Some(planes));
+    }
+
+    pub(crate) fn parts(&mut self, parts: usize) {
+        self.put(&PARTS, Some(parts));
+    }
+
+    pub(crate) fn seed(&mut self, seed: u64) {
+        self.put(&SEED, seed);
+    }
+
+    pub(crate) fn weigh(&mut self, weights: Vec<f64>) {
+        self.put(&WEIGHTS, Some(weights));
+    }
+
+    pub(crate) fn weights(&self) -> Option<Vec<f64>> {
+        self.settings.example_weights()
+    }
+
+    /// Whether the audit confirms a model of this case.
+    pub(crate) fn holds(&self, model: &FittedModel) -> bool {
+        model.audit(&self.data, self.weights().as_deref()).holds == Some(true)
+    }
+
+    /// Trains, with whoever takes part.
+    pub(crate) fn train(
+        &self,
+        context: Context<'_>,
+    ) -> Result<(FittedModel, TrainReport), TrainError> {
+        let (start, to_rounding) = (self.start.clone(), self.to_rounding);
+        train(&self.data, &self.settings, Context { start, to_rounding, ..context })
+    }
+}
+
+/// What a linear model holds beyond its facts.
+pub(crate) fn form(model: &FittedModel) -> &LinearForm {
+    model.form_as().expect("a linear model")
+}
+
+/// Changes what a linear model holds beyond its facts.
+pub(crate) fn edit(model: &mut FittedModel, change: impl FnOnce(&mut LinearForm)) {
+    let mut other = form(model).clone();
+    change(&mut other);
+    *model = model.with_form(Box::new(other));
+}
+
+/// The settings that make a model of this kind.
+pub(crate) fn settings_of(kind: Kind, random: &mut Random, classes: usize) -> Settings {
+    let mut model = match kind {
+        Kind::Logistic | Kind::Softmax => "logistic",
+        Kind::Ramp | Kind::MulticlassRamp => "ramp-svm",
+        Kind::Transductive | Kind::MulticlassTransductive => "tsvm",
+        _ => "svm",
     };
-    let mut options = TrainOptions::new(model);
+    let one_vs_rest = if kind == Kind::OneVsRest { random.between(0, 2) } else { 0 };
+    if one_vs_rest == 2 {
+        model = "logistic";
+    }
+    let mut settings = Settings::new(model).expect("a model");
     match kind {
-        Kind::SquaredHinge => options.loss = LossName::SquaredHinge,
-        Kind::Multiclass | Kind::Softmax => options.label_kind = Some(LabelKind::Multiclass),
+        Kind::SquaredHinge => settings.put(&LOSS, LossName::SquaredHinge),
+        Kind::Multiclass | Kind::Softmax => settings.put(&LABELS, Some("multiclass".into())),
         Kind::MulticlassLoss | Kind::MultilabelLoss => {
-            options.label_loss = Some(label_loss(random, classes));
+            settings.put(&LABEL_LOSS, Some(label_loss(random, classes)));
         }
         Kind::OneVsRest => {
-            options.label_kind = Some(LabelKind::Multiclass);
-            options.multiclass = Multiclass::OneVsRest;
-            let binary = random.between(0, 2);
-            options.loss = [LossName::Hinge, LossName::SquaredHinge][binary.min(1)];
-            if binary == 2 {
-                options.model = ModelName::Logistic;
+            settings.put(&LABELS, Some("multiclass".into()));
+            settings.put(&MULTICLASS, Multiclass::OneVsRest);
+            if one_vs_rest < 2 {
+                settings.put(&LOSS, [LossName::Hinge, LossName::SquaredHinge][one_vs_rest]);
             }
         }
         _ => {}
     }
-    options
+    settings
 }
 
 /// A small random problem: data, weights, bias and λ, but neither method nor tolerance.
@@ -302,12 +399,13 @@ pub(crate) fn random_case(kind: Kind, random: &mut Random) -> Case {
     let features =
         if random.chance(0.5) { dense(&rows, d, storage) } else { sparse(&rows, d, storage) };
     let labels = labels(random, kind, n, classes);
-    let mut options = options_of(kind, random, classes);
-    options.lambda = Some(Lambda::Lambda(random.scale(1e-4, 10.0)));
+    let mut case =
+        Case::new(kind, Dataset { features, labels }, settings_of(kind, random, classes));
+    case.lambda(random.scale(1e-4, 10.0));
     if random.chance(0.5) {
-        options.bias = Some(random.pick(&[1.0, 0.5, -2.0, 10.0]));
+        case.put(&BIAS, Some(random.pick(&[1.0, 0.5, -2.0, 10.0])));
         if random.chance(0.5) {
-            options.bias_weight = Some(random.scale(0.1, 10.0));
+            case.put(&BIAS_WEIGHT, Some(random.scale(0.1, 10.0)));
         }
     }
     if random.chance(0.4) {
@@ -316,17 +414,18 @@ pub(crate) fn random_case(kind: Kind, random: &mut Random) -> Case {
             .map(|_| if whole { random.between(0, 3) as f64 } else { random.scale(0.01, 100.0) })
             .collect();
         weights[0] += 1.0;
-        options.example_weights = Some(weights);
+        case.weigh(weights);
     }
     if !kind.is_multilabel() && random.chance(0.3) {
-        for label in &labels.classes {
+        let mut class_weights = Vec::new();
+        for label in &case.data.labels.classes {
             if random.chance(0.5) {
-                let weight = random.pick(&[0.0, 0.5, 1.0, 3.0, 10.0]);
-                options.class_weights.push((label.clone(), weight));
+                class_weights.push((label.clone(), random.pick(&[0.0, 0.5, 1.0, 3.0, 10.0])));
             }
         }
+        case.put(&CLASS_WEIGHT, class_weights);
     }
-    Case { kind, data: Dataset { features, labels }, options }
+    case
 }
 
 /// A middling problem of one kind: enough rows for many chunks and some iterations.
@@ -342,15 +441,16 @@ pub(crate) fn larger_case(kind: Kind, n: usize, d: usize, seed: u64) -> Case {
         }
     }
     let features = sparse(&rows, d, Storage::F64);
-    let mut options = options_of(kind, &mut random, classes);
-    options.lambda = Some(Lambda::Lambda(1e-3));
-    options.bias = Some(1.0);
-    Case { kind, data: Dataset { features, labels }, options }
+    let settings = settings_of(kind, &mut random, classes);
+    let mut case = Case::new(kind, Dataset { features, labels }, settings);
+    case.lambda(1e-3);
+    case.put(&BIAS, Some(1.0));
+    case
 }
 
 /// Trains without observer, cancellation or checkpoints.
 pub(crate) fn fit(case: &Case) -> (FittedModel, TrainReport) {
-    train(&case.data, &case.options, &Cancel::new(), &mut (), &mut ()).expect("a fitted model")
+    case.train(Context::default()).expect("a fitted model")
 }
 
 /// |a − b| relative to 1 + |b|.

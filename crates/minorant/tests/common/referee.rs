@@ -7,7 +7,8 @@ use clarabel::solver::{
     SolverStatus, SupportedConeT,
 };
 use minorant::data::LabelRows;
-use minorant::train::{Lambda, LossName, ModelName, Multiclass, Penalty};
+use minorant::family::linear::{BIAS_WEIGHT, CLASS_WEIGHT, LOSS, LossName, MULTICLASS, Multiclass};
+use minorant::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 
 /// How the affine functions of an example make its loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,50 +35,50 @@ pub(crate) struct Stated {
 
 /// The problems of a case: one, or one for each class.
 pub(crate) fn state(case: &Case) -> Vec<Stated> {
-    let (data, options) = (&case.data, &case.options);
+    let (data, settings) = (&case.data, &case.settings);
     let (n, d) = (data.features.rows(), data.features.cols());
     let classes = data.labels.classes.len();
     let joint = case.kind.is_multilabel()
-        || (!case.kind.is_binary() && options.multiclass == Multiclass::Joint);
+        || (!case.kind.is_binary() && settings.get(&MULTICLASS) == Multiclass::Joint);
     let k = if joint { classes } else { 1 };
-    let total: f64 = options.example_weights.as_ref().map_or(n as f64, |s| s.iter().sum());
-    let lambda = match options.lambda {
-        Some(Lambda::Lambda(lambda)) => lambda,
-        Some(Lambda::C(c)) => 1.0 / (c * total),
-        None => 1.0 / total,
-    };
+    let example_weights = settings.example_weights();
+    let class_weights = settings.get(&CLASS_WEIGHT);
+    let bias = settings.get(&BIAS);
+    let label_loss = settings.get(&LABEL_LOSS);
+    let total: f64 = example_weights.as_ref().map_or(n as f64, |s| s.iter().sum());
+    let lambda = settings.lambda(total).expect("a lambda");
     let weight = |i: usize| {
-        let s = options.example_weights.as_ref().map_or(1.0, |s| s[i]);
+        let s = example_weights.as_ref().map_or(1.0, |s| s[i]);
         let label = |z: u32| &data.labels.classes[z as usize];
-        let class = options.class_weights.iter().find(|(name, _)| match &data.labels.rows {
+        let class = class_weights.iter().find(|(name, _)| match &data.labels.rows {
             LabelRows::Single(rows) => name == label(rows[i]),
             _ => false,
         });
         s * class.map_or(1.0, |(_, c)| *c) / total
     };
-    let rows = d + usize::from(options.bias.is_some());
+    let rows = d + usize::from(bias.is_some());
     let mut curvatures = vec![lambda; rows * k];
-    if let Some(theta) = options.bias_weight {
+    if let Some(theta) = settings.get(&BIAS_WEIGHT) {
         curvatures[d * k..].fill(lambda * theta * theta);
     }
-    let l1 = if options.penalty == Penalty::L1 { lambda } else { 0.0 };
+    let l1 = if settings.get(&PENALTY) == Norm::L1 { lambda } else { 0.0 };
     if l1 > 0.0 {
         curvatures.fill(0.0);
     }
     // constant + Σ factor · f_z
     let affine = |i: usize, constant: f64, of: &[(usize, f64)]| -> Affine {
-        let bias = options.bias.map(|b| (d, b));
+        let bias = bias.map(|b| (d, b));
         let entries: Vec<(usize, f64)> = data.features.row(i).chain(bias).collect();
         let terms = of.iter().flat_map(|&(z, factor)| {
             entries.iter().map(move |&(j, x)| (j * k + z, factor * x)).collect::<Vec<_>>()
         });
         (constant, terms.collect())
     };
-    let delta = |truth: usize, other: usize| match &options.label_loss {
+    let delta = |truth: usize, other: usize| match &label_loss {
         Some(delta) => delta[truth * classes + other],
         None => f64::from(u8::from(truth != other)),
     };
-    let logistic = options.model == ModelName::Logistic;
+    let logistic = settings.model() == "logistic";
     let pairs = |i: usize, truth: usize| -> Vec<Affine> {
         let each = (0..classes).map(|z| {
             let constant = if logistic { 0.0 } else { delta(truth, z) };
@@ -91,7 +92,7 @@ pub(crate) fn state(case: &Case) -> Vec<Stated> {
         let constant = if logistic { 0.0 } else { 1.0 };
         vec![(0.0, Vec::new()), affine(i, constant, &[(0, -sign)])]
     };
-    let shape = match (logistic, options.loss) {
+    let shape = match (logistic, settings.get(&LOSS)) {
         (true, _) => Shape::LogSum,
         (_, LossName::SquaredHinge) => Shape::Square,
         _ => Shape::Maximum,

@@ -13,8 +13,7 @@ mod mutate;
 
 use arrays::{f64s, i32s, npy, zip};
 use harness::{Allowance, Borrowed, Files, PLAIN, Reader, archive, files};
-use minorant::data::ReadError;
-use minorant::images::Images;
+use minorant::data::{Images, ReadError};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 

@@ -4,19 +4,16 @@
 use crate::harness::{Borrowed, Files, PLAIN, Reader, files};
 use crate::mutate::mutate;
 use minorant::data::{
-    Dataset, ReadOptions, SequenceOptions, Sequences, read_bytes, read_sequence_bytes,
+    Dataset, Images, ReadOptions, SequenceOptions, Sequences, Template, read_bytes,
+    read_sequence_bytes,
 };
+use minorant::family::FittedModel;
 use minorant::generate::{
     Clouds, CloudsOptions, Phones, PlatesOptions, clouds, parts, parts_shape, phones, plates,
 };
-use minorant::images::Images;
-use minorant::kernel::Kernel;
-use minorant::model::AnyModel;
-use minorant::risk::Cancel;
-use minorant::train::{
-    ChainName, ChainOptions, HmmOptions, ImageOptions, LatentOptions, ModelName, Multiclass,
-    NeuroOptions, RobustOptions, S3vmOptions, TrainOptions, train, train_chain, train_hmm,
-    train_images, train_latent, train_neuro, train_robust, train_s3vm,
+use minorant::prelude::{
+    ChainCrf, ChainSvm, LargeMarginHmm, LatentSvm, Logistic, NeuroCrf, RampSvm, RobustSvm, S3vm,
+    SegmentSvm, Svm, TreeSvm, Tsvm,
 };
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -89,7 +86,7 @@ fn seal(parts: Files, rng: Option<&mut Pcg64Mcg>) -> Files {
 fn fuzz(name: &str, models: &[Vec<u8>]) {
     let seeds: Vec<Files> = models.iter().map(|model| take_apart(model)).collect();
     let read = |files: &Borrowed<'_>, (): &()| {
-        AnyModel::from_bytes(Path::new("model"), files[0].1.to_vec()).map(|_| ())
+        FittedModel::from_bytes(Path::new("model"), files[0].1.to_vec()).map(|_| ())
     };
     Reader { name, allowance: &PLAIN, seal: &seal, options: &|_| (), read }.fuzz(&seeds);
 }
@@ -98,9 +95,11 @@ fn table(text: &str) -> Dataset<'static> {
     read_bytes("table", text.as_bytes(), &ReadOptions::default()).expect("a table")
 }
 
-fn linear(text: &str, options: &TrainOptions) -> Vec<u8> {
-    let trained = train(&table(text), options, &Cancel::new(), &mut (), &mut ());
-    trained.expect("a model").0.to_bytes(PROOF_BYTES)
+/// The bytes of a model that a builder fits.
+macro_rules! bytes {
+    ($builder:expr, $data:expr) => {
+        $builder.fit($data).expect("a model").to_bytes(PROOF_BYTES)
+    };
 }
 
 const TWO: &str = "+1 1:1 2:0.5\n-1 1:-1\n+1 2:2\n-1 1:-0.5 2:-1\n";
@@ -108,19 +107,18 @@ const THREE: &str = "1 1:1 2:0.5\n2 1:-1\n3 2:2\n1 1:0.5 2:-1\n";
 
 #[test]
 fn linear_models() {
-    let svm = || TrainOptions::new(ModelName::Svm);
-    let with_bias = TrainOptions { bias: Some(1.0), ..TrainOptions::new(ModelName::Logistic) };
-    let one_vs_rest = TrainOptions { multiclass: Multiclass::OneVsRest, ..svm() };
-    let costs = vec![0.0, 1.0, 2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.0];
-    let with_costs = TrainOptions { label_loss: Some(costs), ..svm() };
+    let costs = [0.0, 1.0, 2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.0];
+    let few = "+1 1:1 2:0.5\n-1 1:-1\n0 2:2\n0 1:-0.5 2:-1\n";
     fuzz(
         "linear models",
         &[
-            linear(TWO, &svm()),
-            linear(TWO, &with_bias),
-            linear(THREE, &one_vs_rest),
-            linear(THREE, &with_costs),
-            linear("1,2 1:1 2:0.5\n2 1:-1\n1 2:2\n", &svm()),
+            bytes!(Svm::new(), &table(TWO)),
+            bytes!(Logistic::new().bias(1.0), &table(TWO)),
+            bytes!(Svm::new().multiclass("ovr"), &table(THREE)),
+            bytes!(Svm::new().label_loss(costs), &table(THREE)),
+            bytes!(Svm::new(), &table("1,2 1:1 2:0.5\n2 1:-1\n1 2:2\n")),
+            bytes!(RampSvm::new(), &table(TWO)),
+            bytes!(Tsvm::new().balance_mean(0.1), &table(few)),
         ],
     );
 }
@@ -131,30 +129,18 @@ fn sequences(options: &SequenceOptions) -> Sequences {
     read_sequence_bytes("tokens", TOKENS.as_bytes(), options).expect("sequences")
 }
 
-fn chain(data: &Sequences, options: &ChainOptions) -> Vec<u8> {
-    let trained = train_chain(data, options, &Cancel::new(), &mut (), &mut ());
-    trained.expect("a model").0.to_bytes(PROOF_BYTES)
-}
-
 #[test]
 fn chain_models() {
-    let template =
-        minorant::data::Template::parse("t", "w=%x[0,0]\n__BOS__\n").expect("a template");
+    let template = Template::parse("t", "w=%x[0,0]\n__BOS__\n").expect("a template");
     let named = SequenceOptions { template: Some(template), ..SequenceOptions::default() };
     let hashed = SequenceOptions { hash_bits: Some(3), ..named.clone() };
-    let svm = ChainOptions::new(ChainName::ChainSvm);
-    let observed = ChainOptions {
-        observed_pairs: true,
-        boundary: true,
-        bias: Some(1.0),
-        ..ChainOptions::new(ChainName::ChainCrf)
-    };
+    let observed = ChainCrf::new().pairs("observed").boundary(true).bias(1.0);
     fuzz(
         "chain models",
         &[
-            chain(&sequences(&named), &svm),
-            chain(&sequences(&named), &observed),
-            chain(&sequences(&hashed), &svm),
+            bytes!(ChainSvm::new(), &sequences(&named)),
+            bytes!(observed, &sequences(&named)),
+            bytes!(ChainSvm::new(), &sequences(&hashed)),
         ],
     );
 }
@@ -162,20 +148,15 @@ fn chain_models() {
 #[test]
 fn neuro_models() {
     let hashed = SequenceOptions { hash_bits: Some(3), ..SequenceOptions::default() };
-    let mut options = NeuroOptions { hidden: vec![2, 3], ..NeuroOptions::default() };
-    options.rules.max_evaluations = Some(5);
-    let trained = train_neuro(&sequences(&hashed), &options, &Cancel::new(), &mut (), &mut ());
-    fuzz("neuro models", &[trained.expect("a model").0.to_bytes()]);
+    let network = NeuroCrf::new().hidden([2, 3]).max_evals(5);
+    fuzz("neuro models", &[bytes!(network, &sequences(&hashed))]);
 }
 
 #[test]
 fn hidden_markov_models() {
     let size = Phones { sequences: 4, labels: 2, features: 2, ..Phones::default() };
-    let mut options =
-        HmmOptions { task: minorant::hmm::Task::Label, states: 1, ..HmmOptions::default() };
-    options.rules.max_evaluations = Some(5);
-    let trained = train_hmm(&phones(size, 1, 0), &options, &Cancel::new(), &mut (), &mut ());
-    fuzz("hidden Markov models", &[trained.expect("a model").0.to_bytes()]);
+    let model = LargeMarginHmm::new().task("label").states(1).max_evals(5);
+    fuzz("hidden Markov models", &[bytes!(model, &phones(size, 1, 0))]);
 }
 
 #[test]
@@ -186,16 +167,16 @@ fn kernel_models() {
             CloudsOptions { clouds: clouds_of, examples: 8, noise, labeled, seed: 1, skip: 0 };
         clouds(&options)
     };
-    let (all, some, cancel) = (points(None), points(Some(4)), Cancel::new());
-    let s3vm =
-        train_s3vm(&some, &S3vmOptions::default(), &cancel, &mut (), &mut ()).expect("a model").0;
-    let poly = Some(Kernel::Poly { power: 2, offset: 1.0 });
-    let latent = LatentOptions { kernel: poly, ..LatentOptions::default() };
-    let latent = train_latent(&all, &latent, &cancel, &mut (), &mut ()).expect("a model").0;
-    let robust = train_robust(&all, &RobustOptions::default(), &cancel, &mut (), &mut ())
-        .expect("a model")
-        .0;
-    fuzz("kernel models", &[s3vm.to_bytes(), latent.to_bytes(), robust.to_bytes()]);
+    let (all, some) = (points(None), points(Some(4)));
+    let latent = LatentSvm::new().kernel("poly").power(2).offset(1.0);
+    fuzz(
+        "kernel models",
+        &[
+            bytes!(S3vm::new(), &some),
+            bytes!(latent, &all),
+            bytes!(RobustSvm::new(), &all),
+        ],
+    );
 }
 
 #[test]
@@ -211,13 +192,6 @@ fn image_models() {
     };
     let of_plates = Images::Plates { height, widths, plates: plates(&of_plates), labelled: true };
     let of_parts = Images::Parts { shape: parts_shape(), images: parts(1, 2), labelled: true };
-    let folder = tempfile::tempdir().expect("a folder");
-    let model = |data: &Images| {
-        let trained =
-            train_images(data, &ImageOptions::default(), &Cancel::new(), &mut (), &mut ());
-        let path = folder.path().join("model");
-        trained.expect("a model").0.save(&path, PROOF_BYTES).expect("a file");
-        std::fs::read(&path).expect("the file")
-    };
-    fuzz("image models", &[model(&of_plates), model(&of_parts)]);
+    let models = [bytes!(SegmentSvm::new(), &of_plates), bytes!(TreeSvm::new(), &of_parts)];
+    fuzz("image models", &models);
 }

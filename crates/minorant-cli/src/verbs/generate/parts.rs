@@ -2,8 +2,8 @@
 
 use crate::args::PartsArgs;
 use anyhow::ensure;
-use minorant::generate::{parts, parts_shape};
 use minorant::data::Images;
+use minorant::generate::{parts, parts_shape};
 
 pub(super) fn run(args: &PartsArgs) -> anyhow::Result<()> {
     ensure!(args.images > 0, "--images must be at least 1");

@@ -2,8 +2,8 @@
 
 use crate::args::PlatesArgs;
 use anyhow::ensure;
-use minorant::generate::{PlatesOptions, plates};
 use minorant::data::Images;
+use minorant::generate::{PlatesOptions, plates};
 
 pub(super) fn run(args: &PlatesArgs) -> anyhow::Result<()> {
     ensure!(args.images > 0, "--images must be at least 1");

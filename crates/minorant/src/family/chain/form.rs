@@ -1,6 +1,8 @@
 //! A fitted chain: its weights and what they belong to, in memory and in files.
 
 use super::{PAIRS, Weighed};
+use crate::audit::chain::PlainChain;
+use crate::audit::{Penalty, Plain, mean_shares};
 use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
 use crate::family::{
     Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading, Wanted,
@@ -8,8 +10,6 @@ use crate::family::{
 };
 use crate::options::Named;
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
-use crate::proof_check::chain::PlainChain;
-use crate::proof_check::{Penalty, Plain, mean_shares};
 use crate::structured::chain::{ChainShape, Pairs};
 use minorant_data::Sequences;
 use rayon::prelude::*;

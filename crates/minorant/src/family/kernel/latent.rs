@@ -43,13 +43,12 @@ pub static C_NEG: Key<f64> = Key::new(OptionSpec {
 
 const NAME: &str = "latent-svm";
 
-pub(super) const MODEL: Model =
-    Model {
-        name: NAME,
-        about: "a positive class with hidden components, with kernels",
-        is_convex: false,
-        example: "train.svm --components 3 --kernel linear",
-    };
+pub(super) const MODEL: Model = Model {
+    name: NAME,
+    about: "a positive class with hidden components, with kernels",
+    is_convex: false,
+    example: "train.svm --components 3 --kernel linear",
+};
 
 pub(super) static OPTIONS: &[Taken] = &[
     Taken::by(&[NAME], &COMPONENTS.spec),

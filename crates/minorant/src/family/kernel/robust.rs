@@ -33,13 +33,12 @@ pub static RAMP: Key<f64> = Key::new(OptionSpec {
 
 const NAME: &str = "robust-svm";
 
-pub(super) const MODEL: Model =
-    Model {
-        name: NAME,
-        about: "svm with a bounded loss, for data with outliers, with kernels",
-        is_convex: false,
-        example: "train.svm --sigma 0.5 --c 10 --ramp -1",
-    };
+pub(super) const MODEL: Model = Model {
+    name: NAME,
+    about: "svm with a bounded loss, for data with outliers, with kernels",
+    is_convex: false,
+    example: "train.svm --sigma 0.5 --c 10 --ramp -1",
+};
 
 pub(super) static OPTIONS: &[Taken] =
     &[Taken::by(&[NAME], &C.spec), Taken::by(&[NAME], &RAMP.spec)];

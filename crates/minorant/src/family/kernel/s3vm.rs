@@ -117,13 +117,12 @@ static ABS_TOL: Key<f64> = Key::new(OptionSpec {
 
 const NAME: &str = "s3vm";
 
-pub(super) const MODEL: Model =
-    Model {
-        name: NAME,
-        about: "rows of which most have no label, with kernels",
-        is_convex: false,
-        example: "moons.svm --sigma 0.35 --balance auto",
-    };
+pub(super) const MODEL: Model = Model {
+    name: NAME,
+    about: "rows of which most have no label, with kernels",
+    is_convex: false,
+    example: "moons.svm --sigma 0.35 --balance auto",
+};
 
 pub(super) static OPTIONS: &[Taken] = &[
     Taken::by(&[NAME], &C1.spec),

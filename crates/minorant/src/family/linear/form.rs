@@ -1,9 +1,11 @@
 //! A fitted linear model: weights of its problems, decision values, labels, and how good they are.
 
-use super::losses::LossName;
-use super::options::{BIAS_WEIGHT, CLASS_WEIGHT, LOSS};
+use super::losses::{LOSS, LossName};
+use super::options::{BIAS_WEIGHT, CLASS_WEIGHT};
 use super::targets::Targets;
 use super::{Rows, loss_of};
+use crate::audit::linear::{LinearLosses, PlainKind};
+use crate::audit::{self, Plain};
 use crate::certificate::Certificate;
 use crate::family::classes::{self, UNLABELLED, of_counts, share};
 use crate::family::form::listed;
@@ -14,8 +16,6 @@ use crate::family::{
 };
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::options::{Named, named};
-use crate::proof_check::linear::{LinearLosses, PlainKind};
-use crate::proof_check::{self, Plain};
 use crate::solver::Outcome;
 use minorant_data::{Dataset, Label, LabelRows, Labels};
 use minorant_linalg::parallel::{map_chunks_mut, split_evenly};
@@ -145,7 +145,8 @@ impl LinearForm {
         for (k, header) in headers.iter().enumerate() {
             let number = |key: &str| header.get(key).and_then(Json::as_f64);
             let weights = file.reals(&format!("weights.{k}"));
-            let weights = weights.filter(|(found, w)| *found == shape && w.iter().all(|w| w.is_finite()));
+            let weights =
+                weights.filter(|(found, w)| *found == shape && w.iter().all(|w| w.is_finite()));
             let misfit = || Misfit::without(format!("{} x {} finite weights", shape[0], shape[1]));
             form.problems.push(SubProblem {
                 weights: weights.ok_or_else(misfit)?.1,
@@ -201,7 +202,9 @@ impl LinearForm {
         let rows = (0..scores.rows()).map(|i| scores.row(i));
         match self.task {
             TaskName::Binary => Outputs::Labels(rows.map(|f| u32::from(f[0] > 0.0)).collect()),
-            TaskName::Multiclass | TaskName::OneVsRest => Outputs::Labels(rows.map(argmax).collect()),
+            TaskName::Multiclass | TaskName::OneVsRest => {
+                Outputs::Labels(rows.map(argmax).collect())
+            }
             TaskName::Multilabel => {
                 let threshold = self.threshold.unwrap_or(0.0);
                 let above = |f: &[f64]| {
@@ -353,6 +356,9 @@ impl Form for LinearForm {
         };
         about.key("task", self.task.name());
         about.key("loss", self.loss.name());
+        if self.loss != LossName::Logistic {
+            about.key("penalty", Norm::L2.name());
+        }
         about.classes(&self.classes);
         about.key("features", self.features);
         about.line("classes", listed(&self.classes));
@@ -373,7 +379,7 @@ impl Form for LinearForm {
             return Err("the model's numbers do not fit the data".into());
         };
         let truths = self.truths(data)?;
-        let shares = proof_check::mean_shares(example_weights, &vec![1; data.features.rows()])?;
+        let shares = audit::mean_shares(example_weights, &vec![1; data.features.rows()])?;
         let class_weights = facts.settings.get(&CLASS_WEIGHT);
         let of_class = |z: &u32| {
             let label = &data.labels.classes[*z as usize];
@@ -387,8 +393,8 @@ impl Form for LinearForm {
             all
         });
         let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
-        let penalty = proof_check::Penalty { lambda, is_l1, theta };
-        let huber = facts.settings.get(&super::HUBER);
+        let penalty = audit::Penalty { lambda, is_l1, theta };
+        let parameter = self.loss.parameter(&facts.settings);
         let problem = |(k, problem): (usize, &'a SubProblem)| Plain {
             losses: Box::new(LinearLosses {
                 features: &data.features,
@@ -397,7 +403,7 @@ impl Form for LinearForm {
                 positive: if self.task == TaskName::OneVsRest { k as u32 } else { 1 },
                 outputs: self.outputs(),
                 loss: self.loss.name(),
-                huber,
+                parameter,
                 label_loss: self.label_loss.as_deref(),
             }),
             shares: shares.clone(),

@@ -136,20 +136,21 @@ fn labelled_only(
     let (bias, all) = (rows.settings.get(&BIAS), rows.settings.rules());
     let chosen: Vec<usize> = labelled(&rows.targets).collect();
     let matrix;
-    let risk: Box<dyn Risk> = if let Targets::Transductive { classes, outputs, labels } = &rows.targets {
-        matrix = rows.data.features.select_rows(&chosen);
-        let design = Design::new(&matrix, bias);
-        let known: Vec<u32> = labels.iter().flatten().copied().collect();
-        let weights = ExampleWeights::Each(chosen.iter().map(|&i| rows.shares.of(i)).collect());
-        if *outputs == 1 {
-            Box::new(LinearRisk::new(design, Hinge::new(Targets::signs(&known, 1)), weights))
+    let risk: Box<dyn Risk> =
+        if let Targets::Transductive { classes, outputs, labels } = &rows.targets {
+            matrix = rows.data.features.select_rows(&chosen);
+            let design = Design::new(&matrix, bias);
+            let known: Vec<u32> = labels.iter().flatten().copied().collect();
+            let weights = ExampleWeights::Each(chosen.iter().map(|&i| rows.shares.of(i)).collect());
+            if *outputs == 1 {
+                Box::new(LinearRisk::new(design, Hinge::new(Targets::signs(&known, 1)), weights))
+            } else {
+                let loss = MulticlassHinge::new(*classes, known, uniform_margins(*classes));
+                Box::new(LinearRisk::new(design, loss, weights))
+            }
         } else {
-            let loss = MulticlassHinge::new(*classes, known, uniform_margins(*classes));
-            Box::new(LinearRisk::new(design, loss, weights))
-        }
-    } else {
-        LossName::Hinge.risk(&rows.targets, 0, rows.design, rows.shares.clone(), rows.settings)
-    };
+            LossName::Hinge.risk(&rows.targets, 0, rows.design, rows.shares.clone(), rows.settings)
+        };
     // As many passes over these rows as leave evaluations for the first run on the risk itself.
     let (count, some) = (rows.targets.rows() as u64, chosen.len() as u64);
     let passes = |most: u64| most.saturating_sub(LEAST).saturating_mul(count) / some;
@@ -187,9 +188,7 @@ fn no_run(w: Vec<f64>) -> Outcome {
 }
 
 /// All rows, with their mean over those without a label as one more, where a balance is asked for.
-fn balanced_rows(
-    rows: &Rows<'_>,
-) -> Result<Option<(Matrix<'static>, ExampleWeights)>, TrainError> {
+fn balanced_rows(rows: &Rows<'_>) -> Result<Option<(Matrix<'static>, ExampleWeights)>, TrainError> {
     if rows.settings.get(&BALANCE_MEAN).is_none() {
         return Ok(None);
     }

@@ -1,12 +1,14 @@
-//! The losses of linear models by their names: what users type, what model files hold, and the risk
-//! that each makes of a task. A loss itself is a file in the ground floor's `risk/`.
+//! The losses of linear models by their names: what users type, what model files hold, the options
+//! that they have, and the risk that each makes of a task. A loss itself is a file in the ground
+//! floor's `risk/`.
 
-use super::options::{HUBER, RAMP};
+use super::options::RAMP;
 use super::targets::Targets;
 use crate::family::Settings;
 use crate::options::common::LABEL_LOSS;
-use crate::options::named;
+use crate::options::{Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Taken, named};
 use crate::risk::hinge::Hinge;
+use crate::risk::huber_hinge::HuberHinge;
 use crate::risk::logistic::Logistic;
 use crate::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
 use crate::risk::multiclass_ramp::MulticlassRamp;
@@ -18,6 +20,33 @@ use crate::risk::squared_hinge::SquaredHinge;
 use crate::risk::transductive::Transductive;
 use crate::risk::{ExampleWeights, LinearRisk, Loss, Risk};
 use minorant_linalg::Design;
+
+/// The loss of the svm.
+pub static LOSS: Key<LossName> = Key::new(OptionSpec {
+    name: "loss",
+    value_name: "LOSS",
+    kind: Kind::Choice(LossName::OF_SVM),
+    default: Some("hinge"),
+    help: "The loss of a margin m",
+    probe: Probe::value("squared-hinge"),
+    ..OPTION
+});
+
+/// Half the width of the quadratic piece of the huber-hinge.
+pub static HUBER: Key<f64> = Key::new(OptionSpec {
+    name: "huber",
+    value_name: "H",
+    kind: Kind::Number(Range::Positive),
+    default: Some("0.5"),
+    help: "huber-hinge: the loss is quadratic within H of the margin 1",
+    needs: &[Need::Is("loss", &["huber-hinge"])],
+    probe: Probe::with("1.5", &["--loss", "huber-hinge"]),
+    ..OPTION
+});
+
+/// What losses of the svm ask for.
+pub(super) static OWN: &[Taken] =
+    &[Taken::by(&["svm"], &LOSS.spec), Taken::by(&["svm"], &HUBER.spec)];
 
 /// A loss by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +81,14 @@ impl LossName {
         ("squared-hinge", "its square"),
         ("huber-hinge", "the hinge with a quadratic piece around its kink"),
     ];
+
+    /// The number that the loss depends on besides the margin; 0 where there is none.
+    pub(super) fn parameter(self, settings: &Settings) -> f64 {
+        match self {
+            LossName::HuberHinge => settings.get(&HUBER),
+            _ => 0.0,
+        }
+    }
 
     /// Whether the loss is for two classes only, so that more are trained one against the rest.
     pub(super) fn is_binary(self) -> bool {
@@ -102,7 +139,7 @@ impl LossName {
             LossName::Hinge | LossName::Transductive => of_rows(design, Hinge::new(signs), weights),
             LossName::SquaredHinge => of_rows(design, SquaredHinge::new(signs), weights),
             LossName::HuberHinge => {
-                unimplemented!("{}", settings.get(&HUBER))
+                of_rows(design, HuberHinge::new(signs, self.parameter(settings)), weights)
             }
             LossName::Logistic => of_rows(design, Logistic::new(signs), weights),
             LossName::Ramp => of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights),

@@ -11,18 +11,17 @@ mod start;
 mod targets;
 
 pub use form::{LinearForm, SubProblem, TaskName};
-pub use losses::LossName;
+pub use losses::{HUBER, LOSS, LossName};
 pub(crate) use one_vs_rest::check_evaluations;
 pub use options::{
-    BALANCE_MEAN, BIAS_WEIGHT, CLASS_WEIGHT, GAMMA, HUBER, LOSS, MULTICLASS, Multiclass, RAMP,
-    STARTS,
+    BALANCE_MEAN, BIAS_WEIGHT, CLASS_WEIGHT, GAMMA, MULTICLASS, Multiclass, RAMP, STARTS,
 };
 pub use start::start_from;
 pub(crate) use targets::Targets;
 
 use super::{
-    Answer, Data, DataKind, Facts, Family, FittedModel, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk,
+    Answer, Data, DataKind, Facts, Family, FittedModel, Form, Misfit, Model, Reader, Settings,
+    TrainError, TrainReport, Walk,
 };
 use crate::options::common::{self, BIAS, Norm, PENALTY};
 use crate::options::{Taken, reading};
@@ -70,7 +69,7 @@ impl Family for Linear {
 
     fn options(&self) -> &'static [&'static [Taken]] {
         static ALL: &[&[Taken]] =
-            &[common::REGULARIZED, common::EVERY_RUN, reading::ROWS, options::OWN];
+            &[losses::OWN, options::OWN, common::REGULARIZED, common::EVERY_RUN, reading::ROWS];
         ALL
     }
 
@@ -80,8 +79,8 @@ impl Family for Linear {
             Auto | Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Gd | Subgradient => true,
             Cccp => !model.is_convex,
             // lbfgs of an svm goes with its smooth losses.
-            Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs | SubLbfgs
-            | Hybrid | SubGd | Lbfgs | Sgd => model.is_convex,
+            Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs
+            | SubLbfgs | Hybrid | SubGd | Lbfgs | Sgd => model.is_convex,
             Owlqn | OwlqnStar | NewtonCd => model.name == "logistic",
             DualCd => model.name == "svm",
             Bcfw => false,
@@ -106,9 +105,8 @@ impl Family for Linear {
             from_svm::solve(&rows, &regularizer, walk)?
         } else {
             let risk = rows.risk(0);
-            let problem = Problem::new(&*risk, &regularizer)
-                .with_l1(rows.l1(lambda))
-                .starting_at(walk.start);
+            let problem =
+                Problem::new(&*risk, &regularizer).with_l1(rows.l1(lambda)).starting_at(walk.start);
             let (outcome, method) = walk.minimise(problem, walk.settings.rules())?;
             (vec![outcome], method)
         };

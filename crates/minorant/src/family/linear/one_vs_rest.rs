@@ -2,7 +2,7 @@
 //! share nothing, so they are solved one after the other. Bounds add up; the budget of evaluations
 //! and seconds is one for all.
 
-use super::{LossName, Rows, loss_of};
+use super::Rows;
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::Certificate;
 use crate::family::{TrainError, Walk};
@@ -24,8 +24,8 @@ pub(super) fn solve(
     check_evaluations(all.max_evaluations, classes)?;
     let mut state = Sequence::resume(&mut *walk.checkpoints).map_err(RunError::from)?;
     // At w = 0 a binary loss does not depend on the sign: all classes start alike.
-    let loss_at_zero = if loss_of(rows.settings) == LossName::Logistic { 2f64.ln() } else { 1.0 };
-    let start = loss_at_zero * (0..rows.design.rows()).map(|i| rows.shares.of(i)).sum::<f64>();
+    let zero = vec![0.0; rows.dim()];
+    let start = rows.risk(0).at(zero, &Cancel::new()).map_err(RunError::from)?.value;
     let mut method = Method::Auto;
     let mut interrupted = false;
     let dim = rows.dim();
@@ -38,8 +38,7 @@ pub(super) fn solve(
             continue;
         }
         let risk = rows.risk(class);
-        let problem =
-            Problem::new(&*risk, regularizer).with_l1(rows.l1(lambda)).starting_at(begin);
+        let problem = Problem::new(&*risk, regularizer).with_l1(rows.l1(lambda)).starting_at(begin);
         let used: u64 = state.finished.iter().map(|o| o.evaluations).sum();
         let spent: f64 = state.finished.iter().map(|o| o.seconds).sum();
         let waiting = (classes - class - 1) as u64;

@@ -1,8 +1,7 @@
 //! The options that linear models have of their own.
 
-use super::LossName;
 use crate::options::common::{
-    BIAS, CONVEX_PROBLEMS, LABEL_LOSS, LOCALITY, PARTS, PENALTY, PROOF, SEED, START,
+    BIAS, CONVEX_PROBLEMS, LABEL_LOSS, LOCALITY, PARTS, PENALTY, PROOF, SEED, SEED_OF_STARTS, START,
 };
 use crate::options::reading::{LABEL_XML, LABELS, UNLABELED};
 use crate::options::{
@@ -21,29 +20,6 @@ pub enum Multiclass {
 }
 
 named!(Multiclass { Joint = "joint", OneVsRest = "ovr" });
-
-/// The loss of the svm.
-pub static LOSS: Key<LossName> = Key::new(OptionSpec {
-    name: "loss",
-    value_name: "LOSS",
-    kind: Kind::Choice(LossName::OF_SVM),
-    default: Some("hinge"),
-    help: "The loss of a margin m",
-    probe: Probe::value("squared-hinge"),
-    ..OPTION
-});
-
-/// Half the width of the quadratic piece of the huber-hinge.
-pub static HUBER: Key<f64> = Key::new(OptionSpec {
-    name: "huber",
-    value_name: "H",
-    kind: Kind::Number(Range::Positive),
-    default: Some("0.5"),
-    help: "huber-hinge: the loss is quadratic within H of the margin 1",
-    needs: &[Need::Is("loss", &["huber-hinge"])],
-    probe: Probe::with("1.5", &["--loss", "huber-hinge"]),
-    ..OPTION
-});
 
 /// How more than two classes are trained.
 pub static MULTICLASS: Key<Multiclass> = Key::new(OptionSpec {
@@ -130,11 +106,9 @@ const LOCAL: &[&str] = &["ramp-svm", "tsvm"];
 
 /// What linear models take besides the common options.
 pub(super) static OWN: &[Taken] = &[
-    Taken::by(&["svm"], &LOSS.spec),
-    Taken::by(&["svm"], &HUBER.spec),
     Taken::by(&["logistic"], &PENALTY.spec).probed(Probe::with("l1", &["--lambda", "0.01"])),
     Taken::by(CONVEX, &MULTICLASS.spec),
-    Taken::by(&["svm"], &LABEL_LOSS.spec).probed(Probe::on("classes.svm", "{DELTA}")),
+    Taken::by(&["svm"], &LABEL_LOSS.spec).probed(Probe::on("classes.svm", "{FILE}")),
     Taken::by(&["ramp-svm"], &RAMP.spec),
     Taken::by(&["tsvm"], &GAMMA.spec),
     Taken::by(&["tsvm"], &UNLABELED.spec),
@@ -147,7 +121,7 @@ pub(super) static OWN: &[Taken] = &[
     Taken::by(&["svm"], &LABEL_XML.spec),
     Taken::by(CONVEX, &PARTS.spec),
     Taken::by(CONVEX, &SEED.spec),
-    Taken::by(&["tsvm"], &SEED.spec).probed(Probe::with("7", &["--starts", "3"])),
+    Taken::by(&["tsvm"], &SEED_OF_STARTS.spec).probed(Probe::with("7", &["--starts", "3"])),
     Taken::by(LOCAL, &LOCALITY.spec),
     Taken::by(LOCAL, &CONVEX_PROBLEMS.spec),
     Taken::by_all(&START),

@@ -135,7 +135,9 @@ impl Targets {
         let is_joint = matches!(self, Targets::Multiclass { .. } | Targets::Multilabel { .. });
         let Some(delta) = settings.get(&LABEL_LOSS) else { return Ok(()) };
         if !is_joint {
-            return refuse("a label loss goes with the joint multiclass or the multilabel svm only");
+            return refuse(
+                "a label loss goes with the joint multiclass or the multilabel svm only",
+            );
         }
         check_costs(&delta, self.classes())
     }

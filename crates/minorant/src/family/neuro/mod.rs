@@ -16,7 +16,9 @@ use super::{
 use crate::archive::Archive;
 use crate::certificate::Certificate;
 use crate::neural::{Activation, Inputs, Network, NeuroRisk, Rbm, Start, start};
-use crate::options::common::{EVERY_RUN, LOCALITY, REGULARIZED, SEED, VALIDATION_FRACTION};
+use crate::options::common::{
+    EVERY_RUN, LOCALITY, REGULARIZED, SEED, SEED_OF_STARTS, VALIDATION_FRACTION,
+};
 use crate::options::{Key, Kind, OPTION, OptionSpec, Probe, Taken, named, reading};
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Risk};
@@ -83,7 +85,8 @@ static OWN: &[Taken] = &[
     Taken::by_all(&VALIDATION_FRACTION.spec),
     Taken::by_all(&LOCALITY.spec),
     // The weights to begin with are drawn, too.
-    Taken::by_all(&SEED.spec).probed(Probe::with("7", &["--hidden", "5", "--max-evals", "3"])),
+    Taken::by_all(&SEED_OF_STARTS.spec)
+        .probed(Probe::with("7", &["--hidden", "5", "--max-evals", "3"])),
 ];
 
 static OPTIONS: [&[Taken]; 4] = [REGULARIZED, OWN, EVERY_RUN, reading::SEQUENCES];
@@ -234,7 +237,10 @@ fn check_method(
 ) -> Result<(), TrainError> {
     let (inputs, shares) = (Inputs::<f32>::Sparse(&data.tokens), ExampleWeights::mean(1));
     let risk = NeuroRisk::new(network, inputs, &data.starts, &data.labels, shares);
-    walk.asked_method()?.build(Problem::new(&risk, regularizer), &method_options(walk.settings, walk.proof_bytes))?;
+    walk.asked_method()?.build(
+        Problem::new(&risk, regularizer),
+        &method_options(walk.settings, walk.proof_bytes),
+    )?;
     Ok(())
 }
 

@@ -12,9 +12,8 @@ use super::super::quasi_newton::{InverseHessian, LimitedMemory, bends, differenc
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Cancel, WorkingSets};
 use minorant_linalg::dense::{axpy, dot, norm2};
-use minorant_linalg::parallel::split_evenly;
+use minorant_linalg::parallel::{map_stretches, split_evenly};
 use minorant_linalg::sum::Sum;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Pairs that L-BFGS remembers.
@@ -76,10 +75,11 @@ impl Blocks {
         for chunk in &self.chunks {
             let length = self.starts[chunk.end] - self.starts[chunk.start];
             let (stretch, tail) = rest.split_at_mut(length);
-            stretches.push((chunk.clone(), stretch));
+            stretches.push(stretch);
             rest = tail;
         }
-        let one = |(chunk, stretch): (Range<usize>, &mut [f64])| {
+        let one = |at: usize, stretch: &mut [f64]| {
+            let chunk = self.chunks[at].clone();
             let first = self.starts[chunk.start];
             let mut sum = 0.0;
             for example in chunk {
@@ -94,7 +94,7 @@ impl Blocks {
             }
             sum
         };
-        let sums: Vec<f64> = stretches.into_par_iter().map(one).collect();
+        let sums = map_stretches(stretches, one);
         sums.into_iter().collect::<Sum>().value()
     }
 }

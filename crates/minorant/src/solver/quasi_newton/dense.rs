@@ -5,7 +5,7 @@
 use super::InverseHessian;
 use crate::archive::{Archive, ArchiveError};
 use minorant_linalg::dense::{axpy, dot, norm2};
-use rayon::prelude::*;
+use minorant_linalg::parallel::{for_each_stretch, map};
 
 /// A symmetric matrix, row by row.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl DenseInverse {
 
 impl InverseHessian for DenseInverse {
     fn times(&self, v: &[f64]) -> Vec<f64> {
-        self.matrix.par_chunks(self.dim).map(|row| dot(row, v)).collect()
+        map(self.dim, |i| dot(&self.matrix[i * self.dim..(i + 1) * self.dim], v))
     }
 
     /// B := (I − ρ s yᵀ) B (I − ρ y sᵀ) + ρ s sᵀ, ρ = 1 / sᵀy.
@@ -42,7 +42,7 @@ impl InverseHessian for DenseInverse {
         }
         let by = self.times(y);
         let of_s = rho * (1.0 + rho * dot(y, &by));
-        self.matrix.par_chunks_mut(self.dim).enumerate().for_each(|(i, row)| {
+        for_each_stretch(&mut self.matrix, self.dim, |i, row| {
             axpy(of_s * s[i] - rho * by[i], s, row);
             axpy(-rho * s[i], &by, row);
         });

@@ -1,0 +1,328 @@
+//! The losses of linear models once more, in their plainest form: rows are read one by one, outputs
+//! are plain sums, and each loss has its value, a tangent, and the highest minorant with given
+//! slopes (its convex conjugate).
+
+use super::{Minorant, PlainLoss, Touch, Value};
+use crate::proof::Piece;
+use minorant_data::Labels;
+use minorant_linalg::Matrix;
+
+/// How far slopes may lie outside of what the loss allows, by rounding; they are moved back.
+const OUTSIDE: f64 = 1e-12;
+
+/// What is true of rows.
+#[derive(Debug, Clone, Copy)]
+pub enum PlainKind<'a> {
+    /// Of two classes, or one against the rest: the class of each row.
+    Signs(&'a [u32]),
+    /// The class of each row.
+    Classes(&'a [u32]),
+    /// The classes of each row.
+    Sets(&'a Labels),
+}
+
+/// What is true of one row.
+#[derive(Debug, Clone, Copy)]
+enum Truth<'a> {
+    Sign(f64),
+    Class(usize),
+    Set(&'a [u32]),
+}
+
+/// The rows of a linear problem with their loss.
+#[derive(Debug)]
+pub struct LinearLosses<'a> {
+    /// The rows.
+    pub features: &'a Matrix<'a>,
+    /// The constant feature.
+    pub bias: Option<f64>,
+    /// What is true of them.
+    pub truths: PlainKind<'a>,
+    /// The class that is positive, where there are signs.
+    pub positive: u32,
+    /// Linear outputs of a row.
+    pub outputs: usize,
+    /// The name of the loss.
+    pub loss: &'static str,
+    /// The number that the loss depends on besides the margin: h of the huber-hinge.
+    pub parameter: f64,
+    /// Δ.
+    pub label_loss: Option<&'a [f64]>,
+}
+
+/// A loss with a tangent: loss(f') ≥ offset + slope · f' everywhere, equal at f.
+#[derive(Debug, Clone)]
+struct Tangent {
+    value: f64,
+    offset: f64,
+    /// The size of the numbers that the offset was computed from.
+    size: f64,
+    slope: Vec<f64>,
+}
+
+fn flat(outputs: usize) -> Tangent {
+    Tangent { value: 0.0, offset: 0.0, size: 0.0, slope: vec![0.0; outputs] }
+}
+
+impl LinearLosses<'_> {
+    fn truth(&self, row: usize) -> Truth<'_> {
+        match self.truths {
+            PlainKind::Signs(rows) => {
+                Truth::Sign(if rows[row] == self.positive { 1.0 } else { -1.0 })
+            }
+            PlainKind::Classes(rows) => Truth::Class(rows[row] as usize),
+            PlainKind::Sets(labels) => Truth::Set(labels.row(row)),
+        }
+    }
+
+    /// The entries of a row with the constant feature.
+    fn entries(&self, row: usize) -> Vec<(usize, f64)> {
+        let bias = self.bias.map(|bias| (self.features.cols(), bias));
+        self.features.row(row).filter(|(_, x)| *x != 0.0).chain(bias).collect()
+    }
+
+    fn outputs_at(&self, entries: &[(usize, f64)], w: &[f64]) -> Vec<f64> {
+        let mut f = vec![0.0; self.outputs];
+        for &(j, x) in entries {
+            for (f, w) in f.iter_mut().zip(&w[j * self.outputs..]) {
+                *f += x * w;
+            }
+        }
+        f
+    }
+
+    /// Adds a row with coefficients on its outputs to a normal.
+    fn add_row(&self, entries: &[(usize, f64)], coefficients: &[f64], minorant: &mut Minorant) {
+        let length = entries.iter().map(|(_, x)| x * x).sum::<f64>().sqrt();
+        minorant.normal_size += length * coefficients.iter().map(|c| c.abs()).sum::<f64>();
+        minorant.terms += 1;
+        for &(j, x) in entries {
+            for (a, c) in minorant.normal[j * self.outputs..].iter_mut().zip(coefficients) {
+                *a += x * c;
+            }
+        }
+    }
+
+    /// The loss of one row at outputs `f`.
+    fn tangent(&self, row: usize, f: &[f64]) -> Tangent {
+        match (self.loss, self.truth(row)) {
+            ("logistic", Truth::Class(label)) => softmax(label, f),
+            (_, Truth::Sign(sign)) => self.binary(sign, f[0]),
+            (_, Truth::Class(label)) => self.worst_pair((0..f.len()).map(|z| (label, z)), f),
+            (_, Truth::Set(set)) => {
+                let has = |z: usize| set.contains(&(z as u32));
+                // Where all margins are 1 the worst pair is the lowest label with the highest
+                // non-label; the search over pairs meets it first too, but takes |Z|² steps.
+                let low = (0..f.len()).filter(|&z| has(z));
+                let high = (0..f.len()).filter(|&z| !has(z));
+                if self.label_loss.is_some() {
+                    let pairs = low.flat_map(|z| high.clone().map(move |other| (z, other)));
+                    return self.worst_pair(pairs, f);
+                }
+                let low = low.reduce(|best, z| if f[z] < f[best] { z } else { best });
+                let high = high.reduce(|best, z| if f[z] > f[best] { z } else { best });
+                self.worst_pair(low.zip(high).into_iter(), f)
+            }
+        }
+    }
+
+    fn binary(&self, sign: f64, f: f64) -> Tangent {
+        let (margin, h) = (sign * f, self.parameter);
+        let (value, derivative) = match self.loss {
+            "hinge" if margin < 1.0 => {
+                return Tangent { value: 1.0 - margin, offset: 1.0, size: 1.0, slope: vec![-sign] };
+            }
+            "squared-hinge" => {
+                let slack = (1.0 - margin).max(0.0);
+                (slack * slack, -2.0 * slack)
+            }
+            "huber-hinge" if margin < 1.0 - h => (1.0 - margin, -1.0),
+            "huber-hinge" => {
+                let slack = (1.0 + h - margin).max(0.0);
+                (slack * slack / (4.0 * h), -slack / (2.0 * h))
+            }
+            "logistic" if margin > 0.0 => {
+                ((-margin).exp().ln_1p(), -(-margin).exp() / (1.0 + (-margin).exp()))
+            }
+            "logistic" => (margin.exp().ln_1p() - margin, -1.0 / (1.0 + margin.exp())),
+            _ => return flat(1),
+        };
+        let size = value + (derivative * margin).abs();
+        Tangent { value, offset: value - derivative * margin, size, slope: vec![derivative * sign] }
+    }
+
+    fn margin(&self, z: usize, other: usize) -> f64 {
+        match self.label_loss {
+            Some(delta) => delta[z * self.outputs + other],
+            None => f64::from(u8::from(z != other)),
+        }
+    }
+
+    /// max over pairs (z, z') of Δ(z, z') + f_{z'} − f_z, and 0.
+    fn worst_pair(&self, pairs: impl Iterator<Item = (usize, usize)>, f: &[f64]) -> Tangent {
+        let mut worst: Option<(f64, usize, usize)> = None;
+        for (z, other) in pairs {
+            let loss = self.margin(z, other) + (f[other] - f[z]);
+            if worst.is_none_or(|(top, _, _)| loss > top) {
+                worst = Some((loss, z, other));
+            }
+        }
+        let mut slope = vec![0.0; f.len()];
+        match worst {
+            Some((value, z, other)) if value > 0.0 => {
+                slope[other] += 1.0;
+                slope[z] -= 1.0;
+                let margin = self.margin(z, other);
+                Tangent { value, offset: margin, size: margin, slope }
+            }
+            _ => flat(f.len()),
+        }
+    }
+
+    /// A piece of the hinge of one row, whatever the outputs are: a minorant of it everywhere.
+    fn piece(&self, row: usize, piece: Piece) -> Result<Tangent, String> {
+        let wrong = || "a tie of the proof names a piece that the loss does not have".to_string();
+        if self.loss != "hinge" {
+            return Err(wrong());
+        }
+        let Piece::Slope { up, down } = piece else { return Ok(flat(self.outputs)) };
+        let (up, down) = (up as usize, down as usize);
+        let is_allowed = match self.truth(row) {
+            Truth::Sign(sign) => return Ok(self.binary(sign, 0.0)),
+            Truth::Class(label) => down == label && up != label,
+            Truth::Set(set) => set.contains(&(down as u32)) && !set.contains(&(up as u32)),
+        };
+        if !is_allowed || up >= self.outputs || down >= self.outputs {
+            return Err(wrong());
+        }
+        let mut slope = vec![0.0; self.outputs];
+        (slope[up], slope[down]) = (1.0, -1.0);
+        let offset = self.label_loss.map_or(1.0, |delta| delta[down * self.outputs + up]);
+        Ok(Tangent { value: 0.0, offset, size: offset, slope })
+    }
+
+    /// The largest offset with which `offset + slope · f` lies below the row's loss everywhere.
+    fn highest_offset(&self, row: usize, slope: &mut [f64]) -> Option<f64> {
+        let label = match self.truth(row) {
+            Truth::Sign(sign) => {
+                let most = if self.loss == "squared-hinge" { f64::MAX } else { 1.0 };
+                let q = allowed(-sign * slope[0], most)?;
+                slope[0] = -sign * q;
+                return Some(match self.loss {
+                    "hinge" => q,
+                    "squared-hinge" => q - 0.25 * q * q,
+                    "huber-hinge" => q * (1.0 + self.parameter * (1.0 - q)),
+                    "logistic" => entropy(q) + entropy(1.0 - q),
+                    _ => return None,
+                });
+            }
+            Truth::Class(label) => label,
+            Truth::Set(_) => return None,
+        };
+        let mut others = 0.0;
+        for (_, slope) in slope.iter_mut().enumerate().filter(|(z, _)| *z != label) {
+            *slope = allowed(*slope, 1.0)?;
+            others += *slope;
+        }
+        let total = allowed(others, 1.0)?;
+        if (slope[label] + total).abs() > OUTSIDE {
+            return None;
+        }
+        // Moved back onto the simplex, so that the slopes add up to 0 as well as numbers can.
+        if others > 1.0 {
+            slope.iter_mut().for_each(|slope| *slope /= others);
+        }
+        slope[label] = -total;
+        let rest = slope.iter().enumerate().filter(|(z, _)| *z != label);
+        match (self.loss, self.label_loss) {
+            ("hinge", Some(_)) => Some(rest.map(|(z, s)| s * self.margin(label, z)).sum()),
+            ("hinge", None) => Some(total),
+            ("logistic", _) => {
+                Some(rest.map(|(_, s)| entropy(*s)).sum::<f64>() + entropy(1.0 - total))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl PlainLoss for LinearLosses<'_> {
+    fn examples(&self) -> usize {
+        self.features.rows()
+    }
+
+    fn dim(&self) -> usize {
+        (self.features.cols() + usize::from(self.bias.is_some())) * self.outputs
+    }
+
+    fn value(&self, row: usize, w: &[f64]) -> Value {
+        let f = self.outputs_at(&self.entries(row), w);
+        let score = f.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
+        let margins = self.label_loss.unwrap_or_default();
+        let margin = margins.iter().fold(1.0, |most: f64, d| most.max(*d));
+        Value { loss: self.tangent(row, &f).value, size: margin + score }
+    }
+
+    fn add_tangents(
+        &self,
+        row: usize,
+        tangents: &[Touch<'_>],
+        minorant: &mut Minorant,
+    ) -> Result<(), String> {
+        let entries = self.entries(row);
+        let mut coefficients = vec![0.0; self.outputs];
+        for touch in tangents {
+            let tangent = match touch.tie {
+                Some(piece) => self.piece(row, piece)?,
+                None => self.tangent(row, &self.outputs_at(&entries, touch.w)),
+            };
+            coefficients.iter_mut().zip(&tangent.slope).for_each(|(c, s)| *c += touch.share * s);
+            minorant.add_offset(touch.share, tangent.offset, tangent.size);
+        }
+        self.add_row(&entries, &coefficients, minorant);
+        Ok(())
+    }
+
+    fn add_slopes(
+        &self,
+        row: usize,
+        slopes: &[f64],
+        share: f64,
+        minorant: &mut Minorant,
+    ) -> Result<(), String> {
+        let mut slope = slopes.to_vec();
+        let offset =
+            if slope.len() == self.outputs { self.highest_offset(row, &mut slope) } else { None };
+        let offset = offset.ok_or_else(|| {
+            format!("the slopes of row {} are no minorant's of its loss", row + 1)
+        })?;
+        slope.iter_mut().for_each(|slope| *slope *= share);
+        minorant.add_offset(share, offset, 0.0);
+        self.add_row(&self.entries(row), &slope, minorant);
+        Ok(())
+    }
+}
+
+/// A number that ought to lie between 0 and `most`, moved there if rounding has carried it out.
+fn allowed(q: f64, most: f64) -> Option<f64> {
+    (-OUTSIDE <= q && q <= most + OUTSIDE).then(|| q.clamp(0.0, most))
+}
+
+fn entropy(q: f64) -> f64 {
+    if q > 0.0 { -q * q.ln() } else { 0.0 }
+}
+
+fn softmax(label: usize, f: &[f64]) -> Tangent {
+    let top = f.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = f.iter().map(|f| (f - top).exp()).sum();
+    let value = total.ln() + (top - f[label]);
+    let mut slope: Vec<f64> = f.iter().map(|f| (f - top).exp() / total).collect();
+    // Σ p_z (f_z − f_label): only differences matter, so a common shift must not enter.
+    let inner: f64 = slope.iter().zip(f).map(|(p, g)| p * (g - f[label])).sum();
+    let size =
+        value.abs() + slope.iter().zip(f).map(|(p, g)| p * (g - f[label]).abs()).sum::<f64>();
+    slope[label] -= 1.0;
+    // The slopes must add up to 0 exactly, or a shift of all outputs would change the tangent.
+    let rest: f64 = slope.iter().enumerate().filter(|(z, _)| *z != label).map(|(_, s)| s).sum();
+    slope[label] = -rest;
+    Tangent { value, offset: value - inner, size, slope }
+}

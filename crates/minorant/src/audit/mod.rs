@@ -1,0 +1,310 @@
+//! The audit: checks a model's certificate against the data by code of its own. It shares no
+//! kernel, loss, bundle, regularizer or bound with training: losses and argmaxes are written out
+//! again in their plainest form (one file a family), and the bound is summed up from the proof.
+//!
+//! A proof gives points w_j and, for each part (a contiguous block of examples), weights α_j on a
+//! simplex; for examples that lie on a kink at w_j it also names the piece of the loss, which is a
+//! minorant of the loss whichever it is. Each example's loss lies above its tangents at the w_j;
+//! with the weights the tangents add up to one minorant of the whole risk, whose minimum together
+//! with the regularizer is known in closed form. That minimum is the bound. A proof may also give
+//! the slopes of one minorant for each example outright (how high it may lie follows from the
+//! loss), or outputs of each example with weights.
+
+mod bound;
+pub mod chain;
+pub mod image;
+pub mod linear;
+
+pub use bound::Minorant;
+
+use crate::proof::{Piece, Proof};
+use minorant_linalg::sum::Sum;
+use rayon::prelude::*;
+
+/// What an audit found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Audit {
+    /// Whether everything that the model claims was confirmed; nothing where there is no bound to
+    /// check.
+    pub holds: Option<bool>,
+    /// The objective at the model's weights, recomputed.
+    pub objective: Option<f64>,
+    /// The lower bound, recomputed from the proof.
+    pub lower_bound: Option<f64>,
+    /// In one sentence, why it holds or does not.
+    pub why: String,
+}
+
+/// How far a recomputed number may lie from the claimed one, relative to the objective.
+const AGREEMENT: f64 = 1e-9;
+/// A recomputed bound counts only if its own rounding errors are below this share of the objective,
+/// or of the bound where that lies far below; a proof with larger ones could hide a false bound in
+/// them.
+const RESOLUTION: f64 = 1e-7;
+/// Roundings that may add up in an objective.
+const ROUNDINGS: f64 = 32.0;
+/// How far the weights of a part may add up to something else than 1.
+const SIMPLEX: f64 = 1e-12;
+
+/// A loss of one example at some weights, in its plainest form.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Value {
+    /// The loss.
+    pub loss: f64,
+    /// The size of the margins and scores whose differences the loss is.
+    pub size: f64,
+}
+
+/// Where a tangent of an example's loss touches it, and what the tangent counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Touch<'p> {
+    /// The weights.
+    pub w: &'p [f64],
+    /// The piece of the loss to take instead of the tangent at these weights, where the example
+    /// lies on a kink.
+    pub tie: Option<Piece>,
+    /// What the tangent counts.
+    pub share: f64,
+}
+
+/// The losses of a model's examples in their plainest form. A family implements what its proofs
+/// need; what it does not have is refused.
+pub trait PlainLoss: Sync {
+    /// Number of examples.
+    fn examples(&self) -> usize;
+
+    /// Number of weights.
+    fn dim(&self) -> usize;
+
+    /// The loss of an example.
+    fn value(&self, example: usize, w: &[f64]) -> Value;
+
+    /// Adds tangents of an example's loss, each with its share, to a minorant.
+    fn add_tangents(
+        &self,
+        example: usize,
+        tangents: &[Touch<'_>],
+        minorant: &mut Minorant,
+    ) -> Result<(), String>;
+
+    /// Adds `share` times the highest minorant with these slopes.
+    fn add_slopes(
+        &self,
+        _example: usize,
+        _slopes: &[f64],
+        _share: f64,
+        _minorant: &mut Minorant,
+    ) -> Result<(), String> {
+        Err("a model of this family has no proof by slopes".into())
+    }
+
+    /// Adds `share` times what an output says of its example's loss.
+    fn add_output(
+        &self,
+        _example: usize,
+        _code: &[u32],
+        _share: f64,
+        _minorant: &mut Minorant,
+    ) -> Result<(), String> {
+        Err("a model of this family has no proof by outputs".into())
+    }
+
+    /// The same for several outputs of an example, each with its share. Whoever adds them up before
+    /// they become slopes of weights makes fewer roundings.
+    fn add_outputs(
+        &self,
+        example: usize,
+        outputs: &[(&[u32], f64)],
+        minorant: &mut Minorant,
+    ) -> Result<(), String> {
+        let mut each = outputs.iter();
+        each.try_for_each(|(code, share)| self.add_output(example, code, *share, minorant))
+    }
+}
+
+/// How weights are penalised, in its plainest form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Penalty {
+    /// λ.
+    pub lambda: f64,
+    /// λ‖w‖₁ instead of λ/2 ‖θ ∘ w‖².
+    pub is_l1: bool,
+    /// θ of each weight, where it is not 1.
+    pub theta: Option<Vec<f64>>,
+}
+
+impl Penalty {
+    /// λ/2 ‖w‖².
+    pub fn plain(lambda: f64) -> Self {
+        Penalty { lambda, is_l1: false, theta: None }
+    }
+
+    fn theta2(&self, at: usize) -> f64 {
+        self.theta.as_ref().map_or(1.0, |theta| theta[at] * theta[at])
+    }
+
+    /// Ω(w).
+    fn value(&self, w: &[f64]) -> f64 {
+        if self.is_l1 {
+            return self.lambda * w.iter().map(|w| w.abs()).collect::<Sum>().value();
+        }
+        let square: Sum = w.iter().enumerate().map(|(at, w)| self.theta2(at) * w * w).collect();
+        0.5 * self.lambda * square.value()
+    }
+}
+
+/// One of the problems that were solved for a model, with what the model claims of it.
+pub struct Plain<'a> {
+    /// Its losses.
+    pub losses: Box<dyn PlainLoss + 'a>,
+    /// What the loss of each example counts.
+    pub shares: Vec<f64>,
+    /// How weights are penalised.
+    pub penalty: Penalty,
+    /// The model's weights.
+    pub w: &'a [f64],
+    /// The objective that the model claims.
+    pub objective: f64,
+    /// The bound that the model claims.
+    pub lower_bound: Option<f64>,
+}
+
+impl std::fmt::Debug for Plain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plain").field("examples", &self.shares.len()).finish_non_exhaustive()
+    }
+}
+
+/// What a model claims over all its problems.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Claim {
+    /// The objective.
+    pub objective: f64,
+    /// The bound.
+    pub lower_bound: Option<f64>,
+}
+
+/// Checks the problems of a model, each with its proof, and that their sums are what the model
+/// claims as a whole.
+pub fn check(total: Claim, problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Audit {
+    let mut audit = Audit { holds: None, objective: None, lower_bound: None, why: String::new() };
+    match check_all(total, problems, proofs, &mut audit) {
+        Ok(()) => {
+            audit.holds = Some(true);
+            let bound = audit.lower_bound.unwrap_or(f64::NEG_INFINITY);
+            audit.why = format!(
+                "the proof was recomputed from the data: no weights reach an objective below {bound}"
+            );
+        }
+        Err(why) => {
+            audit.holds = Some(false);
+            audit.why = why;
+        }
+    }
+    audit
+}
+
+/// An audit that finds nothing to check, and why.
+pub fn nothing_to_check(why: impl Into<String>) -> Audit {
+    Audit { holds: None, objective: None, lower_bound: None, why: why.into() }
+}
+
+/// An audit that fails before anything could be computed.
+pub fn refused(why: impl Into<String>) -> Audit {
+    Audit { holds: Some(false), ..nothing_to_check(why) }
+}
+
+fn check_all(
+    total: Claim,
+    problems: &[Plain<'_>],
+    proofs: &[Option<Proof>],
+    audit: &mut Audit,
+) -> Result<(), String> {
+    let (mut objective, mut bound) = (Sum::new(), Sum::new());
+    // What the problems' certificates, each of which is checked, claim together.
+    let mut claims = [Sum::new(), Sum::new()];
+    for (problem, proof) in problems.iter().zip(proofs) {
+        let (found, size) = problem.recompute();
+        objective.add(found);
+        audit.objective = Some(objective.value());
+        agrees(problem.objective, found, size)?;
+        let proof =
+            proof.as_ref().ok_or("not auditable: the model carries no proof of its bound")?;
+        let (found_bound, rounding) = bound::of_proof(problem, proof)?;
+        bound.add(found_bound);
+        audit.lower_bound = Some(bound.value());
+        judge(problem.lower_bound, found, found_bound, rounding)?;
+        claims[0].add(problem.objective);
+        claims[1].add(problem.lower_bound.unwrap_or(f64::NAN));
+    }
+    let [objective, bound] = claims.map(|claim| claim.value());
+    let near = |claimed: f64, sum: f64| {
+        within((claimed - sum).abs(), RESOLUTION * (objective.abs() + sum.abs()))
+    };
+    if !near(total.objective, objective) || !total.lower_bound.is_some_and(|b| near(b, bound)) {
+        return Err("the model's objective and bound are not the sums over its classes".into());
+    }
+    Ok(())
+}
+
+impl Plain<'_> {
+    /// The objective at the model's weights, and the size of what its losses are differences of.
+    fn recompute(&self) -> (f64, f64) {
+        let of = |example: usize| {
+            let value = self.losses.value(example, self.w);
+            (self.shares[example] * value.loss, self.shares[example] * value.size)
+        };
+        let values: Vec<(f64, f64)> = (0..self.losses.examples()).into_par_iter().map(of).collect();
+        let mut sum: Sum = values.iter().map(|value| value.0).collect();
+        sum.add(self.penalty.value(self.w));
+        (sum.value(), values.iter().map(|value| value.1).sum())
+    }
+}
+
+/// Whether the objective at a model's weights is the one that it states; `size` is that of the
+/// margins and scores whose differences the losses are, so that rounding shows where they nearly
+/// cancel.
+fn agrees(claimed: f64, found: f64, size: f64) -> Result<(), String> {
+    let rounding = ROUNDINGS * f64::EPSILON * size;
+    if within((found - claimed).abs(), AGREEMENT * found.abs() + rounding) {
+        return Ok(());
+    }
+    Err(format!("the objective at the model's weights is {found}, not {claimed} as the model says"))
+}
+
+/// Whether a bound that was found again, up to a rounding error, is the one that a model claims.
+fn judge(claimed: Option<f64>, objective: f64, bound: f64, rounding: f64) -> Result<(), String> {
+    let claimed = claimed.ok_or("the model claims no lower bound")?;
+    if !within(rounding, RESOLUTION * objective.abs().max(bound.abs())) {
+        return Err("the proof's numbers are too large to be checked in double precision".into());
+    }
+    // Rounding allowances make claims lower, the more so the larger the numbers are; but a claim
+    // far below its proof belongs to another problem.
+    let above = AGREEMENT * objective.abs() + rounding;
+    let below = above + RESOLUTION * (objective.abs() + bound.abs());
+    if !within(claimed - bound, above) || !within(bound - claimed, below) {
+        return Err(format!(
+            "the proof gives a lower bound of {bound}, not {claimed} as the model says"
+        ));
+    }
+    if claimed > objective + rounding {
+        return Err(format!("the bound {claimed} lies above the objective {objective}"));
+    }
+    Ok(())
+}
+
+/// Whether a distance keeps within a limit; one that is not a number does not.
+fn within(distance: f64, limit: f64) -> bool {
+    distance <= limit
+}
+
+/// sᵢ / Σ sᵢ uᵢ for examples of so many units each, which weigh 1 unless weights are given.
+pub fn mean_shares(example_weights: Option<&[f64]>, units: &[usize]) -> Result<Vec<f64>, String> {
+    let weights = example_weights.map_or_else(|| vec![1.0; units.len()], <[f64]>::to_vec);
+    if weights.len() != units.len() || weights.iter().any(|s| !(*s >= 0.0 && s.is_finite())) {
+        let examples = units.len();
+        return Err(format!("expected {examples} example weights of 0 or more, one an example"));
+    }
+    let total: Sum = weights.iter().zip(units).map(|(s, u)| s * *u as f64).collect();
+    Ok(weights.iter().map(|s| s / total.value()).collect())
+}

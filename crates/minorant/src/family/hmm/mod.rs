@@ -1,0 +1,372 @@
+//! Hidden Markov models of recordings: `hmm` tells the class of a sequence or the label of each of
+//! its frames. Frames are standardised, a maximum-likelihood model is the start that the
+//! regularizer is centred at, and training for large margins goes on from there.
+
+mod form;
+
+pub use form::HmmForm;
+
+use super::hold_out::{error_of, split};
+use super::mean::{Mean, counted};
+use super::{
+    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
+    TrainReport, Walk,
+};
+use crate::hmm::{Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth};
+use crate::options::common::{EVERY_RUN, LOCALITY, REGULARIZED, SEED, VALIDATION_FRACTION};
+use crate::options::{
+    Key, Kind, Named, OPTION, OptionError, OptionSpec, Probe, Range, Taken, named, reading,
+};
+use crate::regularizer::L2;
+use crate::risk::ExampleWeights;
+use crate::solver::{Method, Problem, RunError};
+use minorant_data::{Label, LabelRows, LabelledBy, Recordings};
+use serde_json::json;
+
+named!(Task { Classify = "classify", Label = "label" });
+named!(Topology { LeftRight = "left-right", Ergodic = "ergodic" });
+named!(Group {
+    Transitions = "transitions",
+    Means = "means",
+    Variances = "variances",
+    Mixtures = "mixtures",
+});
+
+/// What the model is to tell.
+pub static TASK: Key<Task> = Key::new(OptionSpec {
+    name: "task",
+    value_name: "TASK",
+    kind: Kind::Choice(&[
+        ("classify", "the class of a sequence, by `labels`"),
+        ("label", "the label of each frame, by `frame_labels`"),
+    ]),
+    default: Some("classify"),
+    help: "What to tell",
+    probe: Probe::value("label"),
+    ..OPTION
+});
+
+/// States of each class or label.
+pub static STATES: Key<usize> = Key::new(OptionSpec {
+    name: "states",
+    value_name: "Q",
+    kind: Kind::Whole(1, u64::MAX),
+    default: Some("3"),
+    help: "States of each class or label",
+    probe: Probe::value("2"),
+    ..OPTION
+});
+
+/// Gaussians of each state.
+pub static MIXTURES: Key<usize> = Key::new(OptionSpec {
+    name: "mixtures",
+    value_name: "M",
+    kind: Kind::Whole(1, u64::MAX),
+    default: Some("1"),
+    help: "Gaussians of each state",
+    probe: Probe::value("2"),
+    ..OPTION
+});
+
+/// Which states may follow each other.
+pub static TOPOLOGY: Key<Topology> = Key::new(OptionSpec {
+    name: "topology",
+    value_name: "TOPOLOGY",
+    kind: Kind::Choice(&[("left-right", "stay or go on"), ("ergodic", "any state after any")]),
+    default: Some("left-right"),
+    help: "Which states may follow each other",
+    probe: Probe::value("ergodic"),
+    ..OPTION
+});
+
+/// θ of groups of weights.
+pub static GROUP_WEIGHT: Key<Vec<(Label, f64)>> = Key::new(OptionSpec {
+    name: "group-weight",
+    value_name: "GROUP=T",
+    kind: Kind::Pairs(Range::Positive),
+    otherwise: "1 each",
+    help: "Regularize transitions, means, variances or mixtures with this weight θ; may be given \
+           several times",
+    probe: Probe::with("means=3", &["--lambda", "0.1"]),
+    ..OPTION
+});
+
+static OWN: &[Taken] = &[
+    Taken::by_all(&TASK.spec),
+    Taken::by_all(&STATES.spec),
+    Taken::by_all(&MIXTURES.spec),
+    Taken::by_all(&TOPOLOGY.spec),
+    Taken::by_all(&GROUP_WEIGHT.spec),
+    Taken::by_all(&VALIDATION_FRACTION.spec),
+    Taken::by_all(&LOCALITY.spec),
+    Taken::by_all(&SEED.spec)
+        .probed(Probe::with("7", &["--solver", "sgd", "--lambda", "10", "--max-evals", "12"])),
+];
+
+static OPTIONS: [&[Taken]; 4] = [REGULARIZED, OWN, EVERY_RUN, reading::RECORDINGS];
+
+/// Most weights of a model, and most states.
+const MOST_WEIGHTS: u128 = 1 << 31;
+
+/// The family of hidden Markov models.
+#[derive(Debug)]
+pub struct Hmm;
+
+impl Family for Hmm {
+    fn models(&self) -> &'static [Model] {
+        &[Model {
+            name: "hmm",
+            about: "recordings, by hidden Markov models with Gaussians",
+            is_convex: false,
+            example: "digits.npz --states 4 --mixtures 2 --lambda 0.01",
+        }]
+    }
+
+    fn options(&self) -> &'static [&'static [Taken]] {
+        &OPTIONS
+    }
+
+    fn solvers(&self, _model: &Model) -> Vec<&'static str> {
+        use Method::{Auto, Gd, Nbm, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Subgradient};
+        let all = [Auto, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Gd, Subgradient, Nbm];
+        all.map(Method::name).into()
+    }
+
+    fn data(&self, settings: &Settings) -> DataKind {
+        DataKind::Recordings(labelled_by(settings.get(&TASK)))
+    }
+
+    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+        let (data, settings) = (data.recordings()?, walk.settings);
+        let labels = labels(data, settings.get(&TASK), "train on")?;
+        check_lengths(data, settings)?;
+        let shape = shape(data, settings)?;
+        let weights = settings.example_weights();
+        let weights = weights.as_deref();
+        let examples = counted(weights, data.len(), "sequence")?;
+        // Of classes of sequences a share each is held out.
+        let (classes, count) = match shape.task {
+            Task::Classify => (examples.iter().map(|&i| labels[i]).collect(), shape.units),
+            Task::Label => (vec![0; examples.len()], 1),
+        };
+        let sides = split(examples, &classes, count, settings.get(&VALIDATION_FRACTION))?;
+        let scaling = scaling(data, weights).map_err(|feature| {
+            format!("the values of feature {} are too large to be squared", feature + 1)
+        })?;
+        let values = scaling.apply(&data.frames);
+        let [seen, held_out] =
+            sides.map(|of| Selection::new(data, &values, labels, weights, shape, &of));
+        drop(values);
+        let counts = seen.weights.as_deref();
+        let start = crate::hmm::maximum_likelihood(
+            &shape,
+            seen.frames(),
+            seen.truth(),
+            counts,
+            walk.cancel,
+        )
+        .map_err(RunError::from)?;
+        let units = seen.starts[1..].iter().map(|_| 1);
+        let mean = Mean::new(counts, units, "sequence")?;
+        let lambda = settings.lambda(mean.total)?;
+        let group_weights = settings.get(&GROUP_WEIGHT);
+        let regularizer = L2::new(lambda)?.with_center(start.clone())?;
+        let regularizer = match thetas(&shape, &group_weights)? {
+            Some(thetas) => regularizer.with_weights(thetas)?,
+            None => regularizer,
+        };
+        let risk = seen.risk(mean.shares);
+        let problem = Problem::new(&risk, &regularizer);
+        let judge = |w: &[f64]| held_out.error(w);
+        let has_judge = held_out.starts.len() > 1;
+        let (outcome, method, chosen) =
+            walk.minimise_judged(problem, settings.rules(), has_judge.then_some(&judge))?;
+        let validation_error = chosen.as_ref().map(|chosen| chosen.error);
+        let chosen_at = chosen.map(|chosen| chosen.evaluations);
+        let (objective, penalty) =
+            (outcome.certificate.objective, regularizer.value(&outcome.point.w));
+        let runs = std::slice::from_ref(&outcome);
+        let report = TrainReport {
+            regularizer: penalty,
+            risk: objective - penalty,
+            further: vec![
+                ("task", json!(shape.task.name())),
+                ("validation_error", json!(validation_error)),
+                ("chosen_at", json!(chosen_at)),
+            ],
+            ..TrainReport::of_runs(method.name(), (data.len(), shape.features), lambda, runs)
+        };
+        let form = HmmForm {
+            shape,
+            classes: data.labels.classes.clone(),
+            scaling,
+            group_weights,
+            frames: data.frames.rows(),
+            validation_error,
+            chosen_at,
+            weights: outcome.point.w,
+            start,
+        };
+        Ok(Answer { form: Box::new(form), proofs: vec![None], report })
+    }
+
+    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+        Ok(Box::new(HmmForm::read(facts, file)?))
+    }
+}
+
+/// What has a label in the data of a task.
+fn labelled_by(task: Task) -> LabelledBy {
+    match task {
+        Task::Classify => LabelledBy::Sequence,
+        Task::Label => LabelledBy::Frame,
+    }
+}
+
+/// The labels of sequences or of frames, as the task has them, for a purpose.
+fn labels<'d>(data: &'d Recordings, task: Task, purpose: &str) -> Result<&'d [u32], String> {
+    let (expected, of) = match task {
+        Task::Classify => (data.len(), "sequences"),
+        Task::Label => (data.frames.rows(), "frames"),
+    };
+    match &data.labels.rows {
+        LabelRows::None => Err(format!("the data has no labels to {purpose}")),
+        LabelRows::Single(labels) if labels.len() == expected => Ok(labels),
+        LabelRows::Single(labels) => {
+            Err(format!("expected labels of {expected} {of}, found {}", labels.len()))
+        }
+        LabelRows::Sets { .. } => Err(format!("expected one label for each of the {of}")),
+    }
+}
+
+/// Refuses sequences that no path goes through.
+fn check_lengths(data: &Recordings, settings: &Settings) -> Result<(), String> {
+    let lengths = || data.starts.windows(2).map(|span| span[1] - span[0]);
+    if let Some(at) = lengths().position(|length| length == 0) {
+        return Err(format!("sequence {} has no frames", at + 1));
+    }
+    let passes =
+        settings.get(&TASK) == Task::Classify && settings.get(&TOPOLOGY) == Topology::LeftRight;
+    let states = settings.get(&STATES);
+    match lengths().enumerate().find(|(_, length)| passes && *length < states) {
+        None => Ok(()),
+        Some((at, length)) => {
+            let frames = if length == 1 { "frame" } else { "frames" };
+            Err(format!(
+                "sequence {} has {length} {frames}, fewer than the {states} states that a \
+                 left-right model passes through; use fewer states or the ergodic topology",
+                at + 1,
+            ))
+        }
+    }
+}
+
+fn shape(data: &Recordings, settings: &Settings) -> Result<HmmShape, String> {
+    let (units, features) = (data.labels.classes.len(), data.frames.cols());
+    let (states, mixtures) = (settings.get(&STATES), settings.get(&MIXTURES));
+    // Products are taken where nothing overflows: numbers of states may be as large as can be.
+    let times = |a: u128, b: usize| a.saturating_mul(b as u128);
+    let gaussians = times(times(units as u128, states), mixtures);
+    let arcs = times(times(units as u128, states.saturating_add(1)), states.saturating_add(1));
+    let weights = times(times(gaussians, 2), features + 1).saturating_add(arcs);
+    if weights > MOST_WEIGHTS {
+        return Err(format!(
+            "{units} units of {states} states with {mixtures} Gaussians have too many weights"
+        ));
+    }
+    let (task, topology) = (settings.get(&TASK), settings.get(&TOPOLOGY));
+    Ok(HmmShape { task, topology, units, states, mixtures, features })
+}
+
+/// θ of each weight, where some group has its own.
+fn thetas(
+    shape: &HmmShape,
+    group_weights: &[(Label, f64)],
+) -> Result<Option<Vec<f64>>, OptionError> {
+    let mut given = Vec::new();
+    for (name, theta) in group_weights {
+        let group = Group::named(&name.to_string()).ok_or_else(|| {
+            let names: Vec<&str> = Group::all().iter().map(|group| group.name()).collect();
+            let what = format!("names no group '{name}'; the groups are: {}", names.join(", "));
+            OptionError::new(GROUP_WEIGHT.spec.name, what)
+        })?;
+        given.push((group, *theta));
+    }
+    let theta = |group: Group| {
+        // Of several for one group the last one counts.
+        let own = given.iter().rev().find(|(of, _)| *of == group);
+        own.map_or(1.0, |(_, theta)| *theta)
+    };
+    Ok((!given.is_empty()).then(|| shape.groups().into_iter().map(theta).collect()))
+}
+
+/// How frames are standardised: those of a sequence count as it does.
+fn scaling(data: &Recordings, example_weights: Option<&[f64]>) -> Result<Scaling, usize> {
+    let Some(weights) = example_weights else { return Scaling::of(&data.frames) };
+    let lengths = data.starts.windows(2).map(|span| span[1] - span[0]);
+    let each = weights.iter().zip(lengths);
+    let of_frames: Vec<f64> =
+        each.flat_map(|(s, length)| std::iter::repeat_n(*s, length)).collect();
+    Scaling::of_weighted(&data.frames, |frame| of_frames[frame])
+}
+
+/// Sequences to train on or to judge by, standardised.
+struct Selection {
+    shape: HmmShape,
+    values: Vec<f64>,
+    starts: Vec<usize>,
+    labels: Vec<u32>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Selection {
+    /// These sequences, out of all standardised frames.
+    fn new(
+        data: &Recordings,
+        values: &[f64],
+        labels: &[u32],
+        weights: Option<&[f64]>,
+        shape: HmmShape,
+        of: &[usize],
+    ) -> Self {
+        let weights = weights.map(|weights| of.iter().map(|&i| weights[i]).collect());
+        let mut selection =
+            Selection { shape, values: Vec::new(), starts: vec![0], labels: Vec::new(), weights };
+        for &i in of {
+            let (from, to) = (data.starts[i], data.starts[i + 1]);
+            let frames = &values[from * shape.features..to * shape.features];
+            selection.values.extend_from_slice(frames);
+            selection.starts.push(selection.values.len() / shape.features);
+            selection.labels.extend_from_slice(match shape.task {
+                Task::Classify => &labels[i..i + 1],
+                Task::Label => &labels[from..to],
+            });
+        }
+        selection
+    }
+
+    fn frames(&self) -> Frames<'_> {
+        Frames { values: &self.values, starts: &self.starts, features: self.shape.features }
+    }
+
+    fn truth(&self) -> Truth<'_> {
+        match self.shape.task {
+            Task::Classify => Truth::Classes(&self.labels),
+            Task::Label => Truth::FrameLabels(&self.labels),
+        }
+    }
+
+    fn risk(&self, shares: ExampleWeights) -> HmmRisk<'_> {
+        HmmRisk::new(self.shape, self.frames(), self.truth(), shares)
+    }
+
+    /// The error at these weights.
+    fn error(&self, w: &[f64]) -> f64 {
+        let predicted = form::predict_frames(&Tables::new(&self.shape, w), self.frames());
+        let units = self.starts.windows(2).enumerate().map(|(i, span)| match self.shape.task {
+            Task::Classify => i..i + 1,
+            Task::Label => span[0]..span[1],
+        });
+        error_of(units, self.weights.as_deref(), |unit| predicted[unit] != self.labels[unit])
+    }
+}

@@ -1,0 +1,75 @@
+//! Images as they are read, and the structures that they are for the mathematics.
+
+use super::ImageShape;
+use crate::risk::{ExampleWeights, Risk};
+use crate::structured::MarginRisk;
+use crate::structured::segment::{Plate, Segmentation};
+use crate::structured::tree::{PartsImage, Tree, TreeShape};
+use minorant_data::Images;
+
+impl From<minorant_data::Plate> for Plate {
+    fn from(plate: minorant_data::Plate) -> Self {
+        Plate { pixels: plate.pixels, characters: plate.characters }
+    }
+}
+
+impl From<minorant_data::PartsImage> for PartsImage {
+    fn from(image: minorant_data::PartsImage) -> Self {
+        PartsImage { pixels: image.pixels, places: image.places }
+    }
+}
+
+impl From<minorant_data::TreeShape> for TreeShape {
+    fn from(shape: minorant_data::TreeShape) -> Self {
+        let minorant_data::TreeShape { width, height, channels, parents, scale } = shape;
+        TreeShape { width, height, channels, parents, scale }
+    }
+}
+
+/// Images as a structure.
+pub(super) enum Structure {
+    Plates(Segmentation),
+    Parts(Tree),
+}
+
+fn all<T: Clone, U: From<T>>(images: &[T]) -> Vec<U> {
+    images.iter().cloned().map(Into::into).collect()
+}
+
+/// The structure of images of this shape, with their true outputs where they are labelled.
+pub(super) fn structure(data: &Images, shape: &ImageShape) -> Result<Structure, String> {
+    Ok(match (shape, data) {
+        (
+            ImageShape::Plates { height, widths, loss },
+            Images::Plates { height: h, widths: w, plates, labelled },
+        ) if height == h && widths == w => Structure::Plates(match labelled {
+            true => Segmentation::new(*h, w.clone(), all(plates), *loss)?,
+            false => Segmentation::unlabelled(*h, w.clone(), all(plates), *loss),
+        }),
+        (ImageShape::Parts(shape), Images::Parts { shape: found, images, labelled })
+            if shape == found =>
+        {
+            Structure::Parts(match labelled {
+                true => Tree::new(shape.clone().into(), all(images))?,
+                false => Tree::unlabelled(shape.clone().into(), all(images))?,
+            })
+        }
+        _ => {
+            return Err("the images are not of the shape that the model was trained on (rows and \
+                        widths of characters, or grid, channels and tree of parts)"
+                .into());
+        }
+    })
+}
+
+/// The risk of images, each with its share.
+pub(super) fn risk(
+    data: &Images,
+    shape: &ImageShape,
+    shares: ExampleWeights,
+) -> Result<Box<dyn Risk>, String> {
+    Ok(match structure(data, shape)? {
+        Structure::Plates(model) => Box::new(MarginRisk::new(model, shares)),
+        Structure::Parts(model) => Box::new(MarginRisk::new(model, shares)),
+    })
+}

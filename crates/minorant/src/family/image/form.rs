@@ -1,0 +1,287 @@
+//! A fitted model of images: what the images look like, weights, outputs for images, and how good
+//! they are.
+
+use super::convert::{Structure, structure};
+use super::{LOSS, SEGMENT_SVM};
+use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
+use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
+use crate::family::{
+    Data, Description, Evaluation, Facts, Form, Measure, Misfit, Outputs, Predictions, Reader,
+    Reading, Settings, Style, Wanted, Writer,
+};
+use crate::options::Named;
+use crate::structured::segment::SegmentLoss;
+use crate::structured::{Scores, StructuredModel};
+use minorant_data::{Images, TreeShape};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::any::Any;
+
+/// What the images and their outputs look like.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ImageShape {
+    /// Characters from left to right.
+    Plates {
+        /// Rows of an image.
+        height: usize,
+        /// Width of each character.
+        widths: Vec<usize>,
+        /// How wrong a segmentation is.
+        loss: SegmentLoss,
+    },
+    /// Parts on a grid.
+    Parts(TreeShape),
+}
+
+/// Plates in the header of a model file.
+#[derive(Debug, Serialize, Deserialize)]
+struct PlatesKey {
+    height: usize,
+    widths: Vec<usize>,
+    loss: String,
+}
+
+/// Parts in the header of a model file.
+#[derive(Debug, Serialize, Deserialize)]
+struct PartsKey {
+    width: usize,
+    height: usize,
+    channels: usize,
+    parents: Vec<usize>,
+    scale: f64,
+}
+
+impl ImageShape {
+    /// The shape of images that a model is to be trained on.
+    pub(super) fn of(data: &Images, settings: &Settings) -> Result<Self, String> {
+        match (settings.model() == SEGMENT_SVM, data) {
+            (true, Images::Plates { height, widths, .. }) => {
+                let loss = settings.get(&LOSS);
+                Ok(ImageShape::Plates { height: *height, widths: widths.clone(), loss })
+            }
+            (false, Images::Parts { shape, .. }) => Ok(ImageShape::Parts(shape.clone())),
+            (true, _) => Err("segment-svm cuts plates, but these images have parts".into()),
+            (false, _) => Err("tree-svm finds parts, but these images are plates".into()),
+        }
+    }
+
+    /// Number of weights; nothing where it is out of all bounds.
+    fn dim(&self) -> Option<usize> {
+        match self {
+            ImageShape::Plates { height, widths, .. } => {
+                let total = widths.iter().try_fold(0usize, |sum, &width| sum.checked_add(width))?;
+                total.checked_mul(*height)
+            }
+            ImageShape::Parts(shape) => {
+                let parts = shape.parents.len().checked_add(1)?;
+                parts.checked_mul(shape.channels)?.checked_add(4 * shape.parents.len())
+            }
+        }
+    }
+
+    /// The shape that a model file holds.
+    fn load(facts: &mut Facts, file: &Reader<'_>) -> Result<Self, Misfit> {
+        let shape = if facts.model() == SEGMENT_SVM {
+            let PlatesKey { height, widths, loss } = file.key("plates")?;
+            let fits = height > 0 && !widths.contains(&0) && (1..=1 << 16).contains(&widths.len());
+            SegmentLoss::named(&loss).filter(|_| fits).map(|loss| {
+                facts.settings.put(&LOSS, loss);
+                ImageShape::Plates { height, widths, loss }
+            })
+        } else {
+            let PartsKey { width, height, channels, parents, scale } = file.key("parts")?;
+            let fits = scale > 0.0 && (0..parents.len()).all(|edge| parents[edge] <= edge);
+            let shape = TreeShape { width, height, channels, parents, scale };
+            fits.then_some(ImageShape::Parts(shape))
+        };
+        shape.ok_or_else(|| Misfit::without("images of a shape that this version knows"))
+    }
+}
+
+/// The form of models of images.
+#[derive(Debug, Clone)]
+pub struct ImageForm {
+    /// What the images and their outputs look like.
+    pub shape: ImageShape,
+    /// The weights.
+    pub weights: Vec<f64>,
+}
+
+impl ImageForm {
+    /// The form that a model file holds.
+    pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+        let shape = ImageShape::load(facts, file)?;
+        facts.lambda.ok_or_else(|| Misfit::without("a positive lambda"))?;
+        let weights = file.weights("weights", shape.dim())?;
+        Ok(Box::new(ImageForm { shape, weights }))
+    }
+
+    /// The best output of each image: characters, or places as column · rows + row.
+    fn best<M: StructuredModel>(&self, model: &M) -> Vec<M::Output> {
+        let scores = Scores { shared: &self.weights, own: &[] };
+        (0..model.len()).into_par_iter().map(|image| model.best(image, scores)).collect()
+    }
+}
+
+impl Form for ImageForm {
+    fn write(&self, file: &mut Writer) {
+        match &self.shape {
+            ImageShape::Plates { height, widths, loss } => {
+                let loss = loss.name().into();
+                file.key("plates", PlatesKey { height: *height, widths: widths.clone(), loss });
+            }
+            ImageShape::Parts(shape) => {
+                let TreeShape { width, height, channels, parents, scale } = shape.clone();
+                file.key("parts", PartsKey { width, height, channels, parents, scale });
+            }
+        }
+        file.reals("weights", &[self.weights.len()], &self.weights);
+    }
+
+    fn weights(&self) -> Vec<&[f64]> {
+        vec![&self.weights]
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        match self.shape {
+            ImageShape::Plates { .. } => Reading::Plates,
+            ImageShape::Parts(_) => Reading::Parts,
+        }
+    }
+
+    fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
+        if wanted != Wanted::Labels {
+            return Err(
+                "a model of images predicts whole outputs; it has neither decision values \
+                        (--scores) nor probabilities (--marginals)"
+                    .into(),
+            );
+        }
+        let outputs = match structure(data.images()?, &self.shape)? {
+            Structure::Plates(model) => {
+                let items = |output: &[u16]| output.iter().map(|&a| vec![u32::from(a)]).collect();
+                self.best(&model).iter().map(|output| items(output)).collect()
+            }
+            Structure::Parts(model) => {
+                let height = model.shape().height as u32;
+                let items = |output: &[u32]| {
+                    output.iter().map(|place| vec![place / height, place % height]).collect()
+                };
+                self.best(&model).iter().map(|output| items(output)).collect()
+            }
+        };
+        Ok(Predictions::new(Vec::new(), Outputs::Structures(outputs)))
+    }
+
+    fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String> {
+        let data = data.images()?;
+        if !data.are_labelled() {
+            return Err("the images have no labels to compare with".into());
+        }
+        // The loss, the wrong columns or parts, and all columns or parts of each image.
+        let (found, [unit, loss]): (Vec<(f64, f64, usize)>, _) = match structure(data, &self.shape)?
+        {
+            Structure::Plates(model) => {
+                let compare = |(image, output): (usize, _)| {
+                    let wrong = model.loss(image, output);
+                    (wrong, wrong, model.columns(image))
+                };
+                let found = self.best(&model).iter().enumerate().map(compare).collect();
+                (found, ["columns", "wrong columns an image"])
+            }
+            Structure::Parts(model) => {
+                let outputs = self.best(&model);
+                let compare = |image: usize| {
+                    let (truth, output) = (model.truth(image), &outputs[image]);
+                    let astray = truth.iter().zip(output).filter(|(a, b)| a != b).count();
+                    (model.loss(image, output), astray as f64, truth.len())
+                };
+                let found = (0..outputs.len()).map(compare).collect();
+                (found, ["parts", "mean deviation"])
+            }
+        };
+        let images = found.len();
+        let units = found.iter().map(|image| image.2).sum();
+        let sum = |of: fn(&(f64, f64, usize)) -> f64| found.iter().map(of).sum::<f64>();
+        let share = |of: f64, whole: usize| of / whole.max(1) as f64;
+        let wrong_images = found.iter().filter(|image| image.1 > 0.0).count() as f64;
+        let mut evaluation =
+            Evaluation { counts: vec![("examples", images), (unit, units)], ..Default::default() };
+        let error = share(sum(|image| image.1), units);
+        evaluation.measure("error", "error", error, format!("on {units} {unit}"));
+        let error = share(wrong_images, images);
+        evaluation.measure("image_error", "image error", error, format!("on {images} images"));
+        evaluation.measures.push(Measure {
+            key: "loss",
+            words: loss,
+            value: Some(share(sum(|image| image.0), images)),
+            on: String::new(),
+            style: Style::Number,
+        });
+        Ok(evaluation)
+    }
+
+    fn describe(&self) -> Description {
+        let mut about = Description { trained_on: "images".into(), ..Description::default() };
+        about.key("features", self.weights.len());
+        let images = match &self.shape {
+            ImageShape::Plates { height, widths, loss } => {
+                about.key("height", *height);
+                about.key("widths", widths.clone());
+                format!("{} characters on {height} rows, loss {}", widths.len(), loss.name())
+            }
+            ImageShape::Parts(shape) => {
+                about.key("grid", vec![shape.width, shape.height]);
+                about.key("channels", shape.channels);
+                about.key("parents", shape.parents.clone());
+                format!(
+                    "{} parts on {} x {} places with {} channels",
+                    shape.parents.len() + 1,
+                    shape.width,
+                    shape.height,
+                    shape.channels
+                )
+            }
+        };
+        about.line("images", images);
+        about.line("weights", self.weights.len().to_string());
+        about
+    }
+
+    fn plain<'a>(
+        &'a self,
+        facts: &'a Facts,
+        data: Data<'a>,
+        example_weights: Option<&'a [f64]>,
+    ) -> Result<Vec<Plain<'a>>, String> {
+        let data = data.images()?;
+        let losses: Box<dyn PlainLoss + 'a> = match (&self.shape, data) {
+            (
+                ImageShape::Plates { height, widths, loss },
+                Images::Plates { height: h, widths: w, plates, labelled: true },
+            ) if height == h && widths == w => {
+                let by_label = *loss == SegmentLoss::Label;
+                Box::new(PlainImages(PlainPlates { height: *h, widths: w, plates, by_label }))
+            }
+            (ImageShape::Parts(shape), Images::Parts { shape: found, images, labelled: true })
+                if shape == found =>
+            {
+                Box::new(PlainImages(PlainParts { shape, images }))
+            }
+            _ => return Err("the model's numbers do not fit the images".into()),
+        };
+        let lambda = facts.lambda.ok_or("the model has no lambda")?;
+        Ok(vec![Plain {
+            losses,
+            shares: mean_shares(example_weights, &vec![1; data.len()])?,
+            penalty: Penalty::plain(lambda),
+            w: &self.weights,
+            objective: facts.certificate.objective,
+            lower_bound: facts.certificate.lower_bound,
+        }])
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

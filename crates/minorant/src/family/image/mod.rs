@@ -1,0 +1,153 @@
+//! Images with structured outputs: `segment-svm` cuts them into characters, `tree-svm` finds the
+//! parts of an object in them. The structures themselves are [`crate::structured`]'s.
+
+mod convert;
+mod form;
+
+pub use form::{ImageForm, ImageShape};
+
+use super::{
+    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
+    TrainReport, Walk, mean,
+};
+use crate::options::{Key, Kind, OPTION, OptionSpec, Probe, Taken, common, named};
+use crate::regularizer::L2;
+use crate::solver::{Method, Problem};
+use crate::structured::segment::SegmentLoss;
+
+/// The family.
+#[derive(Debug)]
+pub struct Image;
+
+const SEGMENT_SVM: &str = "segment-svm";
+
+static MODELS: [Model; 2] = [
+    Model {
+        name: SEGMENT_SVM,
+        about: "images cut into characters of given widths",
+        is_convex: true,
+        example: "plates.npz --loss ak --lambda 0.1",
+    },
+    Model {
+        name: "tree-svm",
+        about: "images with the parts of an object",
+        is_convex: true,
+        example: "parts.npz --lambda 0.01",
+    },
+];
+
+named!(SegmentLoss { Position = "ak", Label = "label" });
+
+/// How wrong a segmentation is.
+pub static LOSS: Key<SegmentLoss> = Key::new(OptionSpec {
+    name: "loss",
+    value_name: "LOSS",
+    kind: Kind::Choice(&[
+        ("ak", "columns whose segment, character and start, is not one of the truth's"),
+        ("label", "columns whose character is not the true one"),
+    ]),
+    default: Some("ak"),
+    help: "What counts as wrong in a segmentation",
+    probe: Probe::value("label"),
+    ..OPTION
+});
+
+static OWN: &[Taken] = &[
+    Taken::by(&[SEGMENT_SVM], &LOSS.spec),
+    Taken::by_all(&common::PARTS.spec),
+    Taken::by_all(&common::SEED.spec)
+        .probed(Probe::with("7", &["--solver", "sgd", "--max-evals", "12"])),
+    Taken::by_all(&common::PROOF),
+];
+
+impl Family for Image {
+    fn models(&self) -> &'static [Model] {
+        &MODELS
+    }
+
+    fn options(&self) -> &'static [&'static [Taken]] {
+        static ALL: &[&[Taken]] = &[common::REGULARIZED, common::EVERY_RUN, OWN];
+        ALL
+    }
+
+    fn solvers(&self, _model: &Model) -> Vec<&'static str> {
+        use Method::*;
+        let held = |method: &Method| {
+            matches!(
+                method,
+                Auto | Bmrm
+                    | LmBmrm
+                    | PBmrm
+                    | ProxBmrm
+                    | ProxPBmrm
+                    | Nrbm
+                    | NrbmLs
+                    | NrbmLsFull
+                    | ProxNrbm
+                    | Sgd
+                    | Gd
+                    | Subgradient
+                    | Nbm
+                    | Bcfw
+            )
+        };
+        Method::ALL.into_iter().filter(held).map(Method::name).collect()
+    }
+
+    fn data(&self, settings: &Settings) -> DataKind {
+        if settings.model() == SEGMENT_SVM { DataKind::Plates } else { DataKind::Parts }
+    }
+
+    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+        let (data, settings) = (data.images()?, walk.settings);
+        if !data.are_labelled() {
+            return Err(TrainError::Setting("the images have no labels to train on".into()));
+        }
+        let weights = settings.example_weights();
+        let mean = mean::Mean::new(weights.as_deref(), (0..data.len()).map(|_| 1), "image")?;
+        let lambda = settings.lambda(mean.total)?;
+        let regularizer = L2::new(lambda)?;
+        let shape = ImageShape::of(data, settings)?;
+        let risk = convert::risk(data, &shape, mean.shares)?;
+        let problem = Problem::new(&*risk, &regularizer);
+        let (mut outcome, method) = walk.minimise(problem, settings.rules())?;
+        let sizes = (data.len(), outcome.point.w.len());
+        let outcomes = std::slice::from_ref(&outcome);
+        let report = TrainReport::of_runs(method.name(), sizes, lambda, outcomes);
+        let proofs = vec![outcome.proof.take()];
+        let form = Box::new(ImageForm { shape, weights: outcome.point.w });
+        Ok(Answer { form, proofs, report })
+    }
+
+    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+        ImageForm::load(facts, file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::common::{LAMBDA, SOLVER, TOL};
+    use crate::family::{Context, Settings, train};
+    use crate::generate::{parts, parts_shape};
+    use minorant_data::Images;
+
+    /// At the points of a bundle that has a plane an image, outputs tie but for rounding: training
+    /// and audit must name the same ones.
+    #[test]
+    fn proofs_by_planes_of_single_images_are_confirmed() {
+        for (seed, lambda) in (0..8).flat_map(|seed| [(seed, 0.1), (seed, 0.003)]) {
+            let images = parts(seed, 8);
+            let data = Images::Parts { shape: parts_shape(), images, labelled: true };
+            for solver in ["p-bmrm", "prox-p-bmrm", "bmrm"] {
+                let settings = Settings::new("tree-svm")
+                    .unwrap()
+                    .with(&LAMBDA, Some(lambda))
+                    .with(&SOLVER, solver.into())
+                    .with(&TOL, 1e-9);
+                let (model, _) = train(&data, &settings, Context::default()).unwrap();
+                let audit = model.audit(&data, None);
+                assert_eq!(audit.holds, Some(true), "{seed} {solver}: {}", audit.why);
+            }
+        }
+    }
+}

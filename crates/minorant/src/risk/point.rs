@@ -1,0 +1,24 @@
+//! Evaluated points.
+
+use super::RiskError;
+
+/// An evaluated point: the weights, what the risk cached there, and its value.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// The weights.
+    pub w: Vec<f64>,
+    /// Quantities linear in the weights that the risk keeps (margins, scores); may be empty.
+    pub outputs: Vec<f64>,
+    /// The risk at `w`.
+    pub value: f64,
+}
+
+impl Point {
+    /// A point at which a risk has this value and keeps nothing; one that is not finite is refused.
+    pub fn new(w: Vec<f64>, value: f64) -> Result<Point, RiskError> {
+        if value.is_finite() {
+            return Ok(Point { w, outputs: Vec::new(), value });
+        }
+        Err(RiskError::NotFinite(format!("its value is {value}")))
+    }
+}

@@ -1,0 +1,187 @@
+//! How methods are set up: the choice behind `auto`, limits on planes, numbers of parts, and the solver
+//! itself.
+
+use super::method::list;
+use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
+use super::{
+    Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Method,
+    MethodError, MethodOptions, Nbm, NewtonCd, Nrbm, Owlqn, OwlqnStar, PlanesAfter, Problem,
+    ProxBmrm, ProxNrbm, Sgd, SgdAnywhere, Solver, Strategy, SubBfgs, Subgradient, Subgradients,
+};
+use crate::bundle::Limits;
+use crate::risk::Risk;
+
+const IDLE: u32 = 20;
+const LIMITED_MEMORY: usize = 200;
+const LOCAL_MEMORY: usize = 100;
+const SGD_MEMORY: usize = 100;
+/// Steps that `lbfgs` remembers where every probe is a call of an oracle, and the weights are few.
+const ORACLE_PAIRS: usize = 50;
+/// Steps that limited-memory quasi-Newton methods remember.
+const PAIRS: usize = 15;
+/// Planes that give a walking method its bound.
+const PLANES_OF_A_WALK: usize = 100;
+/// Bytes that a dense inverse Hessian may take where nothing else is said.
+const MATRIX_BYTES: u64 = 1 << 30;
+
+impl Method {
+    /// The method itself, or the one that `auto` stands for.
+    pub fn resolve(self, problem: Problem<'_>) -> Method {
+        if self == Method::Auto { Method::pick(problem) } else { self }
+    }
+
+    /// Sets the method up for a problem.
+    pub fn build<'p>(
+        self,
+        problem: Problem<'p>,
+        options: &MethodOptions,
+    ) -> Result<Box<dyn Solver + 'p>, MethodError> {
+        let method = self.resolve(problem);
+        let fits = method == Method::Bcfw && method.missing(problem, options).is_none();
+        if let Some(sets) = problem.risk.working_sets().filter(|_| fits) {
+            let dual = Box::new(Bcfw::new(problem, sets, options.proof_bytes));
+            if self != Method::Auto {
+                return Ok(dual);
+            }
+            let dim = problem.risk.dim();
+            let limits = Method::Bmrm.limits(dim, 1, options);
+            let planes = Box::new(Bmrm::new(dim, 1, limits));
+            return Ok(Box::new(PlanesAfter::new(dual, planes, dim, 1, limits)));
+        }
+        self.build_owned(problem, options)
+    }
+
+    /// The same for a method that outlives the problem; one that keeps hold of it is refused.
+    pub(crate) fn build_owned(
+        self,
+        problem: Problem<'_>,
+        options: &MethodOptions,
+    ) -> Result<Box<dyn Solver>, MethodError> {
+        let (method, risk) = (self.resolve(problem), problem.risk);
+        let lacks = |need| {
+            let able =
+                Method::ALL.into_iter().filter(|other| other.missing(problem, options).is_none());
+            MethodError::Lacks { method: method.name(), need, instead: list(able) }
+        };
+        if let Some(need) = method.missing(problem, options) {
+            return Err(lacks(need));
+        }
+        let pairs = matches!(method, Method::Hybrid | Method::Owlqn | Method::OwlqnStar);
+        let remembers_steps = method.walks() || pairs;
+        let (least, of) = if remembers_steps { (1, "step") } else { (3, "planes") };
+        if options.memory.is_some_and(|memory| memory < least) {
+            return Err(MethodError::Setting(format!("the memory must be at least {least} {of}")));
+        }
+        let parts = method.parts(risk, options)?;
+        let limits = method.limits(risk.dim(), parts, options);
+        let nrbm = |strategy| -> Box<dyn Solver> {
+            Box::new(Nrbm::new(problem, strategy, options.locality, limits))
+        };
+        let (dim, pairs) = (risk.dim(), options.memory.unwrap_or(PAIRS));
+        let bounded = risk.is_convex() && problem.regularizer.lambda() > 0.0;
+        let companion = || Companion::new(dim, parts, limits, bounded);
+        let tolerance = options.direction_tolerance;
+        Ok(match method {
+            Method::SubBfgs => {
+                let most = options.max_bytes.unwrap_or(MATRIX_BYTES);
+                if (dim as u64).saturating_pow(2).saturating_mul(8) > most {
+                    return Err(MethodError::Setting(format!(
+                        "subbfgs would keep a matrix of {dim} x {dim} numbers; use sublbfgs"
+                    )));
+                }
+                let inverse = Box::new(DenseInverse::new(dim));
+                Box::new(SubBfgs::new(dim, inverse, companion(), true, tolerance))
+            }
+            Method::SubLbfgs => {
+                let inverse = Box::new(LimitedMemory::new(pairs));
+                Box::new(SubBfgs::new(dim, inverse, companion(), true, tolerance))
+            }
+            Method::Hybrid => Box::new(Hybrid::new(dim, pairs, parts, limits)),
+            Method::SubGd => {
+                Box::new(SubBfgs::new(dim, Box::new(Identity), companion(), false, tolerance))
+            }
+            Method::Lbfgs => {
+                let by_oracle = risk.lines().is_none() && dim < MANY_WEIGHTS;
+                let usual = if by_oracle { ORACLE_PAIRS } else { PAIRS };
+                let pairs = options.memory.unwrap_or(usual);
+                Box::new(Lbfgs::new(dim, pairs, companion(), risk.is_smooth()))
+            }
+            Method::Gd => Box::new(Gd::new(dim, companion())),
+            Method::Subgradient => Box::new(Subgradient::new(dim, companion())),
+            Method::Nrbm => nrbm(Strategy::Minimiser),
+            Method::NrbmLs => nrbm(Strategy::Greedy),
+            Method::NrbmLsFull => nrbm(Strategy::Full),
+            Method::ProxNrbm => {
+                Box::new(ProxNrbm::new(problem, options.locality, limits, companion()))
+            }
+            Method::Bcfw => return Err(lacks("a problem that outlives it")),
+            Method::Bmrm | Method::LmBmrm | Method::PBmrm | Method::Auto => {
+                Box::new(Bmrm::new(risk.dim(), parts, limits))
+            }
+            Method::ProxBmrm | Method::ProxPBmrm => {
+                Box::new(ProxBmrm::new(risk.dim(), parts, limits, options.seed))
+            }
+            Method::Nbm => Box::new(Nbm::new(problem, limits.planes, companion())),
+            Method::Cccp => Box::new(Cccp::new(risk.dim(), options)),
+            Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
+            Method::Owlqn => Box::new(Owlqn::new(risk.dim(), pairs, Subgradients::Least)),
+            Method::OwlqnStar => Box::new(OwlqnStar::new(risk.dim(), pairs, Subgradients::Least)),
+            Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
+            Method::DualCd => {
+                let dual = DualCd::new(problem, options.seed).ok_or_else(|| lacks("examples"))?;
+                if self != Method::Auto && !options.hands_over {
+                    return Ok(Box::new(dual));
+                }
+                let planes = Method::pick_bundle(problem);
+                let parts = planes.parts(risk, options)?;
+                let limits = planes.limits(dim, parts, options);
+                let planes = Box::new(LsBmrm::new(dim, parts, limits));
+                Box::new(PlanesAfter::new(Box::new(dual), planes, dim, parts, limits))
+            }
+            Method::Sgd if method.needs_no_metric(risk) => {
+                Box::new(SgdAnywhere::new(problem, companion(), options.seed))
+            }
+            Method::Sgd => {
+                let solver = Sgd::new(problem, limits, options.seed);
+                Box::new(solver.ok_or_else(|| lacks("examples"))?)
+            }
+        })
+    }
+
+    fn parts(self, risk: &dyn Risk, options: &MethodOptions) -> Result<usize, MethodError> {
+        if !self.uses_parts() {
+            return match options.parts {
+                None | Some(1) => Ok(1),
+                Some(_) => Err(MethodError::Setting(format!(
+                    "{} has one plane model; for several use ls-p-bmrm, p-bmrm or prox-p-bmrm",
+                    self.name()
+                ))),
+            };
+        }
+        let default = if risk.dim() < MANY_WEIGHTS { DEFAULT_PARTS } else { 1 };
+        match options.parts.unwrap_or(default) {
+            0 => Err(MethodError::Setting("the number of parts must be at least 1".into())),
+            parts => Ok(parts.min(risk.max_parts())),
+        }
+    }
+
+    fn limits(self, dim: usize, parts: usize, options: &MethodOptions) -> Limits {
+        let asked = match self {
+            Method::Hybrid => usize::MAX,
+            Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
+            _ if self.is_local() => options.memory.unwrap_or(LOCAL_MEMORY),
+            _ if self.walks() => PLANES_OF_A_WALK,
+            Method::Sgd => options.memory.unwrap_or(SGD_MEMORY),
+            _ => options.memory.unwrap_or(usize::MAX),
+        };
+        // Each plane takes its normal and, for the proof, the point where it touches (one for all
+        // parts).
+        let bytes = dim as u64 * 8;
+        let fits = |limit: u64| {
+            usize::try_from(limit / (bytes * (parts as u64 + 1)).max(1)).unwrap_or(usize::MAX)
+        };
+        let planes = options.max_bytes.map_or(asked, |limit| asked.min(fits(limit)));
+        let remembered = usize::try_from(options.proof_bytes / bytes.max(1)).unwrap_or(usize::MAX);
+        Limits { planes, idle: IDLE, remembered }
+    }
+}

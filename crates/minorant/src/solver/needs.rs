@@ -1,0 +1,70 @@
+//! What each method needs of a problem, and whether a problem offers it.
+
+use super::{ConvexProblems, Method, MethodOptions, Problem, sgd_pass};
+use crate::risk::{Examples, Risk};
+
+impl Method {
+    /// Whether stochastic descent goes without the metric that it has on convex risks of rows.
+    pub(super) fn needs_no_metric(self, risk: &dyn Risk) -> bool {
+        let has_metric = |all: &dyn Examples| all.metric(1.0, None).is_some();
+        let of_rows = risk.is_convex() && risk.lines().is_some();
+        self == Method::Sgd && !of_rows && !risk.examples().is_some_and(has_metric)
+    }
+
+    /// What the method needs and this problem does not offer.
+    pub(super) fn missing(
+        self,
+        problem: Problem<'_>,
+        options: &MethodOptions,
+    ) -> Option<&'static str> {
+        let risk = problem.risk;
+        let lambda = problem.regularizer.lambda();
+        let (quadratic, l1) =
+            (lambda > 0.0 && problem.l1 == 0.0, problem.l1 > 0.0 && lambda == 0.0);
+        let smooth = risk.is_smooth() || options.despite_kinks;
+        match self {
+            Method::Auto => Method::pick(problem).missing(problem, options),
+            Method::Owlqn | Method::OwlqnStar | Method::NewtonCd if !l1 => Some("the penalty l1"),
+            Method::Owlqn | Method::OwlqnStar => (!risk.is_smooth()).then_some("a smooth risk"),
+            Method::NewtonCd => (risk.lines().is_none() || risk.curvature().is_none())
+                .then_some("the second derivatives of the risk"),
+            _ if problem.l1 != 0.0 => Some("a quadratic regularizer"),
+            _ if !quadratic && (!self.walks() || self == Method::Subgradient) => {
+                Some("a quadratic regularizer with lambda above 0")
+            }
+            Method::Cccp if risk.difference().is_none() => {
+                Some("a risk that is the difference of convex ones")
+            }
+            Method::Sgd if risk.examples().is_none() => Some("a risk that is a sum over examples"),
+            Method::Sgd if self.needs_no_metric(risk) => None,
+            Method::Cccp
+                if options.convex_problems == ConvexProblems::Dual
+                    && !risk.difference().is_some_and(|parts| parts.has_dual_coordinates()) =>
+            {
+                Some("convex problems in the primal, or two classes")
+            }
+            _ if !risk.is_convex() && !self.walks() && !self.is_local() => Some("a convex risk"),
+            Method::LsBmrm | Method::LsPBmrm | Method::Hybrid if risk.lines().is_none() => {
+                Some("the restriction of the risk to lines")
+            }
+            Method::Lbfgs if !smooth => Some("a risk without kinks"),
+            _ if self.finds_directions() && risk.subdifferential().is_none() => {
+                Some("the whole subdifferential of the risk")
+            }
+            Method::DualCd if risk.lines().is_none() || risk.dual_coordinates().is_none() => {
+                Some("a hinge or squared hinge of two classes, or the joint hinge of several")
+            }
+            Method::Sgd if !problem.regularizer.is_centered() => Some("a regularizer centred at 0"),
+            Method::DualCd | Method::Sgd if sgd_pass::metric(problem).is_none() => {
+                Some("regularization weights that are the same for all outputs of a feature")
+            }
+            Method::Bcfw if risk.working_sets().is_none() => {
+                Some("a risk that is a maximum over outputs (a structured svm)")
+            }
+            Method::Bcfw if !problem.regularizer.is_plain() => {
+                Some("a regularizer without weights and centre")
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! What a method may use while it runs: it evaluates through [`Run`], which counts, and tells it
+//! objectives and bounds, of which the best are kept. When to stop is decided here, too.
+
+use super::{Halt, Outcome, Problem, Status, StopRules};
+use crate::archive::{Archive, ArchiveError};
+use crate::certificate::BoundOverLambda;
+use crate::proof::Proof;
+use crate::risk::{Cancel, Plane, Point, RiskError};
+use minorant_linalg::dense::norm2;
+use std::time::{Duration, Instant};
+
+/// What a method may use while it runs.
+#[derive(Debug)]
+pub struct Run<'a> {
+    /// The problem to solve.
+    pub problem: Problem<'a>,
+    rules: StopRules,
+    cancel: Cancel,
+    clock: Instant,
+    /// Seconds that a resumed run had spent before.
+    earlier: f64,
+    pub(super) evaluations: u64,
+    /// Evaluations kept back for the final pass.
+    reserve: u64,
+    pub(super) best_objective: f64,
+    bound: f64,
+    local_gap: f64,
+    pub(super) proof: Option<Proof>,
+    /// The best bound for every λ, where the method tells it.
+    pub(super) bounds: Option<BoundOverLambda>,
+    pub(super) master_time: Duration,
+    pub(super) idle_iterations: u32,
+    pub(super) direction_steps: u64,
+    /// What was wrong at the first of the last evaluations that were not finite, and their number.
+    pub(super) trouble: Option<(RiskError, u32)>,
+    /// Whether shorter steps have led back to where the risk is finite.
+    pub(super) has_come_back: bool,
+}
+
+/// Evaluations one after the other that may be not finite: ever shorter steps must have led to
+/// somewhere by then.
+const NOT_FINITE: u32 = 60;
+/// The gap must fall below the tolerance by this much, so that recomputing the objective at the
+/// weights saved cannot carry it back above.
+const SLACK: f64 = 1.0 - 1e-9;
+
+impl<'a> Run<'a> {
+    pub(super) fn new(problem: Problem<'a>, rules: StopRules, cancel: Cancel) -> Self {
+        Run {
+            problem,
+            rules,
+            cancel,
+            clock: Instant::now(),
+            earlier: 0.0,
+            evaluations: 0,
+            reserve: 0,
+            best_objective: f64::INFINITY,
+            bound: f64::NEG_INFINITY,
+            local_gap: f64::INFINITY,
+            proof: None,
+            bounds: None,
+            master_time: Duration::ZERO,
+            idle_iterations: 0,
+            direction_steps: 0,
+            trouble: None,
+            has_come_back: false,
+        }
+    }
+
+    /// Seconds of optimisation so far.
+    pub fn seconds(&self) -> f64 {
+        self.earlier + self.clock.elapsed().as_secs_f64()
+    }
+
+    /// Why no further evaluation may be made, if none may.
+    pub(super) fn spent(&self) -> Option<Status> {
+        let most = self.rules.max_evaluations.unwrap_or(u64::MAX);
+        // The start point is evaluated whatever the clock says: there must be an answer.
+        let late = |most| self.evaluations > 0 && self.seconds() >= most;
+        if self.evaluations + 1 + self.reserve > most {
+            Some(Status::MaxEvals)
+        } else if self.rules.max_seconds.is_some_and(late) {
+            Some(Status::MaxSeconds)
+        } else {
+            self.cancel.is_cancelled().then_some(Status::Interrupted)
+        }
+    }
+
+    /// Evaluations so far.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations
+    }
+
+    /// The lowest objective so far.
+    pub fn best_objective(&self) -> f64 {
+        self.best_objective
+    }
+
+    /// Stops the run where no further evaluation may be made: long work without any asks now and
+    /// then.
+    pub fn check_limits(&self) -> Result<(), Halt> {
+        self.spent().map_or(Ok(()), |status| Err(Halt::Stop(status)))
+    }
+
+    /// Counts one evaluation, or stops the run where none is left.
+    pub fn charge(&mut self) -> Result<(), Halt> {
+        self.check_limits()?;
+        self.evaluations += 1;
+        Ok(())
+    }
+
+    /// Keeps one evaluation back for a final pass.
+    pub fn reserve_final_pass(&mut self) {
+        self.reserve = 1;
+    }
+
+    /// Whether an evaluation is left for a final pass, kept back already or not.
+    pub fn has_final_pass(&self) -> bool {
+        self.reserve > 0 || self.rules.max_evaluations.is_none_or(|most| self.evaluations < most)
+    }
+
+    /// The point at `w`: one evaluation.
+    pub fn evaluate(&mut self, w: Vec<f64>) -> Result<Point, Halt> {
+        self.charge()?;
+        let found = self.problem.risk.at(w, &self.cancel);
+        self.watch_finiteness(found)
+    }
+
+    /// The point at `w` with its planes: one evaluation.
+    pub fn evaluate_with_planes(
+        &mut self,
+        w: Vec<f64>,
+        parts: usize,
+    ) -> Result<(Point, Vec<Plane>), Halt> {
+        self.charge()?;
+        let found = self.problem.risk.at_with_planes(w, parts, &self.cancel);
+        let checked = found.and_then(|(point, planes)| {
+            self.check_planes(&planes)?;
+            Ok((point, planes))
+        });
+        self.watch_finiteness(checked)
+    }
+
+    /// Where the risk is not finite a method may try a shorter step, but not for ever.
+    fn watch_finiteness<T>(&mut self, found: Result<T, RiskError>) -> Result<T, Halt> {
+        match found {
+            Err(error @ RiskError::NotFinite(_)) => {
+                let (first, count) = self.trouble.take().unwrap_or((error.clone(), 0));
+                self.trouble = Some((first, count + 1));
+                let stop = count + 1 >= NOT_FINITE;
+                Err(if stop { Halt::Stop(Status::Stalled) } else { Halt::Failed(error) })
+            }
+            Err(error) => Err(error.into()),
+            Ok(found) => {
+                self.has_come_back |= self.trouble.take().is_some();
+                Ok(found)
+            }
+        }
+    }
+
+    /// Planes at a point that was combined from points of the running evaluation, which they
+    /// belong to.
+    pub fn planes(&mut self, point: &Point, parts: usize) -> Result<Vec<Plane>, Halt> {
+        let planes = self.problem.risk.planes(point, parts, &self.cancel)?;
+        self.check_planes(&planes)?;
+        Ok(planes)
+    }
+
+    /// Refuses planes that the master could not compute with.
+    fn check_planes(&self, planes: &[Plane]) -> Result<(), RiskError> {
+        for plane in planes {
+            let lambda = self.problem.regularizer.lambda();
+            let square = norm2(&plane.normal) / if lambda > 0.0 { lambda } else { 1.0 };
+            if !square.is_finite() || !plane.offset.is_finite() {
+                let why = "a plane's squared length over lambda overflows; scale the features down";
+                return Err(RiskError::NotFinite(why.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// J at an evaluated point; a run cannot go on where it overflows.
+    pub fn objective(&self, point: &Point) -> Result<f64, RiskError> {
+        let objective = self.problem.objective(point);
+        if objective.is_finite() {
+            return Ok(objective);
+        }
+        let why = "the objective overflows; lambda is too small for features of this size";
+        Err(RiskError::NotFinite(why.into()))
+    }
+
+    /// Tells the objective of the method's best point.
+    pub fn offer_objective(&mut self, objective: f64) {
+        if objective < self.best_objective {
+            self.note_progress(self.best_objective, objective);
+            self.best_objective = objective;
+        }
+    }
+
+    /// Tells a lower bound and the proof of it; the best is kept.
+    pub fn offer_bound(&mut self, bound: f64, proof: impl FnOnce() -> Option<Proof>) {
+        if bound > self.bound {
+            self.note_progress(self.bound, bound);
+            self.bound = bound;
+            self.proof = proof();
+            self.bounds = None;
+        }
+    }
+
+    /// Tells the bound that a dual point gives for every λ, and the proof of it; the best at the
+    /// problem's λ is kept.
+    pub fn offer_bounds(&mut self, bounds: BoundOverLambda, proof: impl FnOnce() -> Option<Proof>) {
+        let bound = bounds.at(self.problem.regularizer.lambda());
+        let is_best = bound > self.bound;
+        self.offer_bound(bound, proof);
+        if is_best {
+            self.bounds = Some(bounds);
+        }
+    }
+
+    /// Tells the gap of a local model of a risk that is not convex, and stops the run if it is
+    /// good enough. It proves nothing about other points.
+    pub fn check_local_gap(&mut self, gap: f64) -> Result<(), Halt> {
+        self.note_progress(self.local_gap, gap);
+        self.local_gap = gap;
+        if gap <= self.target() { Err(Halt::Stop(Status::Converged)) } else { Ok(()) }
+    }
+
+    /// Tells that the run's model got better although neither objective nor gap shows it.
+    pub fn note_better_model(&mut self) {
+        self.idle_iterations = 0;
+    }
+
+    /// The gap that the last local model had, where there is one.
+    pub(super) fn known_local_gap(&self) -> Option<f64> {
+        Some(self.local_gap).filter(|gap| gap.is_finite() && !self.problem.risk.is_convex())
+    }
+
+    /// Tells of progress that shows neither in the objective nor in a bound yet: the gain in
+    /// whatever the method climbs or descends meanwhile.
+    pub fn offer_progress(&mut self, gain: f64) {
+        self.note_progress(0.0, gain);
+    }
+
+    fn note_progress(&mut self, from: f64, to: f64) {
+        if !from.is_finite() || (to - from).abs() > 1e-15 * self.best_objective.abs() {
+            self.idle_iterations = 0;
+        }
+    }
+
+    /// Iterations since the last progress.
+    pub(super) fn idle_iterations(&self) -> u32 {
+        self.idle_iterations
+    }
+
+    /// Tells that the iteration was worth making although neither objective nor bound got better:
+    /// it does not count towards a stall.
+    pub fn keep_going(&mut self) {
+        self.idle_iterations = 0;
+    }
+
+    /// The best bound, if there is one and it holds for all weights.
+    pub(super) fn proven_bound(&self) -> Option<f64> {
+        Some(self.bound).filter(|bound| bound.is_finite() && self.problem.risk.is_convex())
+    }
+
+    /// Best objective less best bound, infinite while there is none.
+    pub fn gap(&self) -> f64 {
+        if self.best_objective <= self.bound { 0.0 } else { self.best_objective - self.bound }
+    }
+
+    /// The gap that the run is asked to reach.
+    pub fn target(&self) -> f64 {
+        (SLACK * self.rules.tol * self.best_objective.abs()).max(self.rules.abs_tol)
+    }
+
+    /// Stops the run if the gap is good enough.
+    pub fn check_gap(&self) -> Result<(), Halt> {
+        if self.gap() <= self.target() { Err(Halt::Stop(Status::Converged)) } else { Ok(()) }
+    }
+
+    /// How exactly the master should be solved now: a fraction of the gap that is left, or of the
+    /// one that is asked for, whichever is larger; a looser master would stall the certificate.
+    pub fn master_gap(&self) -> f64 {
+        let gap = if self.bound.is_finite() { self.gap() } else { self.best_objective.abs() };
+        0.02 * gap.max(self.target())
+    }
+
+    /// The rules for a run inside this one, to a share of the tolerance: what is left of the
+    /// evaluations and of the time. Stops this run where fewer than `least` evaluations are left.
+    pub fn rules_for_inner_run(&self, share: f64, least: u64) -> Result<StopRules, Halt> {
+        let left = self.rules.max_evaluations.map(|most| most.saturating_sub(self.evaluations));
+        if left.is_some_and(|left| left < least) {
+            return Err(Halt::Stop(Status::MaxEvals));
+        }
+        if let Some(status) = self.spent() {
+            return Err(Halt::Stop(status));
+        }
+        Ok(StopRules {
+            tol: share * self.rules.tol,
+            abs_tol: share * self.rules.abs_tol,
+            max_evaluations: left,
+            max_seconds: self.rules.max_seconds.map(|most| most - self.seconds()),
+        })
+    }
+
+    /// Counts what a run inside this one took.
+    pub fn charge_inner_run(&mut self, inner: &Outcome) {
+        self.evaluations += inner.evaluations;
+        self.master_time += Duration::try_from_secs_f64(inner.master_seconds).unwrap_or_default();
+    }
+
+    /// Counts steps of direction finding, which read no more than the rows at kinks and are no
+    /// evaluations.
+    pub fn count_direction_steps(&mut self, steps: u64) {
+        self.direction_steps += steps;
+    }
+
+    /// The token that asks running work to stop.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Counts the time that `work` takes as the master's.
+    pub fn master<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.master_time += start.elapsed();
+        result
+    }
+
+    pub(super) fn save(&self, iteration: u64, archive: &mut Archive) {
+        archive.put_integers(
+            "run.counts",
+            [iteration, self.evaluations, u64::from(self.idle_iterations), self.direction_steps],
+        );
+        let seconds = [self.seconds(), self.master_time.as_secs_f64()];
+        archive.put_reals(
+            "run.numbers",
+            [&seconds[..], &[self.best_objective, self.bound, self.local_gap]].concat(),
+        );
+        if let Some(proof) = &self.proof {
+            proof.save("run", archive);
+        }
+        if let Some(bounds) = &self.bounds {
+            archive.put_reals("run.bounds", bounds.numbers().to_vec());
+        }
+    }
+
+    pub(super) fn load(&mut self, archive: &mut Archive) -> Result<u64, ArchiveError> {
+        let counts = archive.take_integers("run.counts")?;
+        let numbers = archive.take_reals("run.numbers")?;
+        let (
+            [iteration, evaluations, idle, direction_steps],
+            [seconds, master, best, bound, local_gap],
+        ) = (&counts[..], &numbers[..])
+        else {
+            return Err(ArchiveError("run.numbers".into()));
+        };
+        self.proof = Proof::load("run", archive)?;
+        let bounds = archive.take_reals("run.bounds").ok();
+        self.bounds = bounds.and_then(|numbers| BoundOverLambda::from_numbers(&numbers));
+        self.evaluations = *evaluations;
+        self.idle_iterations = *idle as u32;
+        self.direction_steps = *direction_steps;
+        self.earlier = *seconds;
+        self.master_time = Duration::try_from_secs_f64(*master).unwrap_or_default();
+        self.best_objective = *best;
+        self.bound = *bound;
+        self.local_gap = *local_gap;
+        Ok(*iteration)
+    }
+}
