@@ -1,12 +1,11 @@
 """What the chains share: which pairs have weights, and how weights lie."""
 
-from numbers import Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from . import _core
-from ._features import hand_over
 from ._sequence_estimator import SequenceEstimator
 
 
@@ -30,74 +29,32 @@ class ChainEstimator(SequenceEstimator):
         are none.
     """
 
-    _compiled = _core.Chain
+    coef_: Any
+    intercept_: NDArray[np.float64]
+    start_: NDArray[np.float64]
+    end_: NDArray[np.float64]
 
-    def __init__(self, *, pairs="all", bias=None): ...
-
-    def _run(self, tokens, classes, numbers, settings, watch):
-        """Hands everything over to the library."""
-        return _core.train_chain(
-            self._model_name,
-            hand_over(tokens.features),
-            tokens.starts,
-            tokens.names,
-            [str(c) for c in classes.tolist()],
-            numbers,
-            {**settings, "label_loss": self._costs(classes)},
-            watch,
-        )
-
-    def _settings(self):
-        settings = self._common_settings()
-        if self.pairs not in ("all", "observed"):
-            raise ValueError(f"pairs must be 'all' or 'observed', got {self.pairs!r}")
-        if self.bias is not None and (
-            not isinstance(self.bias, Real) or not np.isfinite(self.bias)
-        ):
-            raise ValueError(f"bias must be a finite number or None, got {self.bias!r}")
-        return {
-            **settings,
-            "penalty": "l2",
-            "observed_pairs": self.pairs == "observed",
-            "bias": None if self.bias is None else float(self.bias),
-        }
-
-    def _costs(self, classes):
-        """What wrong labels cost, row by row; None for 1 each."""
-        return None
-
-    def _take_weights(self, model):
-        self.coef_, self.transitions_, self.intercept_, ends = _unpack(model)
-        self.start_, self.end_ = ends
-
-    @classmethod
-    def _parameters_of(cls, model):
-        pairs = "all" if model.pairs() is None else "observed"
-        return {**super()._parameters_of(model), "pairs": pairs, "bias": model.bias}
-
-
-def _unpack(model):
-    """Weights of attributes, of label pairs, of the constant and of the ends."""
-    weights, pairs = model.weights(), model.pairs()
-    attributes, labels = model.features, len(model.classes)
-    if pairs is None:
-        at = attributes * labels
-        coef = weights[:at].reshape(attributes, labels).T
-    else:
-        starts, rows, _ = pairs
-        at = len(rows)
-        shape = (labels, attributes)
-        coef = sparse.csc_array((weights[:at], np.array(rows, dtype=np.int64), starts), shape=shape)
-    intercept = np.zeros(labels)
-    if model.bias is not None:
-        intercept = model.bias * weights[at : at + labels]
-        at += labels
-    transitions = np.zeros(labels * labels)
-    listed = slice(None) if pairs is None else np.array(pairs[2], dtype=np.int64)
-    count = labels * labels if pairs is None else len(pairs[2])
-    transitions[listed] = weights[at : at + count]
-    at += count
-    ends = (np.zeros(labels), np.zeros(labels))
-    if model.boundary:
-        ends = (weights[at : at + labels], weights[at + labels : at + 2 * labels])
-    return coef, transitions.reshape(labels, labels), intercept, ends
+    def _take_weights(self, header, arrays):
+        super()._take_weights(header, arrays)
+        attributes, labels, weights = header["columns"], len(header["labels"]), arrays["weights"]
+        listed = slice(None)
+        counts = [attributes * labels, 0, labels * labels, 0, 0]
+        if header["observed_pairs"]:
+            rows, listed = arrays["pairs.labels"], arrays["pairs.transitions"].astype(np.intp)
+            counts = [len(rows), 0, len(listed), 0, 0]
+        if header["bias"] is not None:
+            counts[1] = labels
+        if header["boundary"]:
+            counts[3:] = [labels, labels]
+        coef, bias, pairs, start, end = np.split(weights, np.cumsum(counts)[:-1])
+        if header["observed_pairs"]:
+            indices, starts = rows.astype(np.int64), arrays["pairs.starts"].astype(np.int64)
+            self.coef_ = sparse.csc_array((coef, indices, starts), shape=(labels, attributes))
+        else:
+            self.coef_ = coef.reshape(attributes, labels).T
+        zeros = np.zeros(labels)
+        self.intercept_ = header["bias"] * bias if bias.size else zeros
+        transitions = np.zeros(labels * labels)
+        transitions[listed] = pairs
+        self.transitions_ = transitions.reshape(labels, labels)
+        self.start_, self.end_ = (start, end) if start.size else (zeros, zeros.copy())

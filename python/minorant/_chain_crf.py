@@ -1,11 +1,13 @@
 """Conditional random fields for chains."""
 
+from typing import Literal
+
+from numpy.random import RandomState
+
 from ._chain import ChainEstimator
-from ._estimator import estimator
 from ._sequence_estimator import MarginalsMixin
 
 
-@estimator
 class ChainCRF(MarginalsMixin, ChainEstimator):
     """Labels for sequences, by a conditional random field.
 
@@ -30,13 +32,37 @@ class ChainCRF(MarginalsMixin, ChainEstimator):
 
     _model_name = "chain-crf"
 
-    def __init__(self, *, penalty="l2"): ...
-
-    def _settings(self):
-        if self.penalty not in ("l2", "l1"):
-            raise ValueError(f"penalty must be 'l2' or 'l1', got {self.penalty!r}")
-        return {**super()._settings(), "penalty": self.penalty}
-
-    @classmethod
-    def _parameters_of(cls, model):
-        return {**super()._parameters_of(model), "penalty": model.penalty}
+    def __init__(
+        self,
+        *,
+        penalty: Literal["l2", "l1"] = "l2",
+        pairs: Literal["all", "observed"] = "all",
+        bias: float | None = None,
+        boundary: bool = False,
+        per: Literal["sequence", "token"] = "sequence",
+        min_count: int | None = None,
+        C: float | None = None,
+        lam: float | None = None,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.penalty = penalty
+        self.pairs = pairs
+        self.bias = bias
+        self.boundary = boundary
+        self.per = per
+        self.min_count = min_count
+        self.C = C
+        self.lam = lam
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose

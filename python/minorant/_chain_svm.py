@@ -1,12 +1,14 @@
 """Structured support vector machines for chains."""
 
+from typing import Literal
+
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 
 from ._chain import ChainEstimator
-from ._estimator import estimator
 
 
-@estimator
 class ChainSVM(ChainEstimator):
     """Labels for sequences, by a structured support vector machine (a max-margin Markov network).
 
@@ -33,20 +35,50 @@ class ChainSVM(ChainEstimator):
 
     _model_name = "chain-svm"
 
-    def __init__(self, *, label_loss=None): ...
+    def __init__(
+        self,
+        *,
+        label_loss: ArrayLike | None = None,
+        pairs: Literal["all", "observed"] = "all",
+        bias: float | None = None,
+        boundary: bool = False,
+        per: Literal["sequence", "token"] = "sequence",
+        min_count: int | None = None,
+        C: float | None = None,
+        lam: float | None = None,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.label_loss = label_loss
+        self.pairs = pairs
+        self.bias = bias
+        self.boundary = boundary
+        self.per = per
+        self.min_count = min_count
+        self.C = C
+        self.lam = lam
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
 
-    def _costs(self, classes):
-        if self.label_loss is None:
-            return None
-        costs = np.asarray(self.label_loss, dtype=np.float64)
-        if costs.shape != (len(classes), len(classes)):
-            shape = (len(classes), len(classes))
-            raise ValueError(f"label_loss must have the shape {shape}, got {costs.shape}")
-        return costs.ravel().tolist()
+    def _options(self, model=None):
+        options = super()._options(model)
+        if self.label_loss is not None:
+            options["label_loss"] = np.asarray(self.label_loss, dtype=np.float64).ravel()
+        return options
 
     @classmethod
-    def _parameters_of(cls, model):
-        shared, costs = super()._parameters_of(model), model.label_loss
+    def _parameters_of(cls, header, arrays):
+        found, costs = super()._parameters_of(header, arrays), arrays.get("label_loss")
         if costs is not None:
-            costs = np.array(costs).reshape(len(model.classes), -1)
-        return {**shared, "label_loss": costs}
+            found["label_loss"] = costs.reshape(len(header["labels"]), -1)
+        return found

@@ -1,49 +1,27 @@
-"""What all estimators share: parameters kept as they are given, the options of a run, its progress
-bar, model files, and the certificate in notebooks. What is trained, and on what, the others know.
+"""What all estimators share: parameters that become options of the library, the run with its
+progress bar, model files, and the certificate in notebooks. What is trained, and on what, the others
+know.
 """
 
-import functools
-import inspect
+import math
+import sys
 import warnings
-from numbers import Integral, Real
+from contextlib import contextmanager
+from typing import Any, Self
 
-import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ._docstrings import complete, merged
+from . import _core
+from ._docstrings import complete
+from ._examples import FileName
 from ._labels import classes_of
-from ._parameters import positive, seed
+from ._parameters import OPTION_OF, seed, sentence, table
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
-
-
-def estimator(cls):
-    """An estimator with its parameters: the constructors of the class and of its bases are mere
-    signatures, and become one that keeps every argument as an attribute of its name, as
-    scikit-learn wants it. The docstring gets the entries that the bases have."""
-    bases = [base for base in cls.__mro__ if base.__module__.startswith(__package__)]
-    given = [vars(base)["__init__"] for base in bases if "__init__" in vars(base)]
-    parameters = merged(dict(list(_parameters(each).items())[1:]) for each in given)
-    signature = inspect.Signature([_parameters(given[0])["self"], *parameters.values()])
-
-    @functools.wraps(given[0])
-    def keep(self, *args, **kwargs):
-        bound = signature.bind(self, *args, **kwargs)
-        bound.apply_defaults()
-        for name, value in list(bound.arguments.items())[1:]:
-            setattr(self, name, value)
-
-    keep.__signature__ = signature
-    cls.__init__ = keep
-    cls.__doc__ = complete([vars(base).get("__doc__") for base in bases])
-    return cls
-
-
-def _parameters(constructor):
-    return inspect.signature(constructor).parameters
 
 
 class CertifiedEstimator(BaseEstimator):
@@ -77,39 +55,39 @@ class CertifiedEstimator(BaseEstimator):
         The method that ran, and how it ended.
     """
 
-    def __init__(
-        self,
-        *,
-        tol=1e-3,
-        method="auto",
-        max_evals=None,
-        max_seconds=None,
-        random_state=None,
-        verbose=0,
-    ): ...
+    certificate_: Certificate
+    trace_: Trace
+    n_iter_: int
+    n_evaluations_: int
+    method_: str
+    status_: str
 
-    def _run_options(self):
-        """The options that every run has, checked."""
-        if not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
-            raise ValueError(f"tol must be a number of 0 or more, got {self.tol!r}")
-        return {
-            "method": self.method,
-            "seed": seed(self.random_state),
-            "tol": float(self.tol),
-            "max_evals": positive("max_evals", self.max_evals, Integral),
-            "max_seconds": positive("max_seconds", self.max_seconds),
-            "threads": effective_n_jobs(getattr(self, "n_jobs", None)),
-        }
+    def __init_subclass__(cls, **kwargs):
+        """Completes the docstring by the entries that the bases have."""
+        super().__init_subclass__(**kwargs)
+        ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == __package__]
+        if cls in ours and cls.__doc__:
+            cls._own_doc = cls.__doc__
+            docs = [vars(base).get("_own_doc") or vars(base)["__doc__"] for base in ours]
+            cls.__doc__ = complete(docs)
 
-    def _watched(self, train):
-        """What ``train`` returns, which is handed a watcher for the progress bar."""
-        if not self.verbose:
-            return train(None)
-        bar = ProgressBar(type(self).__name__, self.tol)
+    @contextmanager
+    def _watching(self, observe=None):
+        """A callback for a run, which moves the progress bar and asks ``observe``; what the library
+        says of an option meanwhile is said of the parameter."""
+        bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
+
+        def watch(record, weights):
+            bar(record)
+            return observe is not None and observe(record, weights)
+
         try:
-            return train(lambda record, _weights: bar(record))
+            yield observe if bar is None else watch
+        except _core.OptionError as error:
+            raise ValueError(sentence(*error.args, self._get_param_names())) from None
         finally:
-            bar.close()
+            if bar is not None:
+                bar.close()
 
     # Notebooks
 
@@ -132,6 +110,36 @@ class CertifiedEstimator(BaseEstimator):
         page = super()._repr_html_inner()
         return page + self._certificate_html() if hasattr(self, "certificate_") else page
 
+    def _warn_unless_certified(self):
+        """Warns of a run that ended before it had what was asked of it."""
+        name, status, certificate = type(self).__name__, self.status_, self.certificate_
+        if certificate.local_gap is not None:
+            is_near = certificate.local_gap <= self.tol * abs(certificate.objective)
+            if status in ("converged", "stalled") or is_near:
+                return
+            text = f"{name} stopped ({status}) at a local gap of {certificate.local_gap:.2e}."
+        elif certificate.certified:
+            return
+        elif status == "converged" and certificate.lower_bound is not None:
+            # Where the objective is zero to rounding, only the absolute gap can be small.
+            return
+        else:
+            gap = certificate.relative_gap
+            found = "no bound was proven" if gap is None else f"the gap is {gap:.2e}"
+            text = (
+                f"{name} stopped ({status}) before it could certify a relative gap of "
+                f"{self.tol:g}: {found}."
+            )
+        warnings.warn(text, ConvergenceWarning, stacklevel=_users_level())
+
+
+def _users_level():
+    """How many frames above the caller's the user's own code is."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("minorant.", "sklearn.")):
+        level, frame = level + 1, frame.f_back
+    return level
+
 
 class StrengthMixin:
     """The strength of the regularizer, said in one of two ways; not for use by itself.
@@ -150,14 +158,7 @@ class StrengthMixin:
         λ.
     """
 
-    def __init__(self, *, C=None, lam=None): ...
-
-    def _strength(self):
-        """λ or C, whichever was given."""
-        lam, c = positive("lam", self.lam), positive("C", self.C)
-        if lam is not None and c is not None:
-            raise ValueError("lam and C say the same in two ways: give one of them")
-        return {"lam": lam, "c": c}
+    lam_: float
 
 
 class NoTableMixin:
@@ -187,38 +188,70 @@ class ModelEstimator(CertifiedEstimator):
         Number of features.
     """
 
-    def __init__(self, *, n_jobs=None): ...
+    classes_: NDArray[Any]
+    n_features_in_: int
 
-    #: The library's name of the model, and the compiled class that files are read with.
+    #: The library's name of the model.
     _model_name: str
-    _compiled: type
 
-    def _trained(self, classes, train):
-        """Trains, and takes over what the run leaves."""
-        model, report, trace, raised = self._watched(train)
-        if raised is not None:
+    # Training
+
+    def _options(self, model=None):
+        """The parameters that are options of the library's model, by their names there. Their
+        values are checked by the library."""
+        known = table(model or self._model_name)
+        options = {
+            OPTION_OF.get(name, name): value
+            for name, value in self.get_params(deep=False).items()
+            if OPTION_OF.get(name, name) in known
+        }
+        options["threads"] = self._threads()
+        if "seed" in options:
+            options["seed"] = seed(self.random_state)
+        return options
+
+    def _threads(self):
+        return effective_n_jobs(self.n_jobs)
+
+    def _train(self, examples, classes, options, *, model=None, observe=None, keep=False, **how):
+        """Trains, and takes over what the run leaves; of one that an exception ended only where
+        that is to be kept."""
+        with self._watching(observe) as callback:
+            found, counts, trace, raised = _core.train(
+                model or self._model_name, examples, options, callback=callback, **how
+            )
+        if raised is not None and not keep:
             raise raised
         self.classes_ = classes
+        self._finish(found, counts, Trace(trace))
+        if raised is not None:
+            raise raised
+        self._warn_unless_certified()
+
+    def _finish(self, model, counts, trace):
+        """Takes over what a run has left."""
         self._take(model)
-        self.trace_ = Trace(trace)
-        self.n_iter_ = int(report["iterations"])
-        self.n_evaluations_ = int(report["evaluations"])
+        self.trace_ = trace
+        self.n_iter_ = counts["iterations"]
+        self.n_evaluations_ = counts["evaluations"]
 
     def _take(self, model):
         """Takes over what a trained model has, from a run or from a file."""
         self._model = model
-        facts = model.facts
-        self.method_ = facts.method
-        self.status_ = facts.status
-        if facts.lam is not None:
-            self.lam_ = facts.lam
+        header = model.header
+        self.method_, self.status_ = header["solver"], header["status"]
+        if header["lambda"] is not None:
+            self.lam_ = header["lambda"]
+        objective, bound = header["objective"], header["lower_bound"]
         # Where there is a bound, nobody needs to know what holds nearby.
-        gap = facts.local_gap if facts.lower_bound is None else None
-        self.certificate_ = Certificate(facts.objective, facts.lower_bound, facts.tol, gap)
+        local_gap = header["local_gap"] if bound is None else None
+        objective = math.inf if objective is None else objective
+        self.certificate_ = Certificate(objective, bound, header["tol"], local_gap)
+        self._take_weights(header, model.arrays)
 
     # Files
 
-    def save(self, path):
+    def save(self, path: FileName) -> None:
         """Saves the fitted model in the format of the command ``minorant``.
 
         Parameters
@@ -231,7 +264,7 @@ class ModelEstimator(CertifiedEstimator):
         self._model.save(path)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: FileName) -> Self:
         """Loads a model that :meth:`save` or the command ``minorant`` wrote.
 
         Parameters
@@ -245,53 +278,41 @@ class ModelEstimator(CertifiedEstimator):
             A fitted estimator. The file holds no trace, and labels come back as integers, floats
             or strings.
         """
-        model = cls._compiled.load(path)
-        cls._check_file(path, model)
-        estimator = cls(**cls._parameters_of(model))
-        estimator.classes_ = cls._classes_of(model)
-        estimator.n_features_in_ = model.features
+        model = _core.Model.load(path)
+        if not cls._can_take(model.header):
+            raise ValueError(f"{path} holds another model than {cls.__name__}: {model.name}")
+        return cls._of_model(path, model)
+
+    @classmethod
+    def _of_model(cls, path, model):
+        """The estimator of a model of a file."""
+        header = model.header
+        estimator = cls(**cls._parameters_of(header, model.arrays))
+        estimator.classes_ = cls._classes_of(header["classes"])
+        estimator.n_features_in_ = header["features"]
         estimator._take(model)
         estimator.trace_ = Trace()
         return estimator
 
     @classmethod
-    def _can_take(cls, model):
+    def _can_take(cls, header):
         """Whether a model of a file is one of this estimator's."""
-        return model.name == cls._model_name
+        return header["model"] == cls._model_name
 
     @classmethod
-    def _check_file(cls, path, model):
-        """Refuses what this estimator cannot take."""
-        if not cls._can_take(model):
-            raise ValueError(f"{path} holds another model than {cls.__name__}")
-
-    @classmethod
-    def _classes_of(cls, model):
+    def _classes_of(cls, names):
         """The classes of a model of a file."""
-        return classes_of(model.classes)
+        return classes_of(names)
 
     @classmethod
-    def _parameters_of(cls, model):
-        """The parameters that a model of a file was trained with."""
-        return {"lam": model.facts.lam, "tol": model.facts.tol}
-
-
-def warn_unless_certified(estimator, stacklevel):
-    """Warns of a run that ended before it had what was asked of it."""
-    name, status = type(estimator).__name__, estimator.status_
-    tol, certificate = estimator.tol, estimator.certificate_
-    if certificate.local_gap is not None:
-        is_near = certificate.local_gap <= tol * abs(certificate.objective)
-        if status in ("converged", "stalled") or is_near:
-            return
-        text = f"{name} stopped ({status}) at a local gap of {certificate.local_gap:.2e}."
-    elif certificate.certified or (status == "converged" and certificate.lower_bound is not None):
-        # Where the objective is zero to rounding, only the absolute gap can be small.
-        return
-    else:
-        gap = certificate.relative_gap
-        found = "no bound was proven" if gap is None else f"the gap is {gap:.2e}"
-        text = (
-            f"{name} stopped ({status}) before it could certify a relative gap of {tol:g}: {found}."
-        )
-    warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
+    def _parameters_of(cls, header, arrays):
+        """The parameters that a model of a file was trained with, as far as the file keeps them."""
+        known = table(cls._model_name)
+        found = {"tol": header["tol"]}
+        if header["lambda"] is not None:
+            found["lam"] = header["lambda"]
+        for name in cls._get_param_names():
+            _, key = known.get(OPTION_OF.get(name, name), (None, None))
+            if header.get(key) is not None:
+                found[name] = header[key]
+        return found

@@ -1,8 +1,11 @@
 """Models by their files."""
 
+from typing import Any
+
 from ._chain_crf import ChainCRF
 from ._chain_svm import ChainSVM
-from ._core import Model, model_name
+from ._core import Model
+from ._examples import FileName
 from ._large_margin_hmm import LargeMarginHMM
 from ._latent_svc import LatentSVC
 from ._linear_svc import LinearSVC
@@ -14,19 +17,13 @@ from ._robust_svc import RobustSVC
 from ._s3vc import S3VC
 from ._transductive_svc import TransductiveSVC
 
-_ESTIMATORS = (LinearSVC, LogisticRegression, MultilabelSVC, RampSVC, TransductiveSVC)
-_OTHERS = {
-    "chain-crf": ChainCRF,
-    "chain-svm": ChainSVM,
-    "hmm": LargeMarginHMM,
-    "latent-svm": LatentSVC,
-    "neuro-crf": NeuroCRF,
-    "robust-svm": RobustSVC,
-    "s3vm": S3VC,
-}
+_ESTIMATORS = (
+    *(LinearSVC, LogisticRegression, MultilabelSVC, RampSVC, TransductiveSVC),
+    *(LatentSVC, RobustSVC, S3VC, ChainCRF, ChainSVM, NeuroCRF, LargeMarginHMM),
+)
 
 
-def load(path):
+def load(path: FileName) -> Any:
     """Loads a model file, whichever estimator it belongs to.
 
     Parameters
@@ -49,11 +46,10 @@ def load(path):
     ...     minorant.load(path).predict([[2.0]])
     array(['yes'], dtype='<U3')
     """
-    name = model_name(path)
-    if name in _OTHERS:
-        return _OTHERS[name].load(path)
     model = Model.load(path)
     for estimator in _ESTIMATORS:
-        if estimator._can_take(model):
-            return estimator.load(path)
-    raise ValueError(f"{path} holds a model that this package has no estimator for: {model.name}")
+        if estimator._can_take(model.header):
+            return estimator._of_model(path, model)
+    raise ValueError(
+        f"{path} holds a {model.name}, for which there is no estimator: use the command minorant"
+    )

@@ -1,20 +1,16 @@
 """What the estimators with kernels share."""
 
-from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core
-from ._estimator import ModelEstimator, warn_unless_certified
-from ._features import LAYOUT, hand_over
-from ._labels import class_numbers, classes_of_texts
-from ._parameters import positive
-
-_KERNELS = ("linear", "rbf", "poly", "precomputed")
+from ._estimator import ModelEstimator
+from ._examples import LAYOUT, Examples, MatrixLike, hand_over
+from ._labels import class_numbers, classes_of_texts, labels
 
 
 class KernelEstimator(ClassifierMixin, ModelEstimator):
@@ -56,9 +52,11 @@ class KernelEstimator(ClassifierMixin, ModelEstimator):
         Iterations, and inner optimisations.
     """
 
-    def __init__(self, *, kernel="rbf", sigma=None, power=3, offset=1.0, tol=1e-6): ...
-
-    _compiled = _core.KernelMachine
+    support_: NDArray[np.intp]
+    dual_coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    sigma_: float | None
+    feature_names_in_: NDArray[Any]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -66,45 +64,18 @@ class KernelEstimator(ClassifierMixin, ModelEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _train(self, X, classes, names, rows, **options):
-        """Trains on validated features; ``names`` and ``rows`` are labels as the library has
-        them."""
-        settings = {**self._settings(), **options}
+    def _options(self, model=None):
+        options = super()._options(model)
+        return {**options, "kernel": "precomputed"} if callable(self.kernel) else options
+
+    def _train_rows(self, X, classes, names, rows):
+        """Trains on validated rows, whose labels have these names and numbers."""
+        options = self._options()
         if callable(self.kernel):
             self._rows = X
             X = self._gram(X)
-        self._trained(
-            classes,
-            lambda watch: _core.train_kernel(
-                self._model_name, hand_over(X), names, rows, settings, watch
-            ),
-        )
-        warn_unless_certified(self, stacklevel=4)
+        self._train(Examples(hand_over(X), classes=names, labels=rows), classes, options)
         return self
-
-    def _settings(self):
-        if not callable(self.kernel) and self.kernel not in _KERNELS:
-            raise ValueError(f"kernel must be a function or one of {_KERNELS}, got {self.kernel!r}")
-        if not isinstance(self.offset, Real) or not 0 <= self.offset < np.inf:
-            raise ValueError(f"offset must be a number of 0 or more, got {self.offset!r}")
-        return {
-            "kernel": "precomputed" if callable(self.kernel) else self.kernel,
-            "sigma": positive("sigma", self.sigma),
-            "power": positive("power", self.power, Integral) or 3,
-            "offset": float(self.offset),
-            "c1": 1.0,
-            "c2": None,
-            "balance": None,
-            "is_balanced": True,
-            "components": 1,
-            "c_pos": 1.0,
-            "c_neg": 1.0,
-            "c": 1.0,
-            "ramp": -1.0,
-            "mode": "search",
-            "degree": 0.1,
-            **self._run_options(),
-        }
 
     def _gram(self, X):
         """The kernel matrix of a user's function, rows by training rows."""
@@ -114,15 +85,13 @@ class KernelEstimator(ClassifierMixin, ModelEstimator):
             raise ValueError(f"kernel must return an array of shape {expected}, not {found.shape}")
         return found
 
-    def _take(self, model):
-        super()._take(model)
-        self.support_ = np.array(model.support, dtype=np.intp)
-        self.dual_coef_ = model.coefficients()
-        self.intercept_ = model.biases()
-        self.kernel_ = self.kernel if callable(self.kernel) else model.kernel[0]
-        self.sigma_ = model.kernel[1]
+    def _take_weights(self, header, arrays):
+        self.support_ = arrays["support.numbers"].astype(np.intp)
+        self.dual_coef_, self.intercept_ = arrays["beta"], arrays["bias"]
+        self.kernel_ = self.kernel if callable(self.kernel) else header["kernel"]
+        self.sigma_ = header["sigma"] if header["kernel"] == "rbf" else None
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Decision values of rows.
 
         Parameters
@@ -140,10 +109,10 @@ class KernelEstimator(ClassifierMixin, ModelEstimator):
         X = validate_data(self, X, reset=False, **LAYOUT)
         if callable(self.kernel):
             X = self._gram(X)
-        scores = self._model.scores(hand_over(X), effective_n_jobs(self.n_jobs))
+        scores = self._model.scores(Examples(hand_over(X)), self._threads())
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Labels of rows.
 
         Parameters
@@ -161,14 +130,8 @@ class KernelEstimator(ClassifierMixin, ModelEstimator):
         return self.classes_[at]
 
     @classmethod
-    def _classes_of(cls, model):
-        return classes_of_texts(model.classes)
-
-    @classmethod
-    def _parameters_of(cls, model):
-        name, sigma, power, offset = model.kernel
-        polynomial = {} if power is None else {"power": power, "offset": offset}
-        return {"kernel": name, "sigma": sigma, "tol": model.facts.tol, **polynomial}
+    def _classes_of(cls, names):
+        return classes_of_texts(names)
 
     def _facts(self):
         return {"support rows": str(len(self.support_))}
@@ -182,8 +145,21 @@ class TwoClassEstimator(KernelEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _two_classes(self, X, y):
-        """Validated features, the classes, and which of them each row has."""
+    def fit(self, X: MatrixLike, y: Any) -> Self:
+        """Trains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples; with a precomputed kernel, their kernel matrix.
+        y : array-like of shape (n_samples,)
+            Their labels, of two classes; the second one in order is positive.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
         X, y = validate_data(self, X, y, **LAYOUT)
         check_classification_targets(y)
         kind = type_of_target(y)
@@ -192,4 +168,4 @@ class TwoClassEstimator(KernelEstimator):
                 f"Only binary classification is supported. The type of the target is {kind}."
             )
         classes, rows = class_numbers(y)
-        return X, classes, rows
+        return self._train_rows(X, classes, labels(classes), rows)

@@ -4,6 +4,7 @@ from numbers import Real
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 
@@ -18,37 +19,31 @@ def class_numbers(y):
     return classes, rows.astype(np.uint32)
 
 
-def class_weights(class_weight, classes, y, sample_weight):
-    """Pairs of a class and its weight, for those that are not 1."""
+def class_weights(class_weight, classes, names, y, sample_weight):
+    """Pairs of a class, by the library's name, and its weight, for those that are not 1."""
     if class_weight is None:
         return []
-    if class_weight == "balanced" and sample_weight is not None:
+    if isinstance(class_weight, str) and class_weight == "balanced" and sample_weight is not None:
         weights = _check_sample_weight(sample_weight, y, dtype=np.float64)
         counts = np.array([weights[y == c].sum() for c in classes])
         of_class = weights.sum() / (len(classes) * np.where(counts > 0, counts, np.inf))
     else:
         of_class = compute_class_weight(class_weight, classes=classes, y=y)
-    pairs = zip(classes.tolist(), of_class.tolist(), strict=True)
-    return [(label(c), float(w)) for c, w in pairs if w != 1.0]
-
-
-def label(value):
-    """A class as the library knows it: a number where it is one, else a text."""
-    if isinstance(value, Real) and float(value) == value:
-        return float(value)
-    return str(value)
+    return [(name, w) for name, w in zip(names, of_class.tolist(), strict=True) if w != 1.0]
 
 
 def labels(classes):
-    """Classes as the library knows them."""
-    return [label(c) for c in classes.tolist()]
+    """Classes as the library knows them: numbers where they are such, else texts."""
+    return [
+        float(c) if isinstance(c, Real) and float(c) == c else str(c) for c in classes.tolist()
+    ]
 
 
 def classes_of(names):
     """Labels of a file as an array: integers or floats where they are such, else strings."""
-    if not all(isinstance(name, float) for name in names):
+    if not all(isinstance(name, Real) for name in names):
         return np.array([str(name) for name in names])
-    values = np.array(names)
+    values = np.array(names, dtype=np.float64)
     integers = values.astype(np.int64)
     return integers if np.array_equal(integers, values) else values
 
@@ -60,3 +55,38 @@ def classes_of_texts(names):
     except ValueError:
         return classes_of(names)
     return classes_of(values if np.isfinite(values).all() else names)
+
+
+# Rows of which some have no label.
+
+
+def has_label(y):
+    """Where labels are not -1."""
+    if y.dtype.kind in "biuf":
+        return y != -1
+    return np.array([str(value) != "-1" for value in y.tolist()], dtype=bool)
+
+
+def labelled_classes(y, labelled):
+    """The classes in order, their names in the library, and the number of each row among these; 0
+    is the name of rows without a label, and the first number where there are such rows."""
+    found = y[labelled]
+    if found.dtype.kind == "O":
+        kinds = {type(value) for value in found.tolist()}
+        found = found.astype(str) if str in kinds else np.array(found.tolist())
+    if not found.size:
+        raise ValueError("expected some rows with a label, but all are -1, which means none")
+    check_classification_targets(found)
+    if y.dtype.kind in "biuf" and not labelled.all() and (found == 1).all():
+        raise ValueError(
+            "-1 means that a row has no label, so that labels of -1 and 1 leave one class only: "
+            "recode the classes first, for instance with np.where(y == -1, 0, y), and then mark "
+            "rows without a label with -1"
+        )
+    classes, numbers = class_numbers(found)
+    names = labels(classes)
+    if 0.0 in names:
+        names = [str(c) for c in classes.tolist()]
+    rows = np.zeros(len(y), dtype=np.uint32)
+    rows[labelled] = numbers + 1
+    return classes, names, rows

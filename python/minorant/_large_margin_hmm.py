@@ -1,26 +1,19 @@
 """Hidden Markov models trained for large margins."""
 
-from collections.abc import Mapping
-from numbers import Integral, Real
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
-from joblib import effective_n_jobs
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core
-from ._estimator import (
-    ModelEstimator,
-    NoTableMixin,
-    StrengthMixin,
-    estimator,
-    warn_unless_certified,
-)
+from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
+from ._examples import Examples
 from ._labels import class_numbers, labels
-from ._parameters import positive, sample_weights
 
 
-@estimator
 class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     """Hidden Markov models of real-valued frames, trained for large margins.
 
@@ -82,21 +75,48 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     True
     """
 
+    validation_error_: float | None
+
     _model_name = "hmm"
-    _compiled = _core.Hmm
 
     def __init__(
         self,
         *,
-        task="classify",
-        n_states=3,
-        n_mixtures=1,
-        topology="left-right",
-        group_weights=None,
-        validation_fraction=0.0,
-    ): ...
+        task: Literal["classify", "label"] = "classify",
+        n_states: int = 3,
+        n_mixtures: int = 1,
+        topology: Literal["left-right", "ergodic"] = "left-right",
+        group_weights: Mapping[str, float] | None = None,
+        validation_fraction: float = 0.0,
+        C: float | None = None,
+        lam: float | None = None,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.task = task
+        self.n_states = n_states
+        self.n_mixtures = n_mixtures
+        self.topology = topology
+        self.group_weights = group_weights
+        self.validation_fraction = validation_fraction
+        self.C = C
+        self.lam = lam
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Sequence[ArrayLike], y: Any, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Trains.
 
         Parameters
@@ -115,52 +135,34 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
             The fitted estimator.
         """
         options = self._options()
-        if self.task not in ("classify", "label"):
-            raise ValueError(f"task must be 'classify' or 'label', got {self.task!r}")
         frames, starts = _join(X)
-        options["sample_weight"] = sample_weights(sample_weight, len(starts) - 1)
-        told = np.asarray(y) if self.task == "classify" else _join_labels(y, starts)
-        expected = len(starts) - 1 if self.task == "classify" else len(frames)
-        if told.shape != (expected,):
-            unit = "sequence" if self.task == "classify" else "frame"
-            raise ValueError(
-                f"expected one label for each {unit} ({expected}), found shape {told.shape}"
-            )
+        if self.task == "label":
+            told = _join_labels(y, starts)
+        else:
+            told = np.asarray(y)
+            if told.shape != (len(starts) - 1,):
+                raise ValueError(
+                    f"expected one label for each sequence ({len(starts) - 1}), found shape "
+                    f"{told.shape}"
+                )
+        if sample_weight is not None:
+            options["weights"] = np.ascontiguousarray(sample_weight, dtype=np.float64)
         classes, rows = class_numbers(told)
-        self._trained(
-            classes,
-            lambda watch: _core.train_hmm(frames, starts, labels(classes), rows, options, watch),
-        )
-        if not self.validation_fraction:
-            warn_unless_certified(self, stacklevel=3)
+        examples = Examples(frames, starts, classes=labels(classes), labels=rows)
+        self._train(examples, classes, options)
         return self
 
-    def _options(self):
-        counts = {}
-        for name in ("n_states", "n_mixtures"):
-            counts[name] = positive(name, getattr(self, name), Integral)
-            if counts[name] is None:
-                raise ValueError(f"{name} must be a positive integer, got None")
-        groups = {} if self.group_weights is None else self.group_weights
-        if not isinstance(groups, Mapping):
-            raise ValueError(f"group_weights must be a dict or None, got {groups!r}")
-        return {
-            "task": self.task,
-            "topology": self.topology,
-            "states": counts["n_states"],
-            "mixtures": counts["n_mixtures"],
-            "group_weights": [(name, float(weight)) for name, weight in groups.items()],
-            "validation_fraction": float(self.validation_fraction),
-            **self._strength(),
-            **self._run_options(),
-        }
+    def _options(self, model=None):
+        options, groups = super()._options(model), self.group_weights
+        if groups is not None:
+            options["group_weight"] = list(groups.items()) if isinstance(groups, Mapping) else groups
+        return options
 
-    def _take(self, model):
-        super()._take(model)
-        self.n_features_in_ = model.features
-        self.validation_error_ = model.validation_error
+    def _take_weights(self, header, arrays):
+        self.n_features_in_ = header["features"]
+        self.validation_error_ = header["validation_error"]
 
-    def predict(self, X):
+    def predict(self, X: Sequence[ArrayLike]) -> Any:
         """The class of each sequence, or the labels of the frames of each.
 
         Parameters
@@ -178,12 +180,12 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
 
     def _predict(self, model, X):
         frames, starts = _join(X, self.n_features_in_)
-        labels = self.classes_[model.predict(frames, starts, effective_n_jobs(self.n_jobs))]
-        if model.task == "classify":
+        labels = self.classes_[model.predict(Examples(frames, starts), self._threads())]
+        if self.task == "classify":
             return labels
         return np.split(labels, starts[1:-1].astype(np.intp))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Sequence[ArrayLike]) -> NDArray[np.float64]:
         """Scores of the classes, where sequences are classified.
 
         Parameters
@@ -197,13 +199,11 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
             The logarithm of the density of each class's best path.
         """
         check_is_fitted(self)
-        if self._model.task != "classify":
+        if self.task == "label":
             raise ValueError("a model that labels frames has no scores of classes")
-        frames, starts = _join(X, self.n_features_in_)
-        scores = self._model.scores(frames, starts, effective_n_jobs(self.n_jobs))
-        return scores.reshape(len(starts) - 1, -1)
+        return self._model.scores(Examples(*_join(X, self.n_features_in_)), self._threads())
 
-    def score(self, X, y):
+    def score(self, X: Sequence[ArrayLike], y: Any) -> float:
         """The share of sequences (or frames) that are told right.
 
         Parameters
@@ -221,14 +221,14 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         check_is_fitted(self)
         return self._accuracy(self._model, X, y)
 
-    def score_at_start(self, X, y):
+    def score_at_start(self, X: Sequence[ArrayLike], y: Any) -> float:
         """:meth:`score` of the maximum-likelihood model that training started from."""
         check_is_fitted(self)
-        return self._accuracy(self._model.start(), X, y)
+        return self._accuracy(self._model.at_start(), X, y)
 
     def _accuracy(self, model, X, y):
         predicted = self._predict(model, X)
-        if model.task == "label":
+        if self.task == "label":
             predicted, y = np.concatenate(predicted), np.concatenate([np.asarray(z) for z in y])
         y = np.asarray(y)
         if y.shape != predicted.shape:
@@ -236,16 +236,9 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         return float(np.mean(predicted == y))
 
     @classmethod
-    def _parameters_of(cls, model):
-        return {
-            **super()._parameters_of(model),
-            "task": model.task,
-            "n_states": model.states,
-            "n_mixtures": model.mixtures,
-            "topology": model.topology,
-            "group_weights": dict(model.group_weights) or None,
-            "validation_fraction": model.validation_fraction,
-        }
+    def _parameters_of(cls, header, arrays):
+        found = super()._parameters_of(header, arrays)
+        return {**found, "group_weights": dict(found.pop("group_weights", ())) or None}
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_model")

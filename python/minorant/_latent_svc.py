@@ -1,14 +1,13 @@
 """Latent support vector classification: a positive row belongs to one of several components."""
 
-from numbers import Integral
+from collections.abc import Callable
+from typing import Any
 
-from ._estimator import estimator
+from numpy.random import RandomState
+
 from ._kernel import TwoClassEstimator
-from ._labels import labels
-from ._parameters import positive
 
 
-@estimator
 class LatentSVC(TwoClassEstimator):
     """Two classes, of which the second has several hidden components.
 
@@ -40,45 +39,35 @@ class LatentSVC(TwoClassEstimator):
 
     _model_name = "latent-svm"
 
-    def __init__(self, *, n_components=2, C_pos=1.0, C_neg=1.0): ...
-
-    def fit(self, X, y):
-        """Trains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples; with a precomputed kernel, their kernel matrix.
-        y : array-like of shape (n_samples,)
-            Their labels, of two classes; the second one in order has the components.
-
-        Returns
-        -------
-        self : LatentSVC
-            The fitted estimator.
-        """
-        X, classes, rows = self._two_classes(X, y)
-        values = {"C_pos": self.C_pos, "C_neg": self.C_neg}
-        for name, value in values.items():
-            if positive(name, value) is None:
-                raise ValueError(f"{name} must be a positive number, got None")
-        if positive("n_components", self.n_components, Integral) is None:
-            raise ValueError("n_components must be a positive integer, got None")
-        return self._train(
-            X,
-            classes,
-            labels(classes),
-            rows,
-            components=int(self.n_components),
-            c_pos=float(self.C_pos),
-            c_neg=float(self.C_neg),
-        )
-
-    @classmethod
-    def _parameters_of(cls, model):
-        losses = dict(model.losses)
-        found = super()._parameters_of(model)
-        found["n_components"] = len(model.coefficients())
-        for name, key in (("C_pos", "c_pos"), ("C_neg", "c_neg")):
-            found[name] = losses.get(key, losses.get(key.replace("_", "-"), 1.0))
-        return found
+    def __init__(
+        self,
+        *,
+        n_components: int = 2,
+        C_pos: float = 1.0,
+        C_neg: float = 1.0,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        sigma: float | None = None,
+        power: int = 3,
+        offset: float = 1.0,
+        n_jobs: int | None = None,
+        tol: float = 1e-6,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.C_pos = C_pos
+        self.C_neg = C_neg
+        self.kernel = kernel
+        self.sigma = sigma
+        self.power = power
+        self.offset = offset
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose

@@ -1,28 +1,26 @@
-"""What all linear estimators share: from checked arrays to the compiled half and back.
+"""What all linear estimators share: from checked arrays to the compiled half and back."""
 
-An estimator is thin: its parameters, its documentation, and the options that it hands to the one
-entry point, ``minorant._core.train``.
-"""
+from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
 from ._callbacks import Callbacks, CallbackSupportMixin, with_callbacks
-from ._estimator import ModelEstimator, StrengthMixin, warn_unless_certified
-from ._features import LAYOUT, entries, hand_over
+from ._estimator import ModelEstimator, StrengthMixin
+from ._examples import LAYOUT, Examples, MatrixLike, entries, hand_over
 from ._labels import class_numbers, class_weights, labels
 from ._parameters import positive
-from ._progress import ProgressBar
-from ._results import Trace
 
 #: Problems with fewer entries are solved to rounding whatever ``tol`` says.
 SMALL = 10**6
 #: Evaluations after which small non-convex problems count as solved.
 ENOUGH = 10_000
+#: Products with fewer multiplications are not worth a call of the compiled half.
+FEW = 10**4
 
 
 class LinearEstimator(CallbackSupportMixin, ClassifierMixin, StrengthMixin, ModelEstimator):
@@ -51,10 +49,11 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, StrengthMixin, Mode
         Names of the features, if the training data had some.
     """
 
-    def __init__(self, *, fit_intercept=True, intercept_scaling=1.0, warm_start=False): ...
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    feature_names_in_: NDArray[Any]
 
     _model_name = "svm"
-    _compiled = _core.Model
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -63,92 +62,36 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, StrengthMixin, Mode
 
     # Training
 
-    def _train(self, X, y, sample_weight, classes, rows, **options):
-        """Trains on validated features; ``classes`` and ``rows`` are labels as the library has
-        them."""
+    def _train_rows(self, X, y, sample_weight, examples, classes, options, model=None):
+        """Trains on validated rows."""
         start = self._start(classes, X.shape[1]) if self.warm_start else None
-        settings = self._settings(X, sample_weight, start=start, **options)
-        name = settings.pop("model")
-        names = settings.pop("labels", None) or labels(classes)
         callbacks = Callbacks(self, X, y, sample_weight)
-        bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
-        try:
-            model, report, trace, raised = _core.train(
-                name,
-                hand_over(X),
-                names,
-                rows,
-                settings,
-                self._watcher(callbacks, bar, classes, X.shape[1]),
-            )
-        finally:
-            if bar is not None:
-                bar.close()
-        if raised is not None and not self.warm_start:
-            raise raised
-        self.classes_ = classes
-        self._finish(model, report, Trace(trace))
-        if raised is not None:
-            raise raised
-        warn_unless_certified(self, stacklevel=4)
+        self._train(
+            examples,
+            classes,
+            options,
+            model=model,
+            observe=self._observer(callbacks, classes, X.shape[1]) if callbacks.are_set else None,
+            keep=self.warm_start,
+            start=start,
+            to_rounding=entries(X) < SMALL,
+        )
         callbacks.end()
         return self
 
-    def _settings(self, X, sample_weight, **options):
-        """All options as the compiled half takes them."""
+    def _options(self, X, sample_weight, model=None):
+        options = super()._options(model)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-            if np.any(sample_weight < 0):
-                raise ValueError("Negative values in data passed to `sample_weight`.")
+        scaling = positive("intercept_scaling", self.intercept_scaling)
         return {
-            "model": self._model_name,
-            "loss": "hinge",
-            "penalty": "l2",
-            "multiclass": "joint",
-            "multilabel": False,
-            "ramp": -1.0,
-            "gamma": 1.0,
-            "starts": 1,
-            "balance_mean": None,
-            "class_weight": [],
-            **self._shared_options(X),
-            "sample_weight": sample_weight,
-            "start": None,
             **options,
+            "weights": sample_weight,
+            "bias": scaling if self.fit_intercept else None,
         }
 
-    def _finish(self, model, report, trace):
-        """Takes over what a run has left."""
-        self._take(model)
-        self.certificate_ = self.certificate_._replace(local_gap=report["local_gap"])
-        self.trace_ = trace
-        self.n_iter_ = int(report["iterations"])
-        self.n_evaluations_ = int(report["evaluations"])
-        self.method_ = report["method"]
-        self.status_ = report["status"]
-
-    def _shared_options(self, X):
-        """The options that all estimators have, checked."""
-        return {
-            **self._strength(),
-            **self._run_options(),
-            "bias": positive("intercept_scaling", self.intercept_scaling)
-            if self.fit_intercept
-            else None,
-            "memory": None,
-            "parts": None,
-            "small": entries(X) < SMALL,
-        }
-
-    def _watcher(self, callbacks, bar, classes, n_features):
-        if not callbacks.are_set and bar is None:
-            return None
-
-        def watch(record, weights):
-            if bar is not None:
-                bar(record)
-            if not callbacks.are_set:
-                return False
+    def _observer(self, callbacks, classes, n_features):
+        def observe(record, weights):
             attributes = None
             if weights is not None:
                 attributes = {"classes_": classes, "n_features_in_": n_features}
@@ -158,7 +101,7 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, StrengthMixin, Mode
                 attributes.update(coef_=coef, intercept_=intercept)
             return callbacks.iteration(attributes)
 
-        return watch
+        return observe
 
     def _start(self, classes, n_features):
         """The weights of the last fit, if they fit this one too."""
@@ -174,21 +117,23 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, StrengthMixin, Mode
         order = "F" if getattr(self, "multi_class", "joint") == "ovr" else "C"
         return np.ascontiguousarray(weights, dtype=np.float64).ravel(order)
 
-    def _take(self, model):
-        """Takes weights and certificate over from a trained model."""
-        super()._take(model)
-        self.coef_, self.intercept_ = _unpack(model.weights(), model.features, model.bias)
+    def _take_weights(self, header, arrays):
+        problems = [arrays[f"weights.{k}"] for k in range(len(header["problems"]))]
+        self.coef_, self.intercept_ = _unpack(problems, header["features"], header["bias"])
 
     # Prediction
 
     def _scores(self, X):
         """One column of decision values for each row of ``coef_``."""
-        check_is_fitted(self)
+        if not hasattr(self, "coef_"):
+            check_is_fitted(self)
         X = validate_data(self, X, reset=False, **LAYOUT)
+        if entries(X) * len(self.coef_) < FEW:
+            return X @ self.coef_.T + self.intercept_
         weights = np.ascontiguousarray(self.coef_.T, dtype=np.float64)
-        return _core.scores(hand_over(X), weights, effective_n_jobs(self.n_jobs)) + self.intercept_
+        return _core.scores(hand_over(X), weights, self._threads()) + self.intercept_
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Decision values of rows.
 
         Parameters
@@ -205,7 +150,7 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, StrengthMixin, Mode
         scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Labels of rows.
 
         Parameters
@@ -225,13 +170,9 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, StrengthMixin, Mode
     # Files
 
     @classmethod
-    def _parameters_of(cls, model):
-        """The parameters that a model of a file was trained with."""
-        return {
-            **super()._parameters_of(model),
-            "fit_intercept": model.bias is not None,
-            "intercept_scaling": 1.0 if model.bias is None else model.bias,
-        }
+    def _parameters_of(cls, header, arrays):
+        found = super()._parameters_of(header, arrays)
+        return {**found, "fit_intercept": header["bias"] is not None}
 
 
 class LinearClassifier(LinearEstimator):
@@ -243,10 +184,8 @@ class LinearClassifier(LinearEstimator):
         Weights of the classes; 1 for those that are not named.
     """
 
-    def __init__(self, *, class_weight=None): ...
-
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Trains.
 
         Parameters
@@ -263,26 +202,30 @@ class LinearClassifier(LinearEstimator):
         self : object
             The fitted estimator.
         """
-        X, y, classes, rows, options = self._checked(X, y, sample_weight)
-        return self._train(X, y, sample_weight, classes, rows, **options)
+        X, y, classes, examples, options = self._checked(X, y, sample_weight)
+        return self._train_rows(X, y, sample_weight, examples, classes, options)
 
     def _checked(self, X, y, sample_weight):
-        """Data and labels as the compiled half takes them, and the options of this estimator."""
-        options = self._own_options()
+        """Rows and labels, also as the compiled half takes them, and the options."""
         X, y = validate_data(self, X, y, **LAYOUT)
         check_classification_targets(y)
         classes, rows = class_numbers(y)
-        weights = class_weights(self.class_weight, classes, y, sample_weight)
-        return X, y, classes, rows, {**options, "class_weight": weights}
-
-    def _own_options(self):
-        """The options that this estimator alone has, checked."""
-        return {}
+        names = labels(classes)
+        options = self._options(X, sample_weight)
+        weights = class_weights(self.class_weight, classes, names, y, sample_weight)
+        options["class_weight"] = weights or None
+        return X, y, classes, Examples(hand_over(X), classes=names, labels=rows), options
 
     @classmethod
-    def _can_take(cls, model):
-        """Whether a model of a file is one of this estimator's."""
-        return model.name == cls._model_name and model.task != "multilabel"
+    def _can_take(cls, header):
+        return super()._can_take(header) and header["task"] != "multilabel"
+
+    @classmethod
+    def _parameters_of(cls, header, arrays):
+        found = super()._parameters_of(header, arrays)
+        classes = dict(zip(header["classes"], cls._classes_of(header["classes"]), strict=True))
+        weights = {classes[name]: weight for name, weight in found.pop("class_weight", [])}
+        return {**found, "class_weight": weights or None}
 
 
 class NonConvexClassifier(LinearClassifier):
@@ -301,11 +244,12 @@ class NonConvexClassifier(LinearClassifier):
         ``certified`` is False.
     """
 
-    def _effort(self, X):
-        """A non-convex run to rounding may creep for ever; this much is enough."""
-        if self.max_evals is not None or entries(X) >= SMALL:
-            return {}
-        return {"max_evals": ENOUGH}
+    def _options(self, X, sample_weight, model=None):
+        options = super()._options(X, sample_weight, model)
+        if self.max_evals is None and entries(X) < SMALL and model is None:
+            # A run to rounding may creep for ever where there is no bound; this much is enough.
+            options["max_evals"] = ENOUGH
+        return options
 
 
 def _unpack(problems, n_features, bias):

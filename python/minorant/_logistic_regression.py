@@ -1,10 +1,15 @@
 """Logistic regression."""
 
+from collections.abc import Mapping
+from typing import Any, Literal
+
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
 
-from ._estimator import estimator
+from ._examples import MatrixLike
 from ._linear import LinearClassifier
 from ._path import PathMixin
 
@@ -16,7 +21,6 @@ def _has_probabilities(self):
     raise AttributeError("probabilities need multi_class='joint' or two classes")
 
 
-@estimator
 class LogisticRegression(PathMixin, LinearClassifier):
     """Logistic regression, binary or softmax, with a certified optimality gap.
 
@@ -47,17 +51,43 @@ class LogisticRegression(PathMixin, LinearClassifier):
 
     _model_name = "logistic"
 
-    def __init__(self, *, penalty="l2", multi_class="joint"): ...
-
-    def _own_options(self):
-        if self.penalty not in ("l2", "l1"):
-            raise ValueError(f"penalty must be 'l2' or 'l1', got {self.penalty!r}")
-        if self.multi_class not in ("joint", "ovr"):
-            raise ValueError(f"multi_class must be 'joint' or 'ovr', got {self.multi_class!r}")
-        return {"penalty": self.penalty, "multiclass": self.multi_class}
+    def __init__(
+        self,
+        *,
+        penalty: Literal["l2", "l1"] = "l2",
+        multi_class: Literal["joint", "ovr"] = "joint",
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        warm_start: bool = False,
+        C: float | None = None,
+        lam: float | None = None,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.penalty = penalty
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.warm_start = warm_start
+        self.C = C
+        self.lam = lam
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Probabilities of the classes.
 
         Parameters
@@ -76,7 +106,7 @@ class LogisticRegression(PathMixin, LinearClassifier):
         return softmax(scores, axis=1)
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Logarithms of the probabilities of the classes.
 
         Parameters
@@ -90,9 +120,3 @@ class LogisticRegression(PathMixin, LinearClassifier):
             One column for each class.
         """
         return np.log(self.predict_proba(X))
-
-    @classmethod
-    def _parameters_of(cls, model):
-        multi_class = "ovr" if model.task == "one-vs-rest" else "joint"
-        shared = super()._parameters_of(model)
-        return {**shared, "penalty": model.penalty, "multi_class": multi_class}

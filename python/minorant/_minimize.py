@@ -1,14 +1,15 @@
 """Minimising a user's own function."""
 
 import itertools
-import math
-from numbers import Integral, Real
+from collections.abc import Callable
+from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult
 
 from . import _core
-from ._parameters import positive
+from ._parameters import not_negative, positive
 from ._results import Trace, html_table, number
 
 _MESSAGES = {
@@ -48,6 +49,18 @@ class MinimizeResult(OptimizeResult):
         One row for each iteration.
     """
 
+    x: NDArray[np.float64]
+    fun: float
+    lower_bound: float | None
+    gap: float | None
+    local_gap: float | None
+    nfev: int
+    nit: int
+    status: str
+    success: bool
+    message: str
+    trace: Trace
+
     def _repr_html_(self):
         return html_table(
             {
@@ -72,29 +85,29 @@ class EvaluationError(ValueError):
         The best point before that, if there is one; ``result`` is the same.
     """
 
-    best = None
+    best: MinimizeResult | None = None
 
     @property
-    def result(self):
+    def result(self) -> MinimizeResult | None:
         """The best point before the failure, if there is one."""
         return self.best
 
 
 def minimize(
-    fun,
-    x0,
-    lam,
+    fun: Callable[[NDArray[np.float64]], tuple[float, ArrayLike]],
+    x0: ArrayLike,
+    lam: float,
     *,
-    method="auto",
-    center=None,
-    weights=None,
-    tol=1e-3,
-    max_evals=None,
-    max_seconds=None,
-    callback=None,
-    convex=False,
-    memory=None,
-):
+    method: str = "auto",
+    center: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    tol: float = 1e-3,
+    max_evals: int | None = None,
+    max_seconds: float | None = None,
+    callback: Callable[[MinimizeResult], object] | None = None,
+    convex: bool = False,
+    memory: int | None = None,
+) -> MinimizeResult:
     """Minimises λ/2 ‖θ ∘ (w − center)‖² + fun(w).
 
     Parameters
@@ -155,16 +168,12 @@ def minimize(
     x0 = _vector("x0", x0)
     if x0.size == 0:
         raise ValueError("x0 must have at least one number")
-    if not isinstance(lam, Real) or not 0 <= lam < math.inf:
-        raise ValueError(f"lam must be a number of 0 or more, got {lam!r}")
-    if not isinstance(tol, Real) or not 0 <= tol < math.inf:
-        raise ValueError(f"tol must be a number of 0 or more, got {tol!r}")
     options = {
-        "lam": float(lam),
+        "lam": not_negative("lam", lam),
         "method": method,
         "center": None if center is None else _vector("center", center),
         "weights": None if weights is None else _vector("weights", weights),
-        "tol": float(tol),
+        "tol": not_negative("tol", tol),
         "max_evals": positive("max_evals", max_evals, Integral),
         "max_seconds": positive("max_seconds", max_seconds),
         "convex": bool(convex),

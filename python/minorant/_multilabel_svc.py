@@ -1,18 +1,20 @@
 """Support vector classification with sets of labels."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._callbacks import with_callbacks
-from ._estimator import estimator
-from ._features import LAYOUT
-from ._labels import class_numbers
+from ._examples import LAYOUT, Examples, MatrixLike, hand_over
+from ._labels import class_numbers, labels
 from ._linear import LinearEstimator
 
 
-@estimator
 class MultilabelSVC(LinearEstimator):
     """Linear support vector classification with sets of labels and a certified optimality gap.
 
@@ -42,13 +44,44 @@ class MultilabelSVC(LinearEstimator):
     (2, 4)
     """
 
+    threshold_: float
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        warm_start: bool = False,
+        C: float | None = None,
+        lam: float | None = None,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.warm_start = warm_start
+        self.C = C
+        self.lam = lam
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Trains.
 
         Parameters
@@ -81,13 +114,15 @@ class MultilabelSVC(LinearEstimator):
             rows = np.arange(len(numbers) + 1, dtype=np.uint64), numbers
         else:
             raise ValueError(f"MultilabelSVC takes labels or a label indicator matrix, not {kind}")
-        return self._train(X, y, sample_weight, classes, rows, multilabel=True)
+        examples = Examples(hand_over(X), classes=labels(classes), labels=rows)
+        options = self._options(X, sample_weight)
+        return self._train_rows(X, y, sample_weight, examples, classes, options)
 
-    def _take(self, model):
-        super()._take(model)
-        self.threshold_ = model.threshold
+    def _take_weights(self, header, arrays):
+        super()._take_weights(header, arrays)
+        self.threshold_ = header["threshold"]
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Decision values of rows.
 
         Parameters
@@ -106,7 +141,7 @@ class MultilabelSVC(LinearEstimator):
             return scores[:, 1] - scores[:, 0]
         return scores
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Labels of rows.
 
         Parameters
@@ -128,11 +163,11 @@ class MultilabelSVC(LinearEstimator):
         return hasattr(self, "coef_")
 
     @classmethod
-    def _can_take(cls, model):
-        return model.name == cls._model_name and model.task == "multilabel"
+    def _can_take(cls, header):
+        return super()._can_take(header) and header["task"] == "multilabel"
 
     @classmethod
-    def load(cls, path):
-        estimator = super().load(path)
+    def _of_model(cls, path, model):
+        estimator = super()._of_model(path, model)
         estimator._has_sets = True
         return estimator

@@ -1,16 +1,15 @@
 """Networks under a conditional random field."""
 
-from numbers import Integral
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
 
-from . import _core
-from ._estimator import estimator
-from ._features import hand_over
 from ._sequence_estimator import MarginalsMixin, SequenceEstimator
 
 
-@estimator
 class NeuroCRF(MarginalsMixin, SequenceEstimator):
     """Labels for sequences, by a network under a conditional random field.
 
@@ -27,6 +26,8 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
         What hidden units do.
     pretrain : {'rbm', 'none'}, default='rbm'
         Where w₀ comes from: restricted Boltzmann machines, which need no labels, or random numbers.
+    validation_fraction : float, default=0.0
+        Share of the sequences that is held out; the weights that do best on them are kept.
     tol : float, default=1e-3
         The relative gap of the local model that ends the run.
     random_state : int, RandomState instance or None, default=None
@@ -40,8 +41,11 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
         The biases of each layer.
     start_, end_ : ndarray of shape (n_classes,)
         Weights of labels at the beginning and at the end; zeros where there are none.
+    validation_error_ : float or None
+        The share of wrong labels on what was held out.
     certificate_ : Certificate
-        ``objective`` and ``local_gap``; ``lower_bound`` is None.
+        ``objective`` and ``local_gap``; ``lower_bound`` is None. Where held-out sequences chose
+        earlier weights than the run's best, there is no local gap either.
 
     Notes
     -----
@@ -61,58 +65,67 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
     array([1., 1.])
     """
 
+    coefs_: list[NDArray[np.float64]]
+    intercepts_: list[NDArray[np.float64]]
+    start_: NDArray[np.float64]
+    end_: NDArray[np.float64]
+    validation_error_: float | None
+
     _model_name = "neuro-crf"
-    _compiled = _core.Neuro
 
-    def __init__(self, hidden=(300, 300), *, activation="sigmoid", pretrain="rbm"): ...
+    def __init__(
+        self,
+        hidden: int | Sequence[int] = (300, 300),
+        *,
+        activation: Literal["sigmoid", "tanh", "relu"] = "sigmoid",
+        pretrain: Literal["rbm", "none"] = "rbm",
+        validation_fraction: float = 0.0,
+        boundary: bool = False,
+        per: Literal["sequence", "token"] = "sequence",
+        min_count: int | None = None,
+        C: float | None = None,
+        lam: float | None = None,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.hidden = hidden
+        self.activation = activation
+        self.pretrain = pretrain
+        self.validation_fraction = validation_fraction
+        self.boundary = boundary
+        self.per = per
+        self.min_count = min_count
+        self.C = C
+        self.lam = lam
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
 
-    def _settings(self):
-        widths = [self.hidden] if isinstance(self.hidden, Integral) else list(self.hidden)
-        if not widths or not all(isinstance(n, Integral) and n > 0 for n in widths):
-            raise ValueError(f"hidden must be whole numbers above 0, got {self.hidden!r}")
-        for name, values in (
-            ("activation", ("sigmoid", "tanh", "relu")),
-            ("pretrain", ("rbm", "none")),
-        ):
-            if getattr(self, name) not in values:
-                listed = ", ".join(repr(value) for value in values)
-                raise ValueError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
-        return {
-            **self._common_settings(),
-            "hidden": [int(n) for n in widths],
-            "activation": self.activation,
-            "pretrain": self.pretrain,
-        }
-
-    def _run(self, tokens, classes, numbers, settings, watch):
-        return _core.train_neuro(
-            hand_over(tokens.features),
-            tokens.starts,
-            tokens.names,
-            [str(c) for c in classes.tolist()],
-            numbers,
-            settings,
-            watch,
-        )
-
-    def _take_weights(self, model):
-        weights, labels = model.weights(), len(model.classes)
-        self.coefs_, self.intercepts_, at, inputs = [], [], 0, model.features
-        for units in [*model.hidden, labels]:
+    def _take_weights(self, header, arrays):
+        super()._take_weights(header, arrays)
+        self.validation_error_ = header["validation_error"]
+        weights, labels, inputs = arrays["weights"], len(header["labels"]), header["columns"]
+        self.coefs_, self.intercepts_, at = [], [], 0
+        for units in [*header["hidden"], labels]:
             self.coefs_.append(weights[at : at + inputs * units].reshape(inputs, units))
             at += inputs * units
             self.intercepts_.append(weights[at : at + units])
             at, inputs = at + units, units
         self.transitions_ = weights[at : at + labels * labels].reshape(labels, labels)
         at += labels * labels
-        ends = weights[at:] if model.boundary else np.zeros(2 * labels)
+        ends = weights[at:] if header["boundary"] else np.zeros(2 * labels)
         self.start_, self.end_ = ends[:labels], ends[labels:]
 
     @classmethod
-    def _parameters_of(cls, model):
-        return {
-            **super()._parameters_of(model),
-            "hidden": tuple(model.hidden),
-            "activation": model.activation,
-            "pretrain": model.pretrain,
-        }
+    def _parameters_of(cls, header, arrays):
+        found = super()._parameters_of(header, arrays)
+        return {**found, "hidden": tuple(header["hidden"])}

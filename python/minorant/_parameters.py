@@ -1,10 +1,48 @@
-"""Checks of single parameters."""
+"""Parameters of estimators and options of the library: which is which, and the few checks that
+the library's option table cannot make.
+"""
 
 import math
+import re
+from functools import cache
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_random_state
+
+from . import _core
+
+#: Options that estimators have under another name; all others have the option's own.
+OPTION_OF = {
+    "C": "c",
+    "C1": "c1",
+    "C2": "c2",
+    "C_neg": "c_neg",
+    "C_pos": "c_pos",
+    "group_weights": "group_weight",
+    "intercept_scaling": "bias",
+    "lam": "lambda",
+    "method": "solver",
+    "multi_class": "multiclass",
+    "n_components": "components",
+    "n_jobs": "threads",
+    "n_mixtures": "mixtures",
+    "n_starts": "starts",
+    "n_states": "states",
+    "random_state": "seed",
+    "sample_weight": "weights",
+}
+
+#: The options of a model: the default as it would be typed, and the name in model files.
+table = cache(_core.options)
+
+
+def sentence(option, what, parameters):
+    """What the library says of an option, said of the parameter that it is."""
+    names = {OPTION_OF.get(name, name): name for name in [*parameters, "sample_weight"]}
+    other = re.compile(r"(?<=with )(\w+)")
+    what = other.sub(lambda found: names.get(found[0], found[0]), what)
+    return f"{names.get(option, option)} {what}"
 
 
 def positive(name, value, kind=Real):
@@ -17,28 +55,16 @@ def positive(name, value, kind=Real):
     return int(value) if kind is Integral else float(value)
 
 
+def not_negative(name, value):
+    """A finite number of 0 or more."""
+    if not isinstance(value, Real) or not 0 <= value < math.inf:
+        raise ValueError(f"{name} must be a number of 0 or more, got {value!r}")
+    return float(value)
+
+
 def seed(random_state):
     """The seed that a ``random_state`` stands for. None is one fixed seed: two fits that differ in
     ``n_jobs`` alone must not differ in their seeds."""
     if random_state is None:
         return 0
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def sample_weights(values, examples):
-    """One weight of 0 or more for each example as a list of numbers, or None for None."""
-    if values is None:
-        return None
-    weights = np.asarray(values, dtype=np.float64)
-    if weights.shape != (examples,):
-        raise ValueError(
-            f"expected {examples} sample weights, one for each example, got shape {weights.shape}"
-        )
-    wrong = np.flatnonzero(~(weights >= 0) | np.isinf(weights))
-    if len(wrong):
-        raise ValueError(
-            f"expected sample weights of 0 or more, got {weights[wrong[0]]} for example {wrong[0]}"
-        )
-    if not weights.any():
-        raise ValueError("expected some sample weight above 0, got none")
-    return weights.tolist()

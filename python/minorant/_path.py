@@ -1,15 +1,17 @@
 """A range of λ: warm-started, with a certificate for each λ and for every one in between."""
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from . import _core
-from ._features import LAYOUT, hand_over
-from ._labels import label
-from ._results import Trace, html_table, number
+from ._examples import LAYOUT, Examples, MatrixLike, hand_over
+from ._results import Certificate, Trace, html_table, number
+
+Estimator = TypeVar("Estimator")
 
 #: λ Σ sample_weight of a path where nobody says which: C from 0.001 to 100.
 _DEFAULT = 10.0 ** np.linspace(3, -2, 11)
@@ -38,7 +40,7 @@ class Between(NamedTuple):
     relative_gap: float | None
 
 
-class Path:
+class Path(Generic[Estimator]):
     """What :func:`minorant.path` found.
 
     Attributes
@@ -71,9 +73,15 @@ class Path:
     True
     """
 
-    def __init__(self, estimators, between, errors, is_whole):
+    def __init__(
+        self,
+        estimators: list[Estimator],
+        between: list[Between],
+        errors: list[tuple[float, float | None]],
+        is_whole: bool,
+    ) -> None:
         self.estimators = estimators
-        self.lams = np.array([estimator.lam_ for estimator in estimators])
+        self.lams: NDArray[np.float64] = np.array([estimator.lam_ for estimator in estimators])
         self.between = between
         self.train_errors = np.array([train for train, _ in errors])
         validation = [found for _, found in errors if found is not None]
@@ -81,22 +89,22 @@ class Path:
         self.n_evaluations = sum(estimator.n_evaluations_ for estimator in estimators)
         self.is_whole = is_whole
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.estimators)
 
     @property
-    def certificates(self):
+    def certificates(self) -> list[Certificate]:
         """The certificate of each λ."""
         return [estimator.certificate_ for estimator in self.estimators]
 
     @property
-    def best(self):
+    def best(self) -> Estimator:
         """The estimator of least validation error (training error without validation data); of
         several the one with the largest λ."""
         errors = self.train_errors if self.validation_errors is None else self.validation_errors
         return self.estimators[int(np.argmin(errors))]
 
-    def at(self, lam):
+    def at(self, lam: float) -> Estimator:
         """The estimator that serves a λ of the path's range: the better of its two neighbours.
 
         Parameters
@@ -112,7 +120,7 @@ class Path:
         found = [self.estimators[i] for i in self._neighbours(lam)]
         return min(found, key=lambda estimator: _objective(estimator, lam))
 
-    def gap_at(self, lam):
+    def gap_at(self, lam: float) -> float | None:
         """The relative gap that is proven for :meth:`at` of the same λ; None where none is."""
         at = self._neighbours(lam)
         if len(at) == 1:
@@ -161,46 +169,31 @@ def _half_square(estimator):
 class PathMixin:
     """Gives an estimator its path."""
 
-    def path(self, X, y, lams=None, *, sample_weight=None, validation=None, fill=True):
-        """Trains for a whole range of λ, each from where the last one ended.
-
-        Planes found for one λ serve all others, and so do their bounds: besides a certificate for
-        each λ there is one for every λ in between.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        lams : array-like, default=None
-            The λ, in any order. If not given, λ = 1/(C n) for eleven C from 0.001 to 100.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples.
-        validation : tuple (X, y), default=None
-            Data to measure errors on.
-        fill : bool, default=True
-            Whether to put further λ in between until the gap there is at most three times
-            ``tol``.
-
-        Returns
-        -------
-        path : Path
-            Fitted estimators and what is proven. The estimator itself stays as it is.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from minorant import LinearSVC
-        >>> X, y = load_iris(return_X_y=True)
-        >>> path = LinearSVC().path(X, y, [1.0, 0.1], fill=False)
-        >>> [estimator.certificate_.certified for estimator in path.estimators]
-        [True, True]
-        """
+    def path(
+        self,
+        X: MatrixLike,
+        y: Any,
+        lams: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        validation: tuple[MatrixLike, Any] | None = None,
+        fill: bool = True,
+    ) -> Path[Self]:
+        """Trains for a whole range of λ, each from where the last one ended: :func:`minorant.path`
+        of this estimator, which stays as it is."""
         return path(self, X, y, lams, sample_weight=sample_weight, validation=validation, fill=fill)
 
 
-def path(estimator, X, y, lams=None, *, sample_weight=None, validation=None, fill=True):
+def path(
+    estimator: Estimator,
+    X: MatrixLike,
+    y: Any,
+    lams: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    validation: tuple[MatrixLike, Any] | None = None,
+    fill: bool = True,
+) -> Path[Estimator]:
     """Trains an estimator for a whole range of λ, each from where the last one ended.
 
     Planes found for one λ serve all others, and so do their bounds: besides a certificate for
@@ -245,46 +238,36 @@ def path(estimator, X, y, lams=None, *, sample_weight=None, validation=None, fil
         name = type(estimator).__name__
         raise TypeError(f"a path needs a LinearSVC or a LogisticRegression, not {name}")
     template = clone(estimator).set_params(C=None, lam=None)
-    X, y, classes, rows, options = template._checked(X, y, sample_weight)
-    settings = template._settings(X, sample_weight, **options)
-    settings["small"] = False
-    weight = X.shape[0] if sample_weight is None else settings["sample_weight"].sum()
+    X, y, classes, examples, options = template._checked(X, y, sample_weight)
+    weight = X.shape[0] if sample_weight is None else options["weights"].sum()
     lams = _DEFAULT / weight if lams is None else _positive(lams)
-    labels = [label(c) for c in classes.tolist()]
-    points, between, is_whole = _core.path(
-        settings.pop("model"),
-        hand_over(X),
-        labels,
-        rows,
-        settings,
-        lams.tolist(),
-        None if validation is None else _held_out(template, classes, labels, *validation),
-        bool(fill),
-    )
-    fitted = [_fitted(template, classes, model, report) for model, report, _, _ in points]
+    held_out = None if validation is None else _held_out(template, classes, examples, *validation)
+    with template._watching():
+        points, between, is_whole = _core.path(
+            template._model_name, examples, options, lams.tolist(), validation=held_out, fill=fill
+        )
+    fitted = [_fitted(template, classes, model, counts) for model, counts, _, _ in points]
     errors = [(train, found) for _, _, train, found in points]
     return Path(fitted, [Between(*entry) for entry in between], errors, is_whole)
 
 
-def _fitted(template, classes, model, report):
-    estimator = clone(template).set_params(lam=report["lam"])
+def _fitted(template, classes, model, counts):
+    estimator = clone(template).set_params(lam=model.header["lambda"])
     estimator.classes_ = classes
     estimator.n_features_in_ = template.n_features_in_
     if hasattr(template, "feature_names_in_"):
         estimator.feature_names_in_ = template.feature_names_in_
-    estimator._finish(model, report, Trace())
-    check_is_fitted(estimator)
+    estimator._finish(model, counts, Trace())
     return estimator
 
 
-def _held_out(template, classes, labels, X, y) -> Any:
+def _held_out(template, classes, examples, X, y):
     X, y = validate_data(template, X, y, reset=False, **LAYOUT)
-    at = np.searchsorted(classes, y)
-    at = np.minimum(at, len(classes) - 1)
+    at = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     unseen = np.asarray(classes[at] != y)
     if unseen.any():
         raise ValueError(f"the validation data has a label that no example has: {y[unseen][0]!r}")
-    return hand_over(X), labels, at.astype(np.uint32)
+    return Examples(hand_over(X), classes=examples.classes, labels=at.astype(np.uint32))
 
 
 def _positive(lams):

@@ -1,9 +1,23 @@
 """Pictures of runs; matplotlib is imported when the first one is drawn."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
 import numpy as np
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def plot_convergence(*runs, ax=None, x="evaluations", labels=None):
+    from ._path import Path
+
+
+def plot_convergence(
+    *runs: Any,
+    ax: Axes | None = None,
+    x: Literal["evaluations", "seconds", "iteration"] = "evaluations",
+    labels: list[str] | None = None,
+) -> Axes:
     """Draws how the gap between objective and lower bound closed.
 
     Without a bound, the objective itself is drawn.
@@ -56,7 +70,7 @@ def plot_convergence(*runs, ax=None, x="evaluations", labels=None):
     return ax
 
 
-def plot_path(path, *, ax=None):
+def plot_path(path: Path[Any], *, ax: Axes | None = None) -> Axes:
     """Draws the errors of a path over λ.
 
     Parameters

@@ -1,14 +1,13 @@
 """Support vector classification with the ramp loss, for data with outliers."""
 
-from numbers import Real
+from collections.abc import Mapping
+from typing import Any, Literal
 
-import numpy as np
+from numpy.random import RandomState
 
-from ._estimator import estimator
 from ._linear import NonConvexClassifier
 
 
-@estimator
 class RampSVC(NonConvexClassifier):
     """Linear support vector classification that outliers cannot bend.
 
@@ -46,19 +45,40 @@ class RampSVC(NonConvexClassifier):
 
     _model_name = "ramp-svm"
 
-    def __init__(self, *, ramp=-1.0): ...
+    def __init__(
+        self,
+        *,
+        ramp: float = -1.0,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        warm_start: bool = False,
+        C: float | None = None,
+        lam: float | None = None,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.ramp = ramp
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.warm_start = warm_start
+        self.C = C
+        self.lam = lam
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
 
-    def _checked(self, X, y, sample_weight):
-        X, y, classes, rows, options = super()._checked(X, y, sample_weight)
-        return X, y, classes, rows, {**options, **self._effort(X)}
-
-    def _own_options(self):
-        if not isinstance(self.ramp, Real) or not -np.inf < self.ramp < 1:
-            raise ValueError(f"ramp must be a finite number below 1, got {self.ramp!r}")
+    def _options(self, X, sample_weight, model=None):
+        options = super()._options(X, sample_weight, model)
         # It goes further down than the methods that know nothing of the loss's concave part.
-        method = "cccp" if self.method == "auto" else self.method
-        return {"ramp": float(self.ramp), "method": method}
-
-    @classmethod
-    def _parameters_of(cls, model):
-        return {**super()._parameters_of(model), "ramp": model.ramp}
+        return {**options, "solver": "cccp" if self.method == "auto" else self.method}

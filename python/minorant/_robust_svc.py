@@ -1,14 +1,13 @@
 """Support vector classification with kernels that outliers cannot pull at."""
 
-from numbers import Real
+from collections.abc import Callable
+from typing import Any
 
-from ._estimator import estimator
+from numpy.random import RandomState
+
 from ._kernel import TwoClassEstimator
-from ._labels import labels
-from ._parameters import positive
 
 
-@estimator
 class RobustSVC(TwoClassEstimator):
     """Two classes by the ramp loss, with kernels: a row costs only so much, however wrong it is.
 
@@ -38,32 +37,33 @@ class RobustSVC(TwoClassEstimator):
 
     _model_name = "robust-svm"
 
-    def __init__(self, *, C=1.0, ramp=-1.0): ...
-
-    def fit(self, X, y):
-        """Trains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples; with a precomputed kernel, their kernel matrix.
-        y : array-like of shape (n_samples,)
-            Their labels, of two classes.
-
-        Returns
-        -------
-        self : RobustSVC
-            The fitted estimator.
-        """
-        X, classes, rows = self._two_classes(X, y)
-        if positive("C", self.C) is None:
-            raise ValueError("C must be a positive number, got None")
-        if not isinstance(self.ramp, Real) or not self.ramp < 1:
-            raise ValueError(f"ramp must be a number below 1, got {self.ramp!r}")
-        numbers = {"c": float(self.C), "ramp": float(self.ramp)}
-        return self._train(X, classes, labels(classes), rows, **numbers)
-
-    @classmethod
-    def _parameters_of(cls, model):
-        losses = dict(model.losses)
-        return {**super()._parameters_of(model), "C": losses["c"], "ramp": losses["ramp"]}
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        ramp: float = -1.0,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        sigma: float | None = None,
+        power: int = 3,
+        offset: float = 1.0,
+        n_jobs: int | None = None,
+        tol: float = 1e-6,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.ramp = ramp
+        self.kernel = kernel
+        self.sigma = sigma
+        self.power = power
+        self.offset = offset
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose

@@ -1,18 +1,18 @@
 """Semi-supervised support vector classification with kernels."""
 
-from numbers import Integral, Real
+from collections.abc import Callable
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from ._estimator import estimator
-from ._features import LAYOUT
+from ._examples import LAYOUT, MatrixLike
 from ._kernel import KernelEstimator
-from ._parameters import positive
-from ._transductive_svc import has_label, labelled_classes, names_beside_unlabelled
+from ._labels import has_label, labelled_classes
 
 
-@estimator
 class S3VC(KernelEstimator):
     """Semi-supervised support vector classification with kernels, beyond local minima.
 
@@ -65,11 +65,48 @@ class S3VC(KernelEstimator):
     True
     """
 
+    transduction_: NDArray[Any]
+
     _model_name = "s3vm"
 
-    def __init__(self, *, C1=100.0, C2=None, balance="auto", mode="search", degree=0.1): ...
+    def __init__(
+        self,
+        *,
+        C1: float = 100.0,
+        C2: float | None = None,
+        balance: Literal["auto", "none"] | int | tuple[int, int] = "auto",
+        mode: Literal["search", "strict"] = "search",
+        degree: float = 0.1,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        sigma: float | None = None,
+        power: int = 3,
+        offset: float = 1.0,
+        n_jobs: int | None = None,
+        tol: float = 1e-6,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C1 = C1
+        self.C2 = C2
+        self.balance = balance
+        self.mode = mode
+        self.degree = degree
+        self.kernel = kernel
+        self.sigma = sigma
+        self.power = power
+        self.offset = offset
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X, y):
+    def fit(self, X: MatrixLike, y: Any) -> Self:
         """Trains.
 
         Parameters
@@ -84,51 +121,26 @@ class S3VC(KernelEstimator):
         self : S3VC
             The fitted estimator.
         """
-        if self.mode not in ("search", "strict"):
-            raise ValueError(f"mode must be 'search' or 'strict', got {self.mode!r}")
         X, y = validate_data(self, X, y, **LAYOUT)
         labelled = has_label(y)
-        classes, numbers = labelled_classes(y, labelled)
-        rows = np.zeros(len(y), dtype=np.uint32)
-        rows[labelled] = numbers + 1
-        names = [0.0, *names_beside_unlabelled(classes)]
-        self._train(X, classes, names, rows, **self._options())
+        classes, names, rows = labelled_classes(y, labelled)
+        self._train_rows(X, classes, [0.0, *names], rows)
         self.transduction_ = np.where(labelled, y, self.predict(X)).astype(classes.dtype)
         return self
 
-    def _options(self):
-        if positive("C1", self.C1) is None:
-            raise ValueError("C1 must be a positive number, got None")
-        if not isinstance(self.degree, Real) or not 0 < self.degree <= 1:
-            raise ValueError(f"degree must be a number above 0 and up to 1, got {self.degree!r}")
-        return {
-            "c1": float(self.C1),
-            "c2": positive("C2", self.C2),
-            "balance": _interval(self.balance),
-            "is_balanced": not (isinstance(self.balance, str) and self.balance == "none"),
-            "mode": self.mode,
-            "degree": float(self.degree),
-        }
+    def _options(self, model=None):
+        balance = self.balance
+        if isinstance(balance, tuple | list):
+            balance = ":".join(str(end) for end in balance)
+        elif not isinstance(balance, str):
+            balance = f"count={balance}"
+        return {**super()._options(model), "balance": balance}
 
     @classmethod
-    def _parameters_of(cls, model):
-        losses, balance = dict(model.losses), model.balance or "none"
-        if "=" in balance:
-            balance = int(balance.split("=")[1])
-        elif ":" in balance:
-            balance = tuple(int(end) for end in balance.split(":"))
-        own = {"C1": losses["c1"], "C2": losses["c2"], "balance": balance}
-        return {**super()._parameters_of(model), **own}
-
-
-def _interval(balance):
-    """The least and the greatest number of rows, or None where nothing is said."""
-    if isinstance(balance, str) and balance in ("auto", "none"):
-        return None
-    ends = balance if isinstance(balance, tuple | list) else (balance, balance)
-    whole = all(isinstance(end, Integral) and not isinstance(end, bool) for end in ends)
-    if len(ends) != 2 or not whole or not 0 <= ends[0] <= ends[1]:
-        raise ValueError(
-            f"balance must be 'auto', 'none', a number of rows or two of them, got {balance!r}"
-        )
-    return int(ends[0]), int(ends[1])
+    def _parameters_of(cls, header, arrays):
+        found = super()._parameters_of(header, arrays)
+        kind, _, ends = found.pop("balance", "none").rpartition("=")
+        if kind == "count":
+            return {**found, "balance": int(ends)}
+        interval = tuple(int(end) for end in ends.split(":")) if ":" in ends else ends
+        return {**found, "balance": interval}

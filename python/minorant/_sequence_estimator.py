@@ -1,15 +1,14 @@
 """What the estimators of sequences share: sequences in, sequences of labels out."""
 
-from numbers import Integral
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin, warn_unless_certified
-from ._features import hand_over
+from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
 from ._labels import classes_of_texts
-from ._parameters import positive, sample_weights
 from ._sequences import labels_of, tokens_of
 
 
@@ -42,9 +41,12 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         Number of attributes.
     """
 
-    def __init__(self, *, boundary=False, per="sequence", min_count=None): ...
+    transitions_: NDArray[np.float64]
+    feature_names_: list[str] | None
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Sequence[Any], y: Sequence[Any], sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Trains.
 
         Parameters
@@ -63,35 +65,21 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         self : object
             The fitted estimator.
         """
-        settings = self._settings()
-        least = positive("min_count", self.min_count, Integral) or 0
-        tokens = tokens_of(X, min_count=least)
+        tokens = tokens_of(X, min_count=self.min_count)
         classes, numbers = labels_of(y, tokens)
-        settings["sample_weight"] = sample_weights(sample_weight, len(tokens.starts) - 1)
-        self._trained(
-            classes, lambda watch: self._run(tokens, classes, numbers, settings, watch)
-        )
-        warn_unless_certified(self, stacklevel=3)
+        options = self._options()
+        if sample_weight is not None:
+            options["weights"] = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        examples = tokens.examples([str(c) for c in classes.tolist()], numbers)
+        self._train(examples, classes, options)
         return self
 
-    def _common_settings(self):
-        """The settings that all models of sequences have, checked."""
-        if self.per not in ("sequence", "token"):
-            raise ValueError(f"per must be 'sequence' or 'token', got {self.per!r}")
-        return {
-            "boundary": bool(self.boundary),
-            "per": self.per,
-            "memory": None,
-            **self._strength(),
-            **self._run_options(),
-        }
-
-    def _take(self, model):
-        """Takes weights and certificate over from a trained model."""
-        super()._take(model)
-        self.feature_names_ = model.attributes
-        self.n_features_in_ = model.features
-        self._take_weights(model)
+    def _take_weights(self, header, arrays):
+        self.feature_names_ = None
+        if header["attributes"] == "named":
+            text = arrays["attributes"].tobytes()[: header["attribute_bytes"]].decode()
+            self.feature_names_ = text.split("\n") if header["columns"] else []
+        self.n_features_in_ = header["columns"]
 
     # Prediction
 
@@ -100,7 +88,7 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         names = self.feature_names_
         return tokens_of(X, names=names, width=None if names is not None else self.n_features_in_)
 
-    def predict(self, X):
+    def predict(self, X: Sequence[Any]) -> list[NDArray[Any]]:
         """Labels of sequences.
 
         Parameters
@@ -117,11 +105,10 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         if not len(X):
             return []
         tokens = self._tokens(X)
-        threads = effective_n_jobs(self.n_jobs)
-        found = self._model.predict(hand_over(tokens.features), tokens.starts, threads)
+        found = self._model.predict(tokens.examples(), self._threads())
         return tokens.split(self.classes_[found])
 
-    def score(self, X, y):
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
         """The share of tokens whose label is right.
 
         Parameters
@@ -143,24 +130,20 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
     # Files
 
     @classmethod
-    def _check_file(cls, path, model):
-        super()._check_file(path, model)
-        if model.is_hashed:
+    def _of_model(cls, path, model):
+        if model.header["attributes"] == "hashed":
             raise ValueError(f"the attributes of {path} are hashed: only the command can use it")
+        return super()._of_model(path, model)
 
     @classmethod
-    def _classes_of(cls, model):
-        return classes_of_texts(model.classes)
-
-    @classmethod
-    def _parameters_of(cls, model):
-        return {**super()._parameters_of(model), "boundary": model.boundary, "per": model.per}
+    def _classes_of(cls, names):
+        return classes_of_texts(names)
 
 
 class MarginalsMixin:
     """Probabilities of labels, for the chains that have them."""
 
-    def predict_marginals(self, X):
+    def predict_marginals(self, X: Sequence[Any]) -> list[NDArray[np.float64]]:
         """The probability of each label at each token.
 
         Parameters
@@ -174,6 +157,4 @@ class MarginalsMixin:
             For each sequence a row for each token, with a column for each class.
         """
         tokens = self._tokens(X)
-        threads = effective_n_jobs(self.n_jobs)
-        found = self._model.marginals(hand_over(tokens.features), tokens.starts, threads)
-        return tokens.split(found.reshape(-1, len(self.classes_)))
+        return tokens.split(self._model.marginals(tokens.examples(), self._threads()))

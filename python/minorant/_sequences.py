@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ._examples import Examples, hand_over
+
 #: Labels are 16-bit numbers.
 MOST_LABELS = 1 << 16
 
@@ -24,12 +26,16 @@ class Tokens(NamedTuple):
     starts: np.ndarray
     names: list | None
 
+    def examples(self, classes=(), labels=None):
+        """The same as the compiled half takes it, with labels where there are some."""
+        return Examples(hand_over(self.features), self.starts, self.names, classes, labels)
+
     def split(self, values):
         """Values of tokens, sequence by sequence."""
         return np.split(values, self.starts[1:-1].astype(np.intp))
 
 
-def tokens_of(X, names=None, width=None, min_count=0):
+def tokens_of(X, names=None, width=None, min_count=None):
     """The tokens of sequences.
 
     ``X`` holds one entry for each sequence: an array or a sparse matrix with a row for each token,
@@ -70,7 +76,7 @@ def labels_of(y, tokens):
     classes, numbers = np.unique(flat, return_inverse=True)
     if len(classes) > MOST_LABELS:
         raise ValueError(f"expected at most {MOST_LABELS} labels, got {len(classes)}")
-    return classes, numbers.astype(np.uint16)
+    return classes, numbers.astype(np.uint32)
 
 
 def _as_list(X):
@@ -159,7 +165,7 @@ def _from_attributes(X, names, min_count):
     features = sparse.csr_array((values, columns, ends), shape=(len(ends) - 1, len(known)))
     features.sum_duplicates()
     names = list(known)
-    if is_open and min_count > 1:
+    if is_open and min_count is not None:
         counts = np.bincount(columns, minlength=len(names))
         kept = np.flatnonzero(counts >= min_count)
         features, names = features[:, kept], [names[column] for column in kept]

@@ -2,26 +2,38 @@
 
 import pickle
 import warnings
-from collections.abc import Mapping
-from numbers import Integral, Real
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._estimator import (
-    CertifiedEstimator,
-    NoTableMixin,
-    StrengthMixin,
-    estimator,
-    warn_unless_certified,
-)
-from ._parameters import sample_weights
+from ._estimator import CertifiedEstimator, NoTableMixin, StrengthMixin
+from ._parameters import not_negative, positive, seed
 from ._results import Certificate, Trace
 
 
-@estimator
+class StructuredModel(Protocol):
+    """What :class:`StructuredSVM` asks of a structure."""
+
+    def joint_feature(self, x: Any, y: Any) -> Any:
+        """The features of an input with an output."""
+
+    def loss(self, y_true: Any, y: Any) -> float:
+        """What an output costs."""
+
+    def loss_augmented_inference(self, x: Any, y_true: Any, w: NDArray[np.float64]) -> Any:
+        """The output with the largest loss plus score."""
+
+    def predict(self, x: Any, w: NDArray[np.float64]) -> Any:
+        """The output with the largest score."""
+
+
 class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
     """A structured support vector machine for whatever outputs have an argmax.
 
@@ -92,9 +104,35 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
     [0, 0]
     """
 
-    def __init__(self, model): ...
+    coef_: NDArray[np.float64]
+    n_outputs_: int
 
-    def fit(self, X, y, sample_weight=None):
+    def __init__(
+        self,
+        model: StructuredModel,
+        *,
+        C: float | None = None,
+        lam: float | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.model = model
+        self.C = C
+        self.lam = lam
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self, X: Sequence[Any], y: Sequence[Any], sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Trains.
 
         Parameters
@@ -117,13 +155,12 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
             raise ValueError(f"expected an output for each of {len(X)} inputs, got {len(y)}")
         if not X:
             raise ValueError("expected at least one example, got none")
-        options = self._options(sample_weights(sample_weight, len(X)), len(X))
+        options = self._options(_sample_weights(sample_weight, len(X)), len(X))
         oracle = _Oracle(self.model, X, y)
-        found, raised = self._watched(
-            lambda watch: _core.train_structured(
+        with self._watching() as watch:
+            found, raised = _core.train_structured(
                 oracle, oracle.dim, oracle.truths, oracle.has_batches, options, watch
             )
-        )
         if raised is not None:
             raise raised
         self.coef_ = found["w"]
@@ -143,18 +180,25 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
                 stacklevel=2,
             )
         else:
-            warn_unless_certified(self, stacklevel=3)
+            self._warn_unless_certified()
         return self
 
     def _options(self, weights, examples):
-        strength = self._strength()
-        lam = strength["lam"]
-        if lam is None:
-            total = examples if weights is None else float(np.sum(weights))
-            lam = 1.0 / ((strength["c"] or 1.0) * total)
-        return {**self._run_options(), "lam": lam, "sample_weight": weights, "memory": None}
+        lam, c = positive("lam", self.lam), positive("C", self.C)
+        if lam is not None and c is not None:
+            raise ValueError("lam and C say the same in two ways: give one of them")
+        total = examples if weights is None else float(np.sum(weights))
+        return {
+            "lam": 1.0 / ((c or 1.0) * total) if lam is None else lam,
+            "sample_weight": weights,
+            "method": self.method,
+            "seed": seed(self.random_state),
+            "tol": not_negative("tol", self.tol),
+            "max_evals": positive("max_evals", self.max_evals, Integral),
+            "max_seconds": positive("max_seconds", self.max_seconds),
+        }
 
-    def predict(self, X):
+    def predict(self, X: Sequence[Any]) -> list[Any]:
         """The outputs with the largest scores.
 
         Parameters
@@ -170,7 +214,7 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         check_is_fitted(self)
         return [self.model.predict(x, self.coef_) for x in X]
 
-    def score(self, X, y):
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
         """Minus the mean loss of the predictions.
 
         Parameters
@@ -259,6 +303,19 @@ class _Oracle:
         if not np.isfinite(values).all():
             raise ValueError(f"joint_feature returned a number that is not finite for example {i}")
         return np.ascontiguousarray(at, dtype=np.uint32), values
+
+
+def _sample_weights(values, examples):
+    """One weight of 0 or more for each example, or None for None."""
+    if values is None:
+        return None
+    weights = np.asarray(values, dtype=np.float64)
+    is_fine = weights.shape == (examples,) and np.isfinite(weights).all()
+    if not is_fine or (weights < 0).any() or not weights.any():
+        raise ValueError(
+            f"expected {examples} sample weights of 0 or more, one for each example, and some above 0"
+        )
+    return weights.tolist()
 
 
 def _length(features):

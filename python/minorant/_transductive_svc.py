@@ -1,20 +1,19 @@
 """Semi-supervised support vector classification."""
 
-from numbers import Integral, Real
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._callbacks import with_callbacks
-from ._estimator import estimator
-from ._features import LAYOUT
-from ._labels import class_numbers, class_weights, classes_of_texts, labels
+from ._examples import LAYOUT, Examples, MatrixLike, hand_over
+from ._labels import class_weights, classes_of_texts, has_label, labelled_classes, labels
 from ._linear import NonConvexClassifier
-from ._parameters import positive
 
 
-@estimator
 class TransductiveSVC(NonConvexClassifier):
     """Linear support vector classification of rows of which most have no label.
 
@@ -60,12 +59,49 @@ class TransductiveSVC(NonConvexClassifier):
     True
     """
 
+    transduction_: NDArray[Any]
+
     _model_name = "tsvm"
 
-    def __init__(self, *, gamma=1.0, n_starts=1, balance_mean=None): ...
+    def __init__(
+        self,
+        *,
+        gamma: float = 1.0,
+        n_starts: int = 1,
+        balance_mean: float | None = None,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        warm_start: bool = False,
+        C: float | None = None,
+        lam: float | None = None,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.gamma = gamma
+        self.n_starts = n_starts
+        self.balance_mean = balance_mean
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.warm_start = warm_start
+        self.C = C
+        self.lam = lam
+        self.n_jobs = n_jobs
+        self.tol = tol
+        self.method = method
+        self.max_evals = max_evals
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Trains.
 
         Parameters
@@ -82,80 +118,23 @@ class TransductiveSVC(NonConvexClassifier):
         self : TransductiveSVC
             The fitted estimator.
         """
-        if not isinstance(self.gamma, Real) or not 0 <= self.gamma < np.inf:
-            raise ValueError(f"gamma must be a number of 0 or more, got {self.gamma!r}")
-        if positive("n_starts", self.n_starts, Integral) is None:
-            raise ValueError("n_starts must be a positive integer, got None")
-        if self.balance_mean is not None and not isinstance(self.balance_mean, Real):
-            raise ValueError(f"balance_mean must be a number or None, got {self.balance_mean!r}")
         X, y = validate_data(self, X, y, **LAYOUT)
         labelled = has_label(y)
-        classes, numbers = labelled_classes(y, labelled)
-        options = {
-            "gamma": float(self.gamma),
-            "starts": int(self.n_starts),
-            "balance_mean": None if self.balance_mean is None else float(self.balance_mean),
-        }
-        rows = np.zeros(len(y), dtype=np.uint32)
+        classes, names, rows = labelled_classes(y, labelled)
+        model, unlabelled = None, [0.0]
         if labelled.all():
             # The same objective, and the library's transduction insists on rows to transduce.
-            options["model"] = "svm"
-            rows[:] = numbers
-            names = labels(classes)
-        else:
-            rows[labelled] = numbers + 1
-            names = names_beside_unlabelled(classes)
-            options["labels"] = [0.0, *names]
-            options.update(self._effort(X))
+            model, unlabelled, names, rows = "svm", [], labels(classes), rows - np.uint32(1)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         of_labelled = None if sample_weight is None else sample_weight[labelled]
-        pairs = class_weights(self.class_weight, classes, y[labelled], of_labelled)
-        renamed = dict(zip(labels(classes), names, strict=True))
-        options["class_weight"] = [(renamed[c], w) for c, w in pairs]
-        self._train(X, y, sample_weight, classes, rows, **options)
+        weights = class_weights(self.class_weight, classes, names, y[labelled], of_labelled)
+        options = {**self._options(X, sample_weight, model), "class_weight": weights or None}
+        examples = Examples(hand_over(X), classes=[*unlabelled, *names], labels=rows)
+        self._train_rows(X, y, sample_weight, examples, classes, options, model)
         self.transduction_ = np.where(labelled, y, self.predict(X)).astype(classes.dtype)
         return self
 
     @classmethod
-    def _classes_of(cls, model):
-        return classes_of_texts(model.classes)
-
-    @classmethod
-    def _parameters_of(cls, model):
-        shared = super()._parameters_of(model)
-        return {**shared, "gamma": model.gamma, "balance_mean": model.balance_mean}
-
-
-def has_label(y):
-    """Where labels are not -1."""
-    if y.dtype.kind in "biuf":
-        return y != -1
-    return np.array([str(value) != "-1" for value in y.tolist()], dtype=bool)
-
-
-def labelled_classes(y, labelled):
-    """The classes in order, and the class number of each row that has a label."""
-    found = y[labelled]
-    if found.dtype.kind == "O":
-        kinds = {type(value) for value in found.tolist()}
-        found = found.astype(str) if str in kinds else np.array(found.tolist())
-    if not found.size:
-        raise ValueError("expected some rows with a label, but all are -1, which means none")
-    check_classification_targets(found)
-    classes = np.unique(found)
-    if len(classes) == 1 and not labelled.all() and y.dtype.kind in "biuf" and classes[0] == 1:
-        raise ValueError(
-            "-1 means that a row has no label, so that labels of -1 and 1 leave one class only: "
-            "recode the classes first, for instance with np.where(y == -1, 0, y), and then mark "
-            "rows without a label with -1"
-        )
-    return class_numbers(found)
-
-
-def names_beside_unlabelled(classes):
-    """The classes as the library knows them; 0 means unlabelled there, so numbers become texts."""
-    names = labels(classes)
-    if 0.0 not in names:
-        return names
-    return [str(c) for c in classes.tolist()]
+    def _classes_of(cls, names):
+        return classes_of_texts(names)

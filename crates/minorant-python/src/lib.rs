@@ -1,21 +1,16 @@
 //! The compiled half of the Python package: arrays in, answers out. It borrows NumPy's memory, lets
 //! go of the interpreter while the library works, and carries interrupts and exceptions across. It
-//! computes nothing and decides nothing: defaults, checks of parameters and everything that a user
-//! sees stand in `python/minorant`.
+//! computes nothing and decides nothing, and it knows no model by name: what parameters mean and
+//! which values they have is the library's option table, and everything that a user sees stands in
+//! `python/minorant`.
 
-mod chain;
-mod facts;
-mod features;
-mod hmm;
-mod kernel;
-mod labels;
+mod data;
 mod minimize;
 mod model;
-mod neuro;
+mod options;
 mod path;
 mod predict;
 mod structured;
-mod tagger;
 mod trace;
 mod train;
 mod watch;
@@ -26,29 +21,19 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::chain::{Chain, model_name, train_chain};
-    #[pymodule_export]
-    use super::facts::Facts;
-    #[pymodule_export]
-    use super::hmm::{Hmm, train_hmm};
-    #[pymodule_export]
-    use super::kernel::{KernelMachine, train_kernel};
-    #[pymodule_export]
     use super::methods;
     #[pymodule_export]
     use super::minimize::minimize;
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
-    use super::neuro::{Neuro, train_neuro};
+    use super::options::{OptionError, options_of};
     #[pymodule_export]
     use super::path::path;
     #[pymodule_export]
     use super::predict::scores;
     #[pymodule_export]
     use super::structured::train_structured;
-    #[pymodule_export]
-    use super::tagger::Tagger;
     #[pymodule_export]
     use super::train::train;
     #[pymodule_export]

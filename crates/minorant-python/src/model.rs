@@ -1,131 +1,153 @@
-//! A trained model as a Python object: what the command's model files hold.
+//! A trained model of any family as a Python object: what the command's model files hold.
 
-use crate::facts::{Facts, Recipe, recipe};
-use crate::labels::Class;
+use crate::data::Examples;
 use crate::train::refuse;
-use minorant::FileError;
-use minorant::model::{FittedModel, PROOF_BYTES, TaskName, TrainedLoss};
-use minorant::train::Penalty;
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
+use crate::watch;
+use minorant::family::{FittedModel, Outputs, PROOF_BYTES, Predictions, Wanted};
+use minorant::{Array, FileError};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
 /// A trained model with its certificate and, where it was kept, its proof.
 #[pyclass(module = "minorant._core", frozen)]
 pub(crate) struct Model(pub(crate) FittedModel);
 
-pub(crate) fn file_error(error: &FileError) -> PyErr {
+fn file_error(error: FileError) -> PyErr {
     match error {
         FileError::Io(..) => PyOSError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
     }
 }
 
+impl Model {
+    fn predictions(
+        &self,
+        py: Python<'_>,
+        examples: &Examples<'_>,
+        wanted: Wanted,
+        threads: usize,
+    ) -> PyResult<Predictions> {
+        let held = examples.for_model(self.0.form())?;
+        let work = || self.0.predict_with(held.view(), wanted);
+        py.detach(|| PyResult::Ok(watch::pool(threads)?.install(work)))?.or_else(refuse)
+    }
+
+    fn numbers<'py>(
+        &self,
+        py: Python<'py>,
+        examples: &Examples<'py>,
+        wanted: Wanted,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        match self.predictions(py, examples, wanted, threads)?.numbers {
+            Some(numbers) => {
+                let shape = [numbers.rows(), numbers.width];
+                numbers.values.into_pyarray(py).reshape(shape)
+            }
+            None => refuse(format!("{} has no such numbers", self.0.name())),
+        }
+    }
+}
+
 #[pymethods]
 impl Model {
-    /// The weights of each problem: features by outputs, the constant feature last.
-    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
-        let shape = [self.0.rows_of_weights(), self.0.outputs_per_problem()];
-        let problems = self.0.problems.iter();
-        problems.map(|problem| problem.weights.clone().into_pyarray(py).reshape(shape)).collect()
+    /// The name of the model.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// The header of its file: facts of the run that made it, settings, and what the model adds.
+    #[getter]
+    fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = Json::Object(self.0.header()).to_string();
+        py.import("json")?.call_method1("loads", (text,))
+    }
+
+    /// The arrays of its file by name, those of a proof left out.
+    #[getter]
+    fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, array) in self.0.arrays() {
+            match array {
+                Array::Reals { shape, values } => {
+                    dict.set_item(name, values.into_pyarray(py).reshape(shape)?)?;
+                }
+                Array::Integers { values } => dict.set_item(name, values.into_pyarray(py))?,
+            }
+        }
+        Ok(dict)
+    }
+
+    /// The class of each row, sequence, token or frame, as a position among the classes.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        examples: Examples<'py>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        match self.predictions(py, &examples, Wanted::Labels, threads)?.outputs {
+            Outputs::Labels(labels) | Outputs::Tokens { labels, .. } => Ok(labels.into_pyarray(py)),
+            Outputs::Sets(_) | Outputs::Structures(_) => {
+                refuse(format!("{} does not predict one class each", self.0.name()))
+            }
+        }
+    }
+
+    /// Decision values, a row for each example or token.
+    fn scores<'py>(
+        &self,
+        py: Python<'py>,
+        examples: Examples<'py>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.numbers(py, &examples, Wanted::Scores, threads)
+    }
+
+    /// The probability of each label, a row for each token.
+    fn marginals<'py>(
+        &self,
+        py: Python<'py>,
+        examples: Examples<'py>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.numbers(py, &examples, Wanted::Marginals, threads)
+    }
+
+    /// The same model with the weights that training began with, where its file holds them.
+    fn at_start(&self) -> PyResult<Model> {
+        match self.0.form().at_start() {
+            Some(form) => Ok(Model(self.0.with_form(form))),
+            None => refuse(format!("{} does not keep the weights it began with", self.0.name())),
+        }
     }
 
     /// Saves the model to the file; the command reads it.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
-        py.detach(|| self.0.save(&path, PROOF_BYTES)).map_err(|error| file_error(&error))
+        py.detach(|| self.0.save(&path, PROOF_BYTES)).map_err(file_error)
     }
 
     /// Loads a model from a file that this package or the command wrote.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Model> {
-        py.detach(|| FittedModel::load(&path)).map(Model).map_err(|error| file_error(&error))
+        py.detach(|| FittedModel::load(&path)).map(Model).map_err(file_error)
     }
 
     /// The model from the bytes of a file.
     #[staticmethod]
     fn from_bytes(bytes: Vec<u8>) -> PyResult<Model> {
-        let model = FittedModel::from_bytes(Path::new("a pickled model"), bytes);
-        model.map(Model).or_else(refuse)
+        FittedModel::from_bytes(Path::new("a pickled model"), bytes).map(Model).or_else(refuse)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Recipe<'py>> {
-        recipe(slf, &slf.get().0.to_bytes(PROOF_BYTES))
-    }
-
-    #[getter]
-    fn name(&self) -> &'static str {
-        self.0.model.as_str()
-    }
-
-    /// What is known of the run that made it.
-    #[getter]
-    fn facts(&self) -> Facts {
-        Facts::certified(&self.0.solver, &self.0.status, self.0.tol, self.0.certificate)
-            .at(self.0.lambda)
-    }
-
-    #[getter]
-    fn task(&self) -> &'static str {
-        match self.0.task {
-            TaskName::Binary => "binary",
-            TaskName::Multiclass => "multiclass",
-            TaskName::OneVsRest => "one-vs-rest",
-            TaskName::Multilabel => "multilabel",
-        }
-    }
-
-    #[getter]
-    fn loss(&self) -> &'static str {
-        match self.0.loss {
-            TrainedLoss::Hinge => "hinge",
-            TrainedLoss::SquaredHinge => "squared_hinge",
-            TrainedLoss::Logistic => "logistic",
-            TrainedLoss::Ramp => "ramp",
-            TrainedLoss::Transductive => "transductive",
-        }
-    }
-
-    #[getter]
-    fn penalty(&self) -> &'static str {
-        match self.0.penalty {
-            Penalty::L2 => "l2",
-            Penalty::L1 => "l1",
-        }
-    }
-
-    #[getter]
-    fn classes(&self) -> Vec<Class> {
-        self.0.classes.iter().map(Class::from).collect()
-    }
-
-    #[getter]
-    fn features(&self) -> usize {
-        self.0.features
-    }
-
-    #[getter]
-    fn bias(&self) -> Option<f64> {
-        self.0.bias
-    }
-
-    #[getter]
-    fn ramp(&self) -> Option<f64> {
-        self.0.ramp
-    }
-
-    #[getter]
-    fn gamma(&self) -> Option<f64> {
-        self.0.gamma
-    }
-
-    #[getter]
-    fn balance_mean(&self) -> Option<f64> {
-        self.0.balance_mean
-    }
-
-    #[getter]
-    fn threshold(&self) -> Option<f64> {
-        self.0.threshold
+    /// How pickle makes the object anew: a function, and what it is called with.
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = slf.get().0.to_bytes(PROOF_BYTES);
+        Ok((slf.get_type().getattr("from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
     }
 }

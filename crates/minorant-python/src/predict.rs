@@ -1,6 +1,6 @@
 //! Decision values of rows, from weights that the estimator keeps.
 
-use crate::features::Features;
+use crate::data::Features;
 use crate::watch;
 use minorant::linalg::parallel::{map_chunks_mut, split_evenly};
 use minorant::linalg::{Design, PackedWeights};

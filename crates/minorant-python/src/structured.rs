@@ -23,7 +23,6 @@ pub(crate) struct Options {
     /// One for each example, checked.
     sample_weight: Option<Vec<f64>>,
     method: String,
-    memory: Option<usize>,
     seed: u64,
     tol: f64,
     max_evals: Option<u64>,
@@ -206,8 +205,7 @@ pub(crate) fn train_structured<'py>(
         None => ExampleWeights::mean(examples),
     };
     let risk = MarginRisk::new(structure, weights);
-    let settings =
-        MethodOptions { memory: options.memory, seed: options.seed, ..MethodOptions::default() };
+    let settings = MethodOptions { seed: options.seed, ..MethodOptions::default() };
     let rules = StopRules {
         tol: options.tol,
         max_evaluations: options.max_evals,

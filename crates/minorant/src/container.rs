@@ -13,11 +13,21 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// An array of a container.
+/// An array of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Array {
-    Reals { shape: Vec<usize>, values: Vec<f64> },
-    Integers { values: Vec<u64> },
+pub enum Array {
+    /// Numbers.
+    Reals {
+        /// How many there are along each dimension.
+        shape: Vec<usize>,
+        /// The numbers, those of the last dimension side by side.
+        values: Vec<f64>,
+    },
+    /// Whole numbers.
+    Integers {
+        /// The whole numbers.
+        values: Vec<u64>,
+    },
 }
 
 /// What is wrong with a file that should be a container.

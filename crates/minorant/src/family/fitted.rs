@@ -7,12 +7,13 @@ use super::{
     Writer, data, proof_arrays,
 };
 use crate::audit::{Audit, Claim, check, nothing_to_check, refused};
-use crate::container::{Container, FileError};
+use crate::container::{Array, Container, FileError};
 use crate::fingerprint::Fingerprint;
 use crate::options::Effect;
 use crate::proof::Proof;
 use minorant_data::ReadError;
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -200,6 +201,11 @@ impl FittedModel {
         let mut file = Writer::new(self.facts.header());
         self.form.write(&mut file);
         file.header
+    }
+
+    /// The arrays of the model's file by name, those of the proof left out.
+    pub fn arrays(&self) -> BTreeMap<String, Array> {
+        self.container(false).arrays
     }
 
     fn put_proofs(&self, file: &mut Writer) {

@@ -61,6 +61,11 @@ pub trait Form: Debug + Send + Sync + Any {
         Ok(None)
     }
 
+    /// The form with the weights that training began with, where it keeps them.
+    fn at_start(&self) -> Option<Box<dyn Form>> {
+        None
+    }
+
     /// The form itself, for those who know its family.
     fn as_any(&self) -> &dyn Any;
 }

@@ -221,6 +221,10 @@ impl Form for HmmForm {
         about
     }
 
+    fn at_start(&self) -> Option<Box<dyn Form>> {
+        Some(Box::new(HmmForm { weights: self.start.clone(), ..self.clone() }))
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

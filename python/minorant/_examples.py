@@ -1,12 +1,20 @@
-"""Features on their way to the compiled half: borrowed wherever the library reads them as they are.
+"""Examples on their way to the compiled half: borrowed wherever the library reads them as they are.
 
 Dense arrays and the values of sparse ones are never copied here. The library's column indices are
 unsigned 32-bit numbers and its row starts 64-bit ones: 32-bit column indices and 64-bit row starts
 are handed over as they lie in memory, the other widths are converted.
 """
 
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy import sparse
+
+#: An array, a frame or a SciPy sparse matrix; and the name of a file.
+MatrixLike = Any
+FileName = str | PathLike[str]
 
 #: What ``validate_data`` is asked for: the storage that the library reads.
 LAYOUT = {
@@ -15,6 +23,21 @@ LAYOUT = {
     "dtype": [np.float64, np.float32],
     "order": "C",
 }
+
+
+class Examples(NamedTuple):
+    """What the compiled half takes: rows, sequences of tokens or recordings.
+
+    ``features`` has a row for each row, token or frame; sequence i has the rows
+    ``starts[i]:starts[i + 1]``; ``names`` are those of the columns, where they have some; and
+    ``labels`` are numbers of ``classes``, or where the numbers of each row start and the numbers.
+    """
+
+    features: Any
+    starts: Any = None
+    names: list[str] | None = None
+    classes: Sequence[float | str] = ()
+    labels: Any = None
 
 
 def entries(X):

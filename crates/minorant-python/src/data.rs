@@ -1,0 +1,221 @@
+//! Examples as Python hands them over, and as the library takes them: rows, sequences of tokens or
+//! recordings, whichever a model asks for. Features of rows stay where NumPy has them: the Python
+//! half hands over C-ordered arrays, or the three arrays of a CSR matrix with indices in the
+//! library's own widths.
+
+use crate::train::refuse;
+use minorant::data::{
+    Attributes, Dataset, Label, LabelRows, LabelledBy, Labels, Recordings, Sequences,
+};
+use minorant::family::{Data, DataKind, Form, Reading};
+use minorant::linalg::{Matrix, Values};
+use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Rows of features as Python hands them over, in single or in double precision.
+#[derive(FromPyObject)]
+pub(crate) enum Features<'py> {
+    /// Dense rows.
+    Dense32(PyReadonlyArray2<'py, f32>),
+    /// Dense rows.
+    Dense64(PyReadonlyArray2<'py, f64>),
+    /// Columns, row starts, column indices and values.
+    Sparse32(usize, Starts<'py>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, f32>),
+    /// Columns, row starts, column indices and values.
+    Sparse64(usize, Starts<'py>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, f64>),
+}
+
+type Starts<'py> = PyReadonlyArray1<'py, u64>;
+
+impl Features<'_> {
+    /// The matrix, checked, without a copy.
+    pub(crate) fn matrix(&self) -> PyResult<Matrix<'_>> {
+        fn dense<'a, T: Element + Clone>(
+            array: &'a PyReadonlyArray2<'_, T>,
+            values: impl FnOnce(Cow<'a, [T]>) -> Values<'a>,
+        ) -> PyResult<Matrix<'a>> {
+            let (shape, values) = (array.shape(), values(Cow::Borrowed(array.as_slice()?)));
+            Matrix::dense(shape[0], shape[1], values).or_else(refuse)
+        }
+        fn sparse<'a>(
+            (cols, starts, columns): (usize, &'a Starts<'_>, &'a PyReadonlyArray1<'_, u32>),
+            values: Values<'a>,
+        ) -> PyResult<Matrix<'a>> {
+            Matrix::csr(cols, starts.as_slice()?, columns.as_slice()?, values).or_else(refuse)
+        }
+        match self {
+            Features::Dense32(array) => dense(array, Values::F32),
+            Features::Dense64(array) => dense(array, Values::F64),
+            Features::Sparse32(cols, starts, columns, values) => {
+                sparse((*cols, starts, columns), Values::F32(Cow::Borrowed(values.as_slice()?)))
+            }
+            Features::Sparse64(cols, starts, columns, values) => {
+                sparse((*cols, starts, columns), Values::F64(Cow::Borrowed(values.as_slice()?)))
+            }
+        }
+    }
+}
+
+/// A class: a number or a text.
+#[derive(FromPyObject, Clone)]
+pub(crate) enum Class {
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+impl From<Class> for Label {
+    fn from(class: Class) -> Label {
+        match class {
+            Class::Number(number) => Label::Number(number),
+            Class::Text(text) => Label::Text(text),
+        }
+    }
+}
+
+/// Which of the classes there are.
+#[derive(FromPyObject)]
+enum Numbers<'py> {
+    /// One class number a row, sequence, token or frame.
+    Single(PyReadonlyArray1<'py, u32>),
+    /// Where each row's class numbers start, and the class numbers.
+    Sets(Starts<'py>, PyReadonlyArray1<'py, u32>),
+}
+
+/// Examples of any kind: an object with these attributes, which are none where the kind has none.
+#[derive(FromPyObject)]
+pub(crate) struct Examples<'py> {
+    /// A row for each row, token or frame.
+    features: Features<'py>,
+    /// Where each sequence starts, and where the last one ends.
+    starts: Option<Starts<'py>>,
+    /// What the columns are called.
+    names: Option<Vec<String>>,
+    /// The classes in order.
+    classes: Vec<Class>,
+    /// Which of them there are.
+    labels: Option<Numbers<'py>>,
+}
+
+/// Examples as the library takes them.
+pub(crate) enum Held<'a> {
+    Rows(Dataset<'a>),
+    Sequences(Sequences),
+    Recordings(Recordings),
+}
+
+impl Held<'_> {
+    /// The data, lent.
+    pub(crate) fn view(&self) -> Data<'_> {
+        match self {
+            Held::Rows(data) => Data::Rows(data),
+            Held::Sequences(data) => Data::Sequences(data),
+            Held::Recordings(data) => Data::Recordings(data),
+        }
+    }
+}
+
+impl Examples<'_> {
+    /// The rows of features with their labels.
+    pub(crate) fn rows(&self) -> PyResult<Dataset<'_>> {
+        let features = self.features.matrix()?;
+        let labels = self.labels(features.rows())?;
+        Ok(Dataset { features, labels })
+    }
+
+    /// The examples as data to train on.
+    pub(crate) fn of_kind(&self, kind: DataKind) -> PyResult<Held<'_>> {
+        match kind {
+            DataKind::Rows => self.rows().map(Held::Rows),
+            DataKind::Sequences => {
+                let attributes = match &self.names {
+                    Some(names) => Attributes::Named(Arc::new(names.clone())),
+                    None => Attributes::Columns(self.features.matrix()?.cols()),
+                };
+                self.sequences(attributes)
+            }
+            DataKind::Recordings(labelled_by) => self.recordings(labelled_by),
+            DataKind::Plates | DataKind::Parts => refuse("Python hands over no images"),
+        }
+    }
+
+    /// The examples as data that a model predicts, which knows what its columns are.
+    pub(crate) fn for_model(&self, form: &dyn Form) -> PyResult<Held<'_>> {
+        match form.reading() {
+            Reading::Rows { .. } => self.of_kind(DataKind::Rows),
+            Reading::Sequences { attributes, .. } => self.sequences(attributes.clone()),
+            Reading::Recordings { labelled_by, .. } => self.recordings(labelled_by),
+            Reading::Plates => self.of_kind(DataKind::Plates),
+            Reading::Parts => self.of_kind(DataKind::Parts),
+        }
+    }
+
+    fn sequences(&self, attributes: Attributes) -> PyResult<Held<'static>> {
+        let (tokens, starts) = self.joined()?;
+        if tokens.cols() != attributes.len() {
+            return refuse("the sequences do not have the columns that their names are for");
+        }
+        let labels = self.labels(tokens.rows())?;
+        let numbers = match &labels.rows {
+            // Labels of tokens are numbered by 16 bits, which the Python half sees to.
+            LabelRows::Single(numbers) => numbers.iter().map(|&z| z as u16).collect(),
+            _ => Vec::new(),
+        };
+        Ok(Held::Sequences(Sequences {
+            tokens,
+            starts,
+            labels: numbers,
+            classes: labels.classes.iter().map(ToString::to_string).collect(),
+            attributes,
+            template: None,
+            lines: Vec::new(),
+            unknown: 0,
+        }))
+    }
+
+    fn recordings(&self, labelled_by: LabelledBy) -> PyResult<Held<'static>> {
+        let (frames, starts) = self.joined()?;
+        let labels = self.labels(match labelled_by {
+            LabelledBy::Sequence => starts.len() - 1,
+            LabelledBy::Frame => frames.rows(),
+        })?;
+        Ok(Held::Recordings(Recordings { frames, starts, labels }))
+    }
+
+    /// The rows of all sequences, and where each sequence starts and the last one ends.
+    fn joined(&self) -> PyResult<(Matrix<'static>, Vec<usize>)> {
+        let rows = self.features.matrix()?;
+        let rows = rows.select_rows(&(0..rows.rows()).collect::<Vec<_>>());
+        let starts = self.starts.as_ref().map(|starts| starts.as_slice()).transpose()?;
+        let starts: Vec<usize> = starts.unwrap_or(&[]).iter().map(|&at| at as usize).collect();
+        let fits = starts.first() == Some(&0)
+            && starts.last() == Some(&rows.rows())
+            && starts.is_sorted();
+        if fits { Ok((rows, starts)) } else { refuse("the sequences do not fit their rows") }
+    }
+
+    /// The labels of so many rows, sequences, tokens or frames, where there are any.
+    fn labels(&self, expected: usize) -> PyResult<Labels> {
+        let (rows, found, numbers) = match &self.labels {
+            None => (LabelRows::None, expected, &[][..]),
+            Some(Numbers::Single(numbers)) => {
+                let numbers = numbers.as_slice()?;
+                (LabelRows::Single(numbers.to_vec()), numbers.len(), numbers)
+            }
+            Some(Numbers::Sets(starts, items)) => {
+                let (starts, items) = (starts.as_slice()?.to_vec(), items.as_slice()?);
+                let is_whole = starts.is_sorted() && starts.last() == Some(&(items.len() as u64));
+                let found = if is_whole { starts.len() - 1 } else { 0 };
+                (LabelRows::Sets { starts, items: items.to_vec() }, found, items)
+            }
+        };
+        if found != expected || numbers.iter().any(|&z| z as usize >= self.classes.len()) {
+            return refuse(format!("expected {expected} labels of the classes, found {found}"));
+        }
+        let classes = self.classes.iter().cloned().map(Label::from).collect();
+        Ok(Labels { classes, rows })
+    }
+}
