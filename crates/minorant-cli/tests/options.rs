@@ -170,7 +170,7 @@ impl Data {
         };
         for s in 0..40u64 {
             labels.push(s % 2);
-            for t in 0..6 + s % 4 {
+            for _ in 0..6 + s % 4 {
                 let phase = u64::from(noise() < 0.5);
                 values.extend([0.4 * phase as f64 + noise(), 0.1 * (s % 2) as f64 + noise()]);
                 frame_labels.push(phase);
@@ -310,7 +310,7 @@ fn model(bytes: &[u8], own: &OptionSpec) -> (Value, Vec<u8>) {
     let text = header["__metadata__"]["minorant"].as_str().unwrap();
     let mut content: Value = serde_json::from_str(text).unwrap();
     let content = content["content"].as_object_mut().unwrap();
-    for key in [own.key().as_str(), "data_sha256", "tol"] {
+    for key in [own.stored_name().as_str(), "data_sha256", "tol"] {
         content.remove(key);
     }
     (Value::Object(content.clone()), bytes[8 + length..].to_vec())

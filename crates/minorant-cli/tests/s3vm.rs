@@ -180,12 +180,15 @@ fn latent_machines() {
     assert!((best - 1.0).abs() < 1e-5, "{best}");
     assert_eq!(bench.call("evaluate l.st sides.svm --json").json()["error"], 0.0);
     assert_eq!(bench.call("inspect l.st --json").json()["machines"], 2);
-    bench.refuses("train latent-svm sides.svm ", &[
-        ("--components 0", "from 1 to 40"),
-        ("--c-pos 0", "C+ must be"),
-        ("--balance auto", "go with s3vm"),
-        ("--max-evals 1 --components 2", "at least one inner optimisation"),
-    ]);
+    bench.refuses(
+        "train latent-svm sides.svm ",
+        &[
+            ("--components 0", "from 1 to 40"),
+            ("--c-pos 0", "C+ must be"),
+            ("--balance auto", "go with s3vm"),
+            ("--max-evals 1 --components 2", "at least one inner optimisation"),
+        ],
+    );
 }
 
 #[test]
@@ -217,13 +220,16 @@ fn robust_machines() {
     assert_eq!((&inspected["c"], &inspected["ramp"]), (&10.0.into(), &(-0.5).into()));
     let few = bench.call(&format!("{train} --max-evals 3 --json")).json();
     assert!(few["evaluations"].as_u64().unwrap() <= 3);
-    bench.refuses("train robust-svm bands.svm ", &[
-        ("--ramp 1", "the ramp must be a number below 1"),
-        ("--c 0", "C must be a positive number"),
-        ("--lambda 1", "--lambda"),
-        ("--balance auto", "go with s3vm"),
-        ("--components 2", "go with latent-svm"),
-    ]);
+    bench.refuses(
+        "train robust-svm bands.svm ",
+        &[
+            ("--ramp 1", "the ramp must be a number below 1"),
+            ("--c 0", "C must be a positive number"),
+            ("--lambda 1", "--lambda"),
+            ("--balance auto", "go with s3vm"),
+            ("--components 2", "go with latent-svm"),
+        ],
+    );
 }
 
 #[test]

@@ -97,7 +97,9 @@ fn honest_models_hold_and_tampered_ones_do_not() {
             rejects(&model, data, "another lambda", |m| {
                 m.facts.lambda = m.facts.lambda.map(|lambda| lambda * (1.0 + 1e-6));
             });
-            rejects(&model, data, "a bias weight", |m| m.facts.settings.put(&BIAS_WEIGHT, Some(1.01)));
+            rejects(&model, data, "a bias weight", |m| {
+                m.facts.settings.put(&BIAS_WEIGHT, Some(1.01))
+            });
             rejects(&model, data, "another bias", |m| {
                 m.facts.settings.put(&BIAS, Some(1.01));
                 edit(m, |form| form.bias = Some(1.01));
@@ -187,7 +189,10 @@ fn other_data_is_rejected() {
             Dataset { features: data.features.select_rows(&order), labels: data.labels.clone() };
         assert!(!holds(&model, &permuted), "{kind:?}: permuted rows");
         let weights = vec![1.0; data.features.rows()];
-        assert!(model.audit(data, Some(&weights)).holds == Some(false), "{kind:?}: weights out of nowhere");
+        assert!(
+            model.audit(data, Some(&weights)).holds == Some(false),
+            "{kind:?}: weights out of nowhere"
+        );
         // Even a file that claims the other data as its own.
         let mut other = with_value_changed(data);
         if let LabelRows::Single(rows) = &mut other.labels.rows {
@@ -297,7 +302,11 @@ fn a_proof_in_a_file_of_its_own() {
         assert!(model.save_proof(&proof_path).expect("a saved proof"));
         let mut loaded = FittedModel::load(&model_path).expect("a loaded model");
         let verdict = loaded.audit(&case.data, None);
-        assert!(verdict.holds.is_none() && verdict.why.contains("not auditable"), "{}", verdict.why);
+        assert!(
+            verdict.holds.is_none() && verdict.why.contains("not auditable"),
+            "{}",
+            verdict.why
+        );
         loaded.load_proof(&proof_path).expect("a proof");
         assert!(loaded.audit(&case.data, None).holds == Some(true), "{kind:?}");
         // A model is no proof, a proof is no model, and another model's proof is refused.

@@ -262,7 +262,7 @@ impl Settings {
                 |_: &Value| spec.needs.iter().all(|need| self.check_need(spec.name, need).is_ok());
             let value = value.filter(is_of_use);
             let none = if matches!(spec.kind, Kind::Pairs(_)) { json!([]) } else { Json::Null };
-            (spec.key(), value.and_then(|value| value.to_json()).unwrap_or(none))
+            (spec.stored_name(), value.and_then(|value| value.to_json()).unwrap_or(none))
         });
         kept.collect()
     }
@@ -274,7 +274,7 @@ impl Settings {
     ) -> Result<(), OptionError> {
         for spec in self.entry.options().map(|taken| taken.spec) {
             let is_kept = spec.effect == Effect::Model && !matches!(spec.kind, Kind::NumbersOfFile);
-            let kept = header.get(&spec.key()).filter(|_| is_kept);
+            let kept = header.get(&spec.stored_name()).filter(|_| is_kept);
             if let Some(value) = kept.and_then(Value::from_json) {
                 self.set(spec.name, value)?;
             }
