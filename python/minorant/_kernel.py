@@ -130,8 +130,8 @@ class KernelEstimator(ClassifierMixin, ModelEstimator):
         return self.classes_[at]
 
     @classmethod
-    def _classes_of(cls, names):
-        return classes_of_texts(names)
+    def _classes_of(cls, header):
+        return classes_of_texts(header["classes"])
 
     def _facts(self):
         return {"support rows": str(len(self.support_))}

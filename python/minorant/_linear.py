@@ -223,7 +223,7 @@ class LinearClassifier(LinearEstimator):
     @classmethod
     def _parameters_of(cls, header, arrays):
         found = super()._parameters_of(header, arrays)
-        classes = dict(zip(header["classes"], cls._classes_of(header["classes"]), strict=True))
+        classes = dict(zip(header["classes"], cls._classes_of(header), strict=True))
         weights = {classes[name]: weight for name, weight in found.pop("class_weight", [])}
         return {**found, "class_weight": weights or None}
 

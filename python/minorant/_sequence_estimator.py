@@ -136,8 +136,8 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         return super()._of_model(path, model)
 
     @classmethod
-    def _classes_of(cls, names):
-        return classes_of_texts(names)
+    def _classes_of(cls, header):
+        return classes_of_texts(header["labels"])
 
 
 class MarginalsMixin:

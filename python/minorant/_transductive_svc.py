@@ -136,5 +136,5 @@ class TransductiveSVC(NonConvexClassifier):
         return self
 
     @classmethod
-    def _classes_of(cls, names):
-        return classes_of_texts(names)
+    def _classes_of(cls, header):
+        return classes_of_texts(header["classes"])

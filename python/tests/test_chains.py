@@ -55,10 +55,10 @@ def test_weights_equal_repetition(estimator, per):
 @pytest.mark.parametrize(
     ("weights", "words_of_it"),
     [
-        (np.ones(29), "expected 30 sample weights"),
-        (np.full(30, -1.0), "got -1.0 for example 0"),
-        (np.full(30, np.nan), "got nan for example 0"),
-        (np.zeros(30), "some sample weight above 0"),
+        (np.ones(29), "expected 30 example weights, one a sequence, found 29"),
+        (np.full(30, -1.0), "found -1 for sequence 1"),
+        (np.full(30, np.nan), "found NaN for sequence 1"),
+        (np.zeros(30), "some example weight above 0"),
     ],
 )
 def test_weights_that_are_none(weights, words_of_it):
@@ -75,7 +75,7 @@ def test_svm_against_brute_force(changes):
         max((o != t).sum() + score(model, x, o) for o in outputs(len(t))) - score(model, x, t)
         for x, t in zip(X, y, strict=True)
     ]
-    weights = model._model.weights()
+    weights = model._model.arrays["weights"]
     expected = 0.05 * weights @ weights + np.mean(losses)
     assert model.certificate_.objective == pytest.approx(expected, rel=1e-9)
     assert model.certificate_.certified and model.certificate_.relative_gap <= 1e-4
@@ -98,7 +98,7 @@ def test_crf_against_brute_force(changes):
         for o, s in zip(outputs(len(x)), scores, strict=True):
             marginals[np.arange(len(x)), o] += np.exp(s - total)
         np.testing.assert_allclose(found, marginals, atol=1e-10)
-    weights = model._model.weights()
+    weights = model._model.arrays["weights"]
     expected = 0.05 * weights @ weights + np.mean(losses)
     assert model.certificate_.objective == pytest.approx(expected, rel=1e-9)
     assert model.certificate_.certified
@@ -107,7 +107,7 @@ def test_crf_against_brute_force(changes):
 def test_l1_makes_sparse_weights():
     X, y = words()
     model = ChainCRF(lam=0.1, penalty="l1").fit(X, y)
-    assert (model._model.weights() == 0).sum() > 5
+    assert (model._model.arrays["weights"] == 0).sum() > 5
 
 
 def test_all_kinds_of_sequences_agree():
@@ -182,7 +182,8 @@ def test_threads_give_the_same_bits():
     X, y = words(200)
     for estimator in (ChainSVM(lam=0.01), ChainCRF(lam=0.01)):
         found = [
-            estimator.set_params(n_jobs=n).fit(X, y)._model.weights().tobytes() for n in (1, 2, 4)
+            estimator.set_params(n_jobs=n).fit(X, y)._model.arrays["weights"].tobytes()
+            for n in (1, 2, 4)
         ]
         assert found[0] == found[1] == found[2]
 
@@ -196,7 +197,7 @@ def test_label_loss_and_per_token():
         max(costs[t, o].sum() + score(model, x, o) for o in outputs(len(t))) - score(model, x, t)
         for x, t in zip(X, y, strict=True)
     ]
-    weights = model._model.weights()
+    weights = model._model.arrays["weights"]
     expected = 0.05 * weights @ weights + np.sum(losses) / sum(len(t) for t in y)
     assert model.certificate_.objective == pytest.approx(expected, rel=1e-9)
 
@@ -230,11 +231,11 @@ def test_bad_sequences(X, y, words):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"C": 1.0, "lam": 1.0}, "lam and C"),
+        ({"C": 1.0, "lam": 1.0}, "C does not go together with lam"),
         ({"pairs": "some"}, "pairs must be"),
         ({"per": "word"}, "per must be"),
         ({"bias": "x"}, "bias must be"),
-        ({"method": "newton"}, "there is no solver 'newton'"),
+        ({"method": "newton"}, "method 'newton' does not exist for chain-crf"),
         ({"penalty": "l3"}, "penalty must be"),
         ({"min_count": 0.5}, "min_count must be"),
     ],

@@ -90,10 +90,10 @@ def test_refusals():
     for changes, words in (
         ({"kernel": "cubic"}, "kernel must be"),
         ({"sigma": 0.0}, "sigma must be"),
-        ({"balance": "some"}, "balance must be"),
-        ({"balance": (5, 3)}, "balance must be"),
+        ({"balance": "some"}, "balance cannot be understood"),
+        ({"balance": (5, 3)}, "the balance 5:3 cannot be met"),
         ({"balance": 1000}, "1000"),
-        ({"method": "newton"}, "there is no solver 'newton'"),
+        ({"method": "newton"}, "method 'newton' does not exist for s3vm"),
         ({"mode": "quick"}, "mode must be"),
         ({"C1": 0.0}, "C1 must be"),
         ({"kernel": lambda a, b: np.ones(3)}, "kernel must return"),

@@ -102,15 +102,15 @@ def test_a_share_is_held_out():
     [
         ({"task": "guess"}, "task"),
         ({"topology": "ring"}, "topology"),
-        ({"n_states": 0}, "n_states must be a positive integer"),
-        ({"n_mixtures": None}, "n_mixtures must be a positive integer"),
+        ({"n_states": 0}, "n_states must be at least 1, not 0"),
+        ({"n_mixtures": 1.5}, "n_mixtures must be a whole number, not 1.5"),
         ({"n_states": 50}, "fewer than the 50 states"),
         ({"lam": -1.0}, "lam must be a positive number"),
-        ({"lam": 1.0, "C": 1.0}, "give one of them"),
+        ({"lam": 1.0, "C": 1.0}, "C does not go together with lam"),
         ({"group_weights": {"colours": 1.0}}, "group"),
-        ({"group_weights": {"means": 0.0}}, "weight of means must be a positive number"),
-        ({"validation_fraction": 1.5}, "held-out fraction"),
-        ({"method": "bmrm"}, "a convex risk"),
+        ({"group_weights": {"means": 0.0}}, "group_weights of means must be a positive number"),
+        ({"validation_fraction": 1.5}, "validation_fraction must be a number from 0 to below 1"),
+        ({"method": "bmrm"}, "method 'bmrm' does not exist for hmm"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, sentence):

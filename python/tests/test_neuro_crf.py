@@ -64,7 +64,7 @@ def test_objective_and_predictions_against_brute_force(activation, pretrain, bou
         shares = np.exp(values - np.logaddexp.reduce(values))
         first = sum(share for share, o in zip(shares, every, strict=True) if o[0] == 1)
         assert marginals[0, 1] == pytest.approx(first, abs=1e-9)
-    away = model._model.weights() - model._model.start()
+    away = model._model.arrays["weights"] - model._model.arrays["start"]
     expected = 0.5e-3 * away @ away + np.mean(losses)
     assert model.certificate_.objective == pytest.approx(expected, rel=1e-9)
     assert model.certificate_.lower_bound is None and model.certificate_.local_gap >= 0
@@ -88,7 +88,7 @@ def test_it_learns_is_repeatable_and_survives_files(tmp_path):
     model.fit(X, y)
     assert model.score(X, y) == 1.0
     again = clone(model).set_params(n_jobs=2).fit(X, y)
-    assert np.array_equal(model._model.weights(), again._model.weights())
+    assert np.array_equal(model._model.arrays["weights"], again._model.arrays["weights"])
     model.save(tmp_path / "model")
     for other in (minorant.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         assert isinstance(other, NeuroCRF) and other.hidden == (8,)
