@@ -52,10 +52,12 @@ fn main() -> ExitCode {
 
 /// The error and its causes, but for those whose words it already has.
 fn sentence(error: anyhow::Error) -> String {
-    let error = match error.downcast::<TrainError>() {
-        Ok(TrainError::Option(error)) => with_dashes(error),
-        Ok(error) => error.into(),
-        Err(error) => error,
+    // What has been put before the words of an option's mistake must not be lost.
+    let told = error.to_string();
+    let is_bare = |inner: &TrainError| inner.to_string() == told;
+    let error = match error.downcast_ref::<TrainError>().filter(|inner| is_bare(inner)) {
+        Some(TrainError::Option(mistake)) => with_dashes(mistake.clone()),
+        _ => error,
     };
     let mut text = error.to_string();
     let is_flag = error.is::<FlagError>();

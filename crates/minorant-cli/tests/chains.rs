@@ -197,10 +197,10 @@ fn what_does_not_fit_is_refused() {
         "",
         &[
             ("train chain-svm broken.txt", "broken.txt:2: expected 2 columns"),
-            ("train chain-svm train.txt --penalty l1", "l1 goes with chain-crf"),
-            ("train chain-svm train.txt --loss hinge", "do not go with chain-svm"),
-            ("train svm train.svm --boundary", "go with chain-svm and chain-crf"),
-            ("train svm train.svm --folds 0-7", "go with chain-svm and chain-crf"),
+            ("train chain-svm train.txt --penalty l1", "--penalty goes with logistic and chain-crf, not with chain-svm"),
+            ("train chain-svm train.txt --loss hinge", "--loss goes with svm and segment-svm, not with"),
+            ("train svm train.svm --boundary", "goes with chain-svm, chain-crf and neuro-crf, not"),
+            ("train svm train.svm --folds 0-7", "goes with chain-svm, chain-crf and neuro-crf, not"),
             ("train chain-crf train.txt --solver owlqn", "owlqn needs the penalty l1"),
             (
                 "train chain-crf letters.crf --format crfsuite --template t",
@@ -222,7 +222,7 @@ fn what_does_not_fit_is_refused() {
             ("train chain-crf train.txt --weights nan", "nan:1: expected a number, found 'nan'"),
             (
                 "train chain-crf train.txt --class-weight O=2",
-                "--class-weight do not go with chain-crf",
+                "ramp-svm and tsvm, not with chain-crf",
             ),
         ],
     );

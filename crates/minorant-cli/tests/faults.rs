@@ -125,18 +125,18 @@ fn checkpoints_of_other_kernel_machines_are_refused() {
     bench.call("train s3vm few.svm --sigma 0.5 --max-evals 300 --checkpoint c --json").json();
     // How far to go is not a setting; less than what is used up already cannot be.
     bench.call("train s3vm few.svm --sigma 0.5 --max-evals 900 --resume c --json").json();
-    let few = bench.call("train s3vm few.svm --sigma 0.5 --max-evals 12 --resume c");
+    let few = bench.call("train s3vm few.svm --sigma 0.5 --max-evals 12 --resume c --quiet");
     assert!(few.refused().contains("at most"), "{}", few.stderr);
     let others = [
         ("s3vm train.svm --sigma 0.5", "other data"),
-        ("s3vm few.svm --sigma 0.6", "other settings"),
-        ("s3vm few.svm", "other settings"),
-        ("s3vm few.svm --sigma 0.5 --seed 1", "other settings"),
-        ("s3vm few.svm --sigma 0.5 --solver ao", "other settings"),
-        ("s3vm few.svm --sigma 0.5 --balance none", "other settings"),
-        ("s3vm few.svm --sigma 0.5 --tol 1e-4", "other settings"),
+        ("s3vm few.svm --sigma 0.6", "one with the settings"),
+        ("s3vm few.svm", "one with the settings"),
+        ("s3vm few.svm --sigma 0.5 --seed 1", "one with the settings"),
+        ("s3vm few.svm --sigma 0.5 --solver ao", "one with the settings"),
+        ("s3vm few.svm --sigma 0.5 --balance none", "one with the settings"),
+        ("s3vm few.svm --sigma 0.5 --tol 1e-4", "one with the settings"),
         ("latent-svm two.svm", "other data"),
-        ("svm few.svm", "other settings"),
+        ("svm few.svm", "one with the settings"),
     ];
     for (other, expected) in others {
         let called = bench.call(&format!("train {other} --resume c"));

@@ -116,7 +116,7 @@ fn a_run_resumes_to_the_same_file_on_any_number_of_threads() {
     call("--max-evals 14 --threads 2 --resume run.ckpt --out resumed.st");
     assert_eq!(bench.read("whole.st"), bench.read("resumed.st"));
     let other = "train hmm train.npz --task label --states 3 --lambda 0.5 --resume run.ckpt";
-    assert!(bench.call(other).refused().contains("the same settings"));
+    assert!(bench.call(other).refused().contains("a run with the settings"));
 }
 
 #[test]
@@ -139,14 +139,14 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         ("train hmm c.npz --task label", "an array named frame_labels"),
         ("train hmm train.svm", "an NPZ archive"),
         ("train hmm c.npz --states 9", "fewer than the 9 states"),
-        ("train hmm c.npz --states 0", "the number of states must be at least 1"),
+        ("train hmm c.npz --states 0", "--states must be at least 1, not 0"),
         ("train hmm c.npz --lambda 0", "lambda must be a positive number"),
-        ("train hmm c.npz --validation-fraction 1", "held-out fraction"),
-        ("train hmm c.npz --validation-fraction 0.01", "enough sequences"),
+        ("train hmm c.npz --validation-fraction 1", "--validation-fraction must be a number from 0 to below 1, not 1"),
+        ("train hmm c.npz --validation-fraction 0.01", "expected enough examples to hold out a share of 0.01"),
         ("train hmm c.npz --group-weight means=-1", "weight of means must be a positive number"),
-        ("train hmm c.npz --bias 1", "do not go with hmm"),
+        ("train hmm c.npz --bias 1", "chain-svm and chain-crf, not with hmm"),
         ("train hmm c.npz --weights few", "expected 12 example weights, one a sequence, found 3"),
-        ("train svm train.svm --states 3", "go with hmm"),
+        ("train svm train.svm --states 3", "--states goes with hmm, not with svm"),
         ("generate phones --labels 1 --out x.npz", "--labels must be at least 2"),
     ];
     bench.refuses("", &cases);

@@ -159,19 +159,24 @@ fn what_does_not_fit_is_refused() {
             ("train segment-svm none.npz", "an array named offsets"),
             ("train segment-svm text.npz", "expected an NPZ archive"),
             ("train segment-svm missing.npz", "missing.npz"),
-            ("train segment-svm good.npz --loss hinge", "segment-svm has the loss ak or label"),
-            ("train segment-svm good.npz --bias 1", "none of the options for other models"),
+            ("train segment-svm good.npz --bias 1", "chain-svm and chain-crf, not with segment-svm"),
             ("train segment-svm good.npz --lambda 0", "lambda"),
             ("train tree-svm good.npz", "images x columns x rows x channels"),
             ("predict m.st unlabelled.npz", "can cover, found 3 columns in image 0"),
             ("evaluate m.st unlabelled.npz", "an array named labels"),
-            ("predict m.st good.npz --scores", "do not go with segment-svm"),
+            ("predict m.st good.npz --scores", "it has neither decision values (--scores) nor"),
             ("generate plates --noise nan --out x.npz", "--noise must be"),
             ("generate plates --images 0 --out x.npz", "--images must be"),
             ("generate plates --images 999999999 --out x.npz", "ask for less"),
-            ("train svm train.svm --loss ak", "svm has the loss hinge or squared-hinge"),
         ],
     );
+    for (line, losses) in [
+        ("train segment-svm good.npz --loss hinge", "expected ak or label, found 'hinge'"),
+        ("train svm train.svm --loss ak", "expected hinge or squared-hinge or huber-hinge"),
+    ] {
+        let called = bench.call(line);
+        assert!(called.unparsed().contains(losses), "{}", called.stderr);
+    }
     assert_eq!(bench.call("generate plates --widths 2,x --out x.npz").code, 2);
     assert_eq!(bench.call("generate what --out x.npz").code, 2);
 }

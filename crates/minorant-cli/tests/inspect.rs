@@ -96,7 +96,7 @@ fn images() {
     write(&bench, "bare.npz", &[pixels, offsets, widths]);
     assert_eq!(bench.call("inspect bare.npz --json").json()["labels"], "none");
     let called = bench.call("inspect plates.npz --format csv");
-    assert!(called.refused().contains("images have the format npz"), "{}", called.stderr);
+    assert!(called.refused().contains("has the format npz, not csv"), "{}", called.stderr);
 }
 
 #[test]

@@ -183,9 +183,10 @@ fn latent_machines() {
     bench.refuses(
         "train latent-svm sides.svm ",
         &[
-            ("--components 0", "from 1 to 40"),
-            ("--c-pos 0", "C+ must be"),
-            ("--balance auto", "go with s3vm"),
+            ("--components 0", "--components must be at least 1, not 0"),
+            ("--components 99", "from 1 to 40"),
+            ("--c-pos 0", "--c-pos must be a positive number, not 0"),
+            ("--balance auto", "--balance goes with s3vm, not with"),
             ("--max-evals 1 --components 2", "at least one inner optimisation"),
         ],
     );
@@ -223,11 +224,11 @@ fn robust_machines() {
     bench.refuses(
         "train robust-svm bands.svm ",
         &[
-            ("--ramp 1", "the ramp must be a number below 1"),
-            ("--c 0", "C must be a positive number"),
+            ("--ramp 1", "--ramp must be a finite number below 1, not 1"),
+            ("--c 0", "--c must be a positive number, not 0"),
             ("--lambda 1", "--lambda"),
-            ("--balance auto", "go with s3vm"),
-            ("--components 2", "go with latent-svm"),
+            ("--balance auto", "--balance goes with s3vm, not with"),
+            ("--components 2", "--components goes with latent-svm, not with robust-svm"),
         ],
     );
 }
@@ -250,11 +251,11 @@ fn what_cannot_be_trained_is_refused_in_one_sentence() {
         ("nan.svm", "nan.svm:1"),
         ("moons.svm --sigma 0", "sigma must be a positive number"),
         ("moons.svm --sigma -1", "sigma must be a positive number"),
-        ("moons.svm --c1 0", "C1 must be a positive number"),
-        ("moons.svm --c2 -1", "C2 must be a positive number"),
+        ("moons.svm --c1 0", "--c1 must be a positive number, not 0"),
+        ("moons.svm --c2 -1", "--c2 must be a positive number, not -1"),
         ("moons.svm --balance count=77", "from 0 to 76"),
         ("moons.svm --balance 5:3", "cannot be met"),
-        ("moons.svm --degree 0", "the degree must be"),
+        ("moons.svm --degree 0", "--degree must be a number above 0 and up to 1, not 0"),
         ("moons.svm --lambda 1", "--lambda"),
         ("moons.svm --bias 1", "--bias"),
         ("moons.svm --kernel linear --sigma 1", "--sigma goes with"),
@@ -265,7 +266,7 @@ fn what_cannot_be_trained_is_refused_in_one_sentence() {
     ];
     bench.refuses("train s3vm ", &cases);
     assert_eq!(bench.call("train s3vm moons.svm --balance some").code, 2);
-    assert!(bench.call("train svm train.svm --sigma 1").refused().contains("go with s3vm"));
+    assert!(bench.call("train svm train.svm --sigma 1").refused().contains("--sigma goes with s3vm, latent-svm and robust-svm, not with svm"));
     for (line, solvers) in [
         ("s3vm moons.svm --solver bmrm", "auto, pdm, gd, cccp, ao, lcs, ia, da, bb"),
         ("latent-svm moons.svm --solver bb", "auto, pdm, gd, cccp, ao, lcs"),

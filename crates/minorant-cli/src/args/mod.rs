@@ -214,9 +214,14 @@ pub(crate) struct InspectArgs {
 }
 
 impl InspectArgs {
-    /// How data that a model takes is read.
+    /// How data that a model takes is read. Where there is no choice of formats, the one that there
+    /// is may be named all the same.
     pub(crate) fn reading(&self, entry: Entry) -> anyhow::Result<Settings> {
-        self.reading.settings(entry)
+        match self.reading.word("format").filter(|_| entry.option("format").is_none()) {
+            None => self.reading.settings(entry),
+            Some("npz") => self.reading.without("format").settings(entry),
+            Some(other) => anyhow::bail!("data of this kind has the format npz, not {other}"),
+        }
     }
 }
 

@@ -94,6 +94,18 @@ impl<T: Taking> TableArgs<T> {
         settings.check().map_err(with_dashes)?;
         Ok(settings)
     }
+
+    /// The last word that was typed for an option.
+    pub(crate) fn word(&self, name: &str) -> Option<&str> {
+        let (_, words) = self.given.iter().find(|(known, _)| *known == name)?;
+        words.last().map(String::as_str)
+    }
+
+    /// The same options but for one.
+    pub(crate) fn without(&self, name: &str) -> Self {
+        let others = self.given.iter().filter(|(known, _)| *known != name);
+        TableArgs { given: others.cloned().collect(), of: PhantomData }
+    }
 }
 
 /// The kind of the model's option, or of another model's that has the name.

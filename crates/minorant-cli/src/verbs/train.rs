@@ -124,7 +124,7 @@ pub(super) fn facts(
         ("Weights", report.dim.to_string()),
     ];
     facts.extend(report.lambda.map(|lambda| ("λ", number::setting(lambda))));
-    let settings = model.form().describe().settings;
+    let settings = model.form().describe().settings_with_kernel();
     facts.extend(Some(("Settings", settings)).filter(|(_, settings)| !settings.is_empty()));
     facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
@@ -165,7 +165,8 @@ pub(super) fn in_words(model: &FittedModel, report: &TrainReport, data: &str) ->
         report.dim,
     );
     head.extend(report.lambda.map(|lambda| format!(", lambda {}", number::setting(lambda))));
-    head.extend(Some(about.settings).filter(|s| !s.is_empty()).map(|s| format!(", {s}")));
+    let settings = about.settings_with_kernel();
+    head.extend(Some(settings).filter(|s| !s.is_empty()).map(|s| format!(", {s}")));
     let mut lines = vec![head];
     if model.is_sparse() {
         lines.push(format!("non-zeros     {} of {} weights", model.nonzero_weights(), report.dim));

@@ -81,6 +81,8 @@ pub struct Description {
     pub trained_on: String,
     /// Settings of the problem that belong behind that.
     pub settings: String,
+    /// The kernel in words, where there is one.
+    pub kernel: Option<String>,
     /// What stays open where an answer has no bound, if its local gap does not say it.
     pub unproven: Option<&'static str>,
     /// Keys for programs.
@@ -88,6 +90,13 @@ pub struct Description {
 }
 
 impl Description {
+    /// Kernel and settings, for a line that has neither yet.
+    pub fn settings_with_kernel(&self) -> String {
+        let settings = Some(self.settings.clone()).filter(|settings| !settings.is_empty());
+        let both: Vec<String> = self.kernel.iter().cloned().chain(settings).collect();
+        both.join(", ")
+    }
+
     /// A line for people.
     pub fn line(&mut self, heading: &'static str, text: impl Into<String>) {
         self.lines.push((heading, text.into()));

@@ -263,6 +263,7 @@ impl Form for KernelForm {
         let (machines, support) = (self.machines.len(), self.support_rows.len());
         let mut description = Description {
             settings: self.settings_in_words(),
+            kernel: Some(choice::in_words(self.kernel)),
             unproven: Some(self.member.unproven),
             ..Description::default()
         };
