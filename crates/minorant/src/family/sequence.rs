@@ -207,7 +207,7 @@ impl Vocabulary {
     /// Tells of it.
     pub(crate) fn describe(&self) -> Description {
         let mut description = Description {
-            trained_on: format!("{} sequences of {} tokens", self.sequences, self.tokens),
+            trained_on: format!("sequences of {} tokens", self.tokens),
             ..Description::default()
         };
         description.line("labels", form::listed(&self.classes));

@@ -122,10 +122,7 @@ impl Form for ChainForm {
     }
 
     fn describe(&self) -> Description {
-        let mut description = self.vocabulary.describe();
-        let nonzero = self.weights.iter().filter(|w| **w != 0.0).count();
-        description.line("weights", format!("{} ({nonzero} not zero)", self.weights.len()));
-        description
+        self.vocabulary.describe()
     }
 
     fn plain<'a>(

@@ -115,7 +115,6 @@ impl Form for NeuroForm {
         let (widths, seed) = (widths.join(", "), self.seed);
         description
             .line("hidden", format!("{widths} {units} units, pretraining {how}, seed {seed}"));
-        description.line("weights", self.weights.len().to_string());
         description.key("seed", self.seed);
         description.key("dim", self.weights.len());
         description.key("validation_error", json!(self.validation_error));
