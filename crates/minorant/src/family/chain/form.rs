@@ -33,7 +33,7 @@ pub struct ChainForm {
 impl ChainForm {
     /// The chain that a model file holds.
     pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
-        let vocabulary = Vocabulary::read(facts, file)?;
+        let vocabulary = Vocabulary::read(file)?;
         let (attributes, labels) = (vocabulary.attributes.len(), vocabulary.classes.len());
         let which = match file.key("observed_pairs")? {
             true => Weighed::Observed,

@@ -38,7 +38,7 @@ pub struct NeuroForm {
 impl NeuroForm {
     /// The network that a model file holds.
     pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
-        let vocabulary = Vocabulary::read(facts, file)?;
+        let vocabulary = Vocabulary::read(file)?;
         let hidden: Vec<usize> = file.key(HIDDEN.spec.name)?;
         if hidden.is_empty() || hidden.contains(&0) {
             return Err(Misfit::without("hidden layers of 1 unit or more"));
