@@ -1,4 +1,5 @@
-//! The documentation: the Python reference, made from docstrings; that links between pages hold,
+//! The documentation: the Python reference, made from docstrings, and that of the command's options,
+//! made from its help; that links between pages hold,
 //! that every page is listed, that files which pages name exist, that Rust in pages is tested; and
 //! the book itself, built with mdBook, which is installed once into `target/tools`. That the code in
 //! the pages runs is checked by the tests.
@@ -29,6 +30,7 @@ pub(crate) fn book() -> Step {
 fn check() -> Result<()> {
     let book = root().join("docs/src");
     python_reference(&book.join("reference/python.md"))?;
+    option_reference(&book.join("reference/options.md"))?;
     let mut paths = Vec::new();
     markdown(&book, &mut paths)?;
     let summary = read(&book.join("SUMMARY.md"))?;
@@ -127,6 +129,29 @@ fn python_reference(page: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes the page on the options of every model, as the command's help shows them.
+fn option_reference(page: &Path) -> Result<()> {
+    let help = |args: &[&str]| -> Result<String> {
+        let mut command = cargo_command();
+        command.args(["run", "--release", "--quiet", "--package", "minorant-cli", "--", "train"]);
+        let output = command.args(args).arg("--help").env("COLUMNS", "100").output()?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(String::from_utf8(output.stdout)?)
+    };
+    let common = help(&[])?;
+    // The models stand at the end of the help, two blanks in, each with a few words.
+    let models = common.lines().skip_while(|line| !line.starts_with("Models ")).skip(1);
+    let mut text = String::from(
+        "# Options of every model\n\nWhat `minorant train MODEL --help` prints. Python's parameters and the \
+         Rust builders have the same options under the same names.\n",
+    );
+    for model in models.filter_map(|line| line.split_whitespace().next()) {
+        text += &format!("\n## `{model}`\n\n```text\n{}```\n", help(&[model])?);
+    }
+    std::fs::create_dir_all(page.parent().unwrap_or(page))?;
+    std::fs::write(page, text).context("writing the options' page")
 }
 
 fn mdbook() -> PathBuf {

@@ -193,32 +193,38 @@ fn what_does_not_fit_is_refused() {
     bench.write("nan", "nan\n");
     bench.write("letters.crf", "A\tw=a\tn:2\nB\tw=b\n");
     bench.write("t", "U:%x[0,0]\n");
-    for (line, expected) in [
-        ("train chain-svm broken.txt", "broken.txt:2: expected 2 columns"),
-        ("train chain-svm train.txt --penalty l1", "l1 goes with chain-crf"),
-        ("train chain-svm train.txt --loss hinge", "do not go with chain-svm"),
-        ("train svm train.svm --boundary", "go with chain-svm and chain-crf"),
-        ("train svm train.svm --folds 0-7", "go with chain-svm and chain-crf"),
-        ("train chain-crf train.txt --solver owlqn", "owlqn needs the penalty l1"),
-        (
-            "train chain-crf letters.crf --format crfsuite --template t",
-            "which a template goes with",
-        ),
-        ("train chain-crf letters.crf --template t", "found the format crfsuite"),
-        ("train neuro-crf train.txt --format conll --folds 0-7", "which folds go with"),
-        ("train chain-svm train.txt --folds 8", "train.txt: expected letters of the format ocr"),
-        ("train chain-crf train.txt --hash-bits 40", "from 1 to 28"),
-        (
-            "train chain-svm train.txt --weights short",
-            "expected 60 example weights, one a sequence",
-        ),
-        ("train chain-crf train.txt --weights negative", "found -2 for sequence 2"),
-        ("train chain-svm train.txt --weights none", "expected some example weight above 0"),
-        ("train chain-crf train.txt --weights nan", "nan:1: expected a number, found 'nan'"),
-        ("train chain-crf train.txt --class-weight O=2", "--class-weight do not go with chain-crf"),
-    ] {
-        let called = bench.call(line);
-        assert!(called.refused().contains(expected), "{line}: {}", called.stderr);
-    }
+    bench.refuses(
+        "",
+        &[
+            ("train chain-svm broken.txt", "broken.txt:2: expected 2 columns"),
+            ("train chain-svm train.txt --penalty l1", "l1 goes with chain-crf"),
+            ("train chain-svm train.txt --loss hinge", "do not go with chain-svm"),
+            ("train svm train.svm --boundary", "go with chain-svm and chain-crf"),
+            ("train svm train.svm --folds 0-7", "go with chain-svm and chain-crf"),
+            ("train chain-crf train.txt --solver owlqn", "owlqn needs the penalty l1"),
+            (
+                "train chain-crf letters.crf --format crfsuite --template t",
+                "which a template goes with",
+            ),
+            ("train chain-crf letters.crf --template t", "found the format crfsuite"),
+            ("train neuro-crf train.txt --format conll --folds 0-7", "which folds go with"),
+            (
+                "train chain-svm train.txt --folds 8",
+                "train.txt: expected letters of the format ocr",
+            ),
+            ("train chain-crf train.txt --hash-bits 40", "from 1 to 28"),
+            (
+                "train chain-svm train.txt --weights short",
+                "expected 60 example weights, one a sequence",
+            ),
+            ("train chain-crf train.txt --weights negative", "found -2 for sequence 2"),
+            ("train chain-svm train.txt --weights none", "expected some example weight above 0"),
+            ("train chain-crf train.txt --weights nan", "nan:1: expected a number, found 'nan'"),
+            (
+                "train chain-crf train.txt --class-weight O=2",
+                "--class-weight do not go with chain-crf",
+            ),
+        ],
+    );
     assert_eq!(bench.call("train chain-x train.txt").code, 2);
 }

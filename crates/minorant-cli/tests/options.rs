@@ -37,14 +37,13 @@ impl Data {
         let mut data = Data { bench: Bench::new(), sizes: BTreeMap::new() };
         data.rows();
         data.sequences();
+        data.recordings();
         for (name, what) in [
-            ("phones.npz", "phones --seed 3 --sequences 12 --out phones.npz"),
             ("plates.npz", "plates --seed 1 --images 8 --out plates.npz"),
             ("parts.npz", "parts --seed 1 --images 8 --out parts.npz"),
         ] {
             data.bench.call(&format!("generate {what}")).text();
-            let examples = if name == "phones.npz" { 12 } else { 8 };
-            data.sizes.insert(name, (examples, 0));
+            data.sizes.insert(name, (8, 0));
         }
         data
     }
@@ -159,6 +158,36 @@ impl Data {
         self.sizes.insert("values.npz", (14, 3));
     }
 
+    /// Sequences of frames with a class each, and with a label for each frame.
+    fn recordings(&mut self) {
+        let (mut values, mut offsets) = (Vec::new(), vec![0u64]);
+        let (mut labels, mut frame_labels) = (Vec::new(), Vec::new());
+        // Classes overlap, so that there is something left to learn after the first guess.
+        let mut state = 1u64;
+        let mut noise = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 40) as f64 / (1u64 << 24) as f64
+        };
+        for s in 0..40u64 {
+            labels.push(s % 2);
+            for _ in 0..6 + s % 4 {
+                let phase = u64::from(noise() < 0.5);
+                values.extend([0.4 * phase as f64 + noise(), 0.1 * (s % 2) as f64 + noise()]);
+                frame_labels.push(phase);
+            }
+            offsets.push(frame_labels.len() as u64);
+        }
+        let frames = frame_labels.len();
+        let arrays = [
+            NamedArray::reals("values", &[frames, 2], values),
+            NamedArray::whole("offsets", &[offsets.len()], offsets),
+            NamedArray::whole("labels", &[labels.len()], labels),
+            NamedArray::whole("frame_labels", &[frames], frame_labels),
+        ];
+        std::fs::write(self.bench.path("recordings.npz"), npz_bytes(&arrays).unwrap()).unwrap();
+        self.sizes.insert("recordings.npz", (40, 2));
+    }
+
     /// The data that a model is usually tried on, and what else its runs are called with.
     fn usual(model: &str) -> (&'static str, &'static str) {
         match model {
@@ -167,7 +196,7 @@ impl Data {
             "latent-svm" | "robust-svm" => ("sides.svm", ""),
             "chain-svm" | "chain-crf" => ("chunks.conll", ""),
             "neuro-crf" => ("values.npz", "--hidden 4 --pretrain none"),
-            "hmm" => ("phones.npz", ""),
+            "hmm" => ("recordings.npz", ""),
             "segment-svm" => ("plates.npz", ""),
             "tree-svm" => ("parts.npz", ""),
             _ => ("rows.svm", ""),
@@ -281,7 +310,7 @@ fn model(bytes: &[u8], own: &OptionSpec) -> (Value, Vec<u8>) {
     let text = header["__metadata__"]["minorant"].as_str().unwrap();
     let mut content: Value = serde_json::from_str(text).unwrap();
     let content = content["content"].as_object_mut().unwrap();
-    for key in [own.key().as_str(), "data_sha256", "tol"] {
+    for key in [own.stored_name().as_str(), "data_sha256", "tol"] {
         content.remove(key);
     }
     (Value::Object(content.clone()), bytes[8 + length..].to_vec())

@@ -151,18 +151,21 @@ fn wrong_ranges_are_refused() {
     ] {
         assert_eq!(bench.call(args).code, 2, "{args}");
     }
-    for (args, part) in [
-        ("path svm train.svm --lambdas 0:1:3", "positive numbers, not 0 and 1"),
-        ("path svm train.svm --lambdas 1:0.1:1", "at least 2 points, not 1"),
-        ("path logistic train.svm --lambdas 1:0.1:2 --penalty l1", "penalty l2"),
-        ("path svm train.svm --lambdas 1:0.1:2 --validation none.svm", "none.svm"),
-        ("path svm train.svm --lambdas 1:0.1:2 --report no/r.html", "the folder no does not exist"),
-        ("tune svm train.svm --lambdas 1:0.1:3 --cv 1 --quiet", "2 to 400 folds"),
-        ("tune svm train.svm --lambdas 1:0.1:3 --cv 500 --quiet", "found 500"),
-    ] {
-        let run = bench.call(args);
-        assert!(run.refused().contains(part), "{args}: {}", run.stderr);
-    }
+    bench.refuses(
+        "",
+        &[
+            ("path svm train.svm --lambdas 0:1:3", "positive numbers, not 0 and 1"),
+            ("path svm train.svm --lambdas 1:0.1:1", "at least 2 points, not 1"),
+            ("path logistic train.svm --lambdas 1:0.1:2 --penalty l1", "penalty l2"),
+            ("path svm train.svm --lambdas 1:0.1:2 --validation none.svm", "none.svm"),
+            (
+                "path svm train.svm --lambdas 1:0.1:2 --report no/r.html",
+                "the folder no does not exist",
+            ),
+            ("tune svm train.svm --lambdas 1:0.1:3 --cv 1 --quiet", "2 to 400 folds"),
+            ("tune svm train.svm --lambdas 1:0.1:3 --cv 500 --quiet", "found 500"),
+        ],
+    );
 }
 
 #[test]
@@ -176,17 +179,17 @@ fn a_model_can_be_the_start_of_another() {
     let count = |json: &Value| json["evaluations"].as_u64().unwrap();
     assert!(count(&again) < count(&cold), "{again} {cold}");
     bench.write("narrow.svm", "1 1:1\n-1 1:-1\n");
-    for (args, part) in [
-        (
-            "train svm narrow.svm --start m",
-            "m: expected start weights for 1 features, found some for 12",
-        ),
-        ("train svm train.svm --bias 1 --start m", "with a bias, found one with no bias"),
-        ("train svm multiclass.svm --start m", "4 classes (1, 2, 3, 4), found 2 classes"),
-        ("train svm train.svm --labels multiclass --start m", "2 outputs trained together"),
-        ("train svm train.svm --start train.svm", "expected a Minorant model file"),
-    ] {
-        let run = bench.call(args);
-        assert!(run.refused().contains(part), "{args}: {}", run.stderr);
-    }
+    bench.refuses(
+        "",
+        &[
+            (
+                "train svm narrow.svm --start m",
+                "m: expected start weights for 1 features, found some for 12",
+            ),
+            ("train svm train.svm --bias 1 --start m", "with a bias, found one with no bias"),
+            ("train svm multiclass.svm --start m", "4 classes (1, 2, 3, 4), found 2 classes"),
+            ("train svm train.svm --labels multiclass --start m", "2 outputs trained together"),
+            ("train svm train.svm --start train.svm", "expected a Minorant model file"),
+        ],
+    );
 }

@@ -52,11 +52,7 @@ impl fmt::Display for Place {
 
 impl ReadError {
     /// A refusal that concerns a file as a whole.
-    pub fn whole(
-        file: &str,
-        expected: impl Into<String>,
-        found: impl Into<String>,
-    ) -> ReadError {
+    pub fn whole(file: &str, expected: impl Into<String>, found: impl Into<String>) -> ReadError {
         Refusal::new(expected, found).in_file(file)
     }
 

@@ -183,10 +183,7 @@ impl<'a> Dataset<'a> {
 }
 
 /// The data set, if there is a finite label for every row, or none for any.
-fn checked<'a>(
-    features: Matrix<'a>,
-    labels: impl IntoLabels,
-) -> Result<Dataset<'a>, MatrixError> {
+fn checked<'a>(features: Matrix<'a>, labels: impl IntoLabels) -> Result<Dataset<'a>, MatrixError> {
     let labels = labels.into_labels();
     let has_none = labels.rows == LabelRows::None;
     if !has_none && labels.len() != features.rows() {

@@ -191,9 +191,8 @@ impl Examples<'_> {
         let rows = rows.select_rows(&(0..rows.rows()).collect::<Vec<_>>());
         let starts = self.starts.as_ref().map(|starts| starts.as_slice()).transpose()?;
         let starts: Vec<usize> = starts.unwrap_or(&[]).iter().map(|&at| at as usize).collect();
-        let fits = starts.first() == Some(&0)
-            && starts.last() == Some(&rows.rows())
-            && starts.is_sorted();
+        let fits =
+            starts.first() == Some(&0) && starts.last() == Some(&rows.rows()) && starts.is_sorted();
         if fits { Ok((rows, starts)) } else { refuse("the sequences do not fit their rows") }
     }
 

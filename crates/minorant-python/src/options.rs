@@ -34,7 +34,7 @@ pub(crate) fn options_of(
 ) -> PyResult<HashMap<String, (Option<&'static str>, Option<String>)>> {
     let entry = model(model_name).or_else(refuse)?;
     let of = |spec: &OptionSpec| {
-        let key = (spec.effect == Effect::Model).then(|| spec.key());
+        let key = (spec.effect == Effect::Model).then(|| spec.stored_name());
         (spec.name.replace('-', "_"), (spec.default, key))
     };
     Ok(entry.options().map(|taken| of(taken.spec)).collect())

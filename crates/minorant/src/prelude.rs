@@ -2,7 +2,7 @@
 
 pub use crate::data::{Dataset, Images, Label, Labels, Recordings, Sequences};
 pub use crate::facade::{
-    ChainCrf, ChainSvm, LatentSvm, Logistic, NeuroCrf, RampSvm, RobustSvm, S3vm, SegmentSvm, Svm,
-    TreeSvm, Tsvm,
+    ChainCrf, ChainSvm, LargeMarginHmm, LatentSvm, Logistic, NeuroCrf, RampSvm, RobustSvm, S3vm,
+    SegmentSvm, Svm, TreeSvm, Tsvm,
 };
 pub use crate::family::{Context, FittedModel, Predictions, Settings, TrainError, TrainReport};

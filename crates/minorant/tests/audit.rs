@@ -97,7 +97,9 @@ fn honest_models_hold_and_tampered_ones_do_not() {
             rejects(&model, data, "another lambda", |m| {
                 m.facts.lambda = m.facts.lambda.map(|lambda| lambda * (1.0 + 1e-6));
             });
-            rejects(&model, data, "a bias weight", |m| m.facts.settings.put(&BIAS_WEIGHT, Some(1.01)));
+            rejects(&model, data, "a bias weight", |m| {
+                m.facts.settings.put(&BIAS_WEIGHT, Some(1.01))
+            });
             rejects(&model, data, "another bias", |m| {
                 m.facts.settings.put(&BIAS, Some(1.01));
                 edit(m, |form| form.bias = Some(1.01));
@@ -150,15 +152,6 @@ fn misshapen_models_are_rejected_without_a_crash() {
     rejects(&model, data, "other classes", |m| {
         edit(m, |form| form.classes[0] = Label::Text("other".into()));
     });
-    rejects(&model, data, "negative class weights", |m| {
-        // The table refuses such a value: it is put beside the checked ones.
-        let classes = form(m).classes.iter().map(|class| (class.clone(), -1.0)).collect();
-        m.facts.settings.put(&CLASS_WEIGHT, classes);
-    });
-    // A label loss that is too short may be refused at loading already.
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("model");
-    model.save(&path, u64::MAX).expect("a saved model");
     let mut short = model.clone();
     edit(&mut short, |form| form.label_loss = Some(vec![0.0; 4]));
     assert!(short.audit(data, None).holds != Some(true), "a short label loss passes");
@@ -196,7 +189,10 @@ fn other_data_is_rejected() {
             Dataset { features: data.features.select_rows(&order), labels: data.labels.clone() };
         assert!(!holds(&model, &permuted), "{kind:?}: permuted rows");
         let weights = vec![1.0; data.features.rows()];
-        assert!(model.audit(data, Some(&weights)).holds == Some(false), "{kind:?}: weights out of nowhere");
+        assert!(
+            model.audit(data, Some(&weights)).holds == Some(false),
+            "{kind:?}: weights out of nowhere"
+        );
         // Even a file that claims the other data as its own.
         let mut other = with_value_changed(data);
         if let LabelRows::Single(rows) = &mut other.labels.rows {
@@ -257,6 +253,22 @@ fn a_sealed_file_with_changed_numbers_is_rejected() {
     }
 }
 
+/// A class weight that the option table does not have is refused at loading.
+#[test]
+fn a_sealed_file_with_a_negative_class_weight_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model");
+    let mut case = case_of(Kind::Hinge, Method::LsBmrm);
+    case.put(&CLASS_WEIGHT, vec![(Label::Number(1.0), 3.25)]);
+    let mut bytes = fit(&case).0.to_bytes(u64::MAX);
+    assert!(load(&path, &bytes).is_some());
+    let at = bytes.windows(4).position(|word| word == b"3.25").expect("a class weight");
+    bytes[at..at + 4].copy_from_slice(b"-3.0");
+    seal(&mut bytes);
+    let told = FittedModel::from_bytes(&path, bytes).expect_err("a refusal").to_string();
+    assert!(told.contains("class-weight of 1 must be a number of 0 or more"), "{told}");
+}
+
 #[test]
 fn any_flipped_byte_is_refused_at_loading() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -290,7 +302,11 @@ fn a_proof_in_a_file_of_its_own() {
         assert!(model.save_proof(&proof_path).expect("a saved proof"));
         let mut loaded = FittedModel::load(&model_path).expect("a loaded model");
         let verdict = loaded.audit(&case.data, None);
-        assert!(verdict.holds.is_none() && verdict.why.contains("not auditable"), "{}", verdict.why);
+        assert!(
+            verdict.holds.is_none() && verdict.why.contains("not auditable"),
+            "{}",
+            verdict.why
+        );
         loaded.load_proof(&proof_path).expect("a proof");
         assert!(loaded.audit(&case.data, None).holds == Some(true), "{kind:?}");
         // A model is no proof, a proof is no model, and another model's proof is refused.

@@ -10,7 +10,8 @@
 mod common;
 
 use common::{
-    BASELINES, Case, Kind, METHODS, Random, difference, fit, form, methods_for, random_case, referee,
+    BASELINES, Case, Kind, METHODS, Random, difference, fit, form, methods_for, random_case,
+    referee,
 };
 use minorant::family::FittedModel;
 use minorant::options::common::{MAX_EVALS, MEMORY, PARTS};
@@ -76,11 +77,7 @@ fn check(kind: Kind, seed: u64, case_of: fn(Kind, u64) -> Case) -> Result<bool, 
         let (n, d) = (case.data.features.rows(), case.data.features.cols());
         let told = format!(
             "{kind:?} seed {seed} ({} {:?} n {n} d {d} lambda {:?}, {:?} after {}): {what}",
-            report.solver,
-            case.settings,
-            report.lambda,
-            report.status,
-            report.evaluations,
+            report.solver, case.settings, report.lambda, report.status, report.evaluations,
         );
         Err(told)
     };
@@ -133,7 +130,8 @@ fn check(kind: Kind, seed: u64, case_of: fn(Kind, u64) -> Case) -> Result<bool, 
     let (second_model, second) = fit(&other);
     let (high, low) = (second.certificate.objective, second.certificate.lower_bound);
     let low = low.unwrap_or(f64::NEG_INFINITY);
-    let magnitude = |model: &FittedModel| sum(&|k| stated[k].magnitude(&form(model).problems[k].weights));
+    let magnitude =
+        |model: &FittedModel| sum(&|k| stated[k].magnitude(&form(model).problems[k].weights));
     let slack = 1e-15 * (objective.abs() + magnitude(&model) + magnitude(&second_model));
     if bound > high + slack || low > objective + slack {
         return fail(format!("[{bound}, {objective}] misses {}'s [{low}, {high}]", second.solver));

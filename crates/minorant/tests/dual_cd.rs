@@ -5,8 +5,8 @@
 mod common;
 
 use common::{Case, Kind, Random, cases, difference, edit, fit, larger_case, random_case, referee};
-use minorant::linalg::{Design, Storage};
 use minorant::family::{Context, FittedModel};
+use minorant::linalg::{Design, Storage};
 use minorant::proof::Proof;
 use minorant::regularizer::L2;
 use minorant::risk::hinge::Hinge;
@@ -98,7 +98,10 @@ fn tampered_slopes_are_rejected() {
         let raise = |bound: &mut Option<f64>| *bound = bound.map(|bound| bound + 1e-6);
         edit(&mut raised, |form| raise(&mut form.problems[0].certificate.lower_bound));
         raise(&mut raised.facts.certificate.lower_bound);
-        assert!(raised.audit(&case.data, None).holds != Some(true), "{kind:?}: a raised bound passes");
+        assert!(
+            raised.audit(&case.data, None).holds != Some(true),
+            "{kind:?}: a raised bound passes"
+        );
     }
 }
 

@@ -199,8 +199,7 @@ fn weights_of_images_equal_repetition() {
     for (data, name) in images().iter().zip(["segment-svm", "tree-svm"]) {
         let repeated = repeated_images(data);
         for method in [Method::Auto, Method::Bmrm] {
-            let mut settings =
-                settings(name).with(&SOLVER, method.name().into()).with(&TOL, 1e-9);
+            let mut settings = settings(name).with(&SOLVER, method.name().into()).with(&TOL, 1e-9);
             let (often, of_often) = fit(&repeated, &settings);
             settings.put(&WEIGHTS, Some(weights(8)));
             let (once, of_once) = fit(data, &settings);

@@ -4,12 +4,8 @@
 
 use minorant::archive::Archive;
 use minorant::data::{Label, LabelRows, Labels, Recordings};
-use minorant::family::hmm::{
-    GROUP_WEIGHT, HmmForm, MIXTURES, STATES, TASK, TOPOLOGY,
-};
-use minorant::family::{
-    Context, FittedModel, Lambda, PROOF_BYTES, Settings, TrainReport, train,
-};
+use minorant::family::hmm::{GROUP_WEIGHT, HmmForm, MIXTURES, STATES, TASK, TOPOLOGY};
+use minorant::family::{Context, FittedModel, Lambda, PROOF_BYTES, Settings, TrainReport, train};
 use minorant::generate::{Phones, phones};
 use minorant::hmm::{
     Frames, Group, HmmRisk, HmmShape, Tables, Task, Topology, Truth, VARIANCES, best_path,

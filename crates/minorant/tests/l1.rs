@@ -88,7 +88,8 @@ fn every_method_certifies_middling_problems() {
             assert_eq!(report.status, Status::Converged, "{kind:?} {method:?}: {report:?}");
             let nonzero = model.nonzero_weights();
             assert!(0 < nonzero && nonzero < report.dim, "{kind:?} {method:?}: {nonzero}");
-            let zeros = form(&model).problems.iter().flat_map(|p| &p.weights).filter(|w| **w == 0.0);
+            let zeros =
+                form(&model).problems.iter().flat_map(|p| &p.weights).filter(|w| **w == 0.0);
             assert_eq!(zeros.count() + nonzero, report.dim);
         }
     }
@@ -171,9 +172,7 @@ fn audits_hold_and_tampering_is_found() {
 
 #[test]
 fn methods_refuse_penalties_that_they_are_not_made_for() {
-    let sentence = |case: &Case| {
-        case.train(Context::default()).expect_err("a refusal").to_string()
-    };
+    let sentence = |case: &Case| case.train(Context::default()).expect_err("a refusal").to_string();
     for kind in KINDS {
         for method in METHODS.into_iter().filter(|method| *method != Method::Auto) {
             let mut case = with_l1(larger_case(kind, 40, 5, 1));
@@ -200,7 +199,10 @@ fn methods_refuse_penalties_that_they_are_not_made_for() {
     let mut svm = larger_case(Kind::Hinge, 40, 5, 1);
     svm.put(&PENALTY, Norm::L1);
     let why = sentence(&svm);
-    assert!(why.starts_with("penalty goes with logistic") && why.ends_with("not with svm"), "{why}");
+    assert!(
+        why.starts_with("penalty goes with logistic") && why.ends_with("not with svm"),
+        "{why}"
+    );
     let mut weighted = with_l1(larger_case(Kind::Logistic, 40, 5, 1));
     weighted.put(&BIAS_WEIGHT, Some(2.0));
     assert!(sentence(&weighted).contains("bias weight"));

@@ -251,9 +251,7 @@ fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 fn the_same_bits_on_any_number_of_threads() {
     for storage in [Storage::F32, Storage::F64] {
         let data = sequences(600, 4, 3, storage, 8);
-        let run = || {
-            bytes(&fit(&data, &settings(Activation::Sigmoid, Pretrain::Rbm)).0)
-        };
+        let run = || bytes(&fit(&data, &settings(Activation::Sigmoid, Pretrain::Rbm)).0);
         assert_eq!(with_threads(1, run), with_threads(3, run));
     }
 }
@@ -319,8 +317,7 @@ fn training_learns_an_exclusive_or_and_reports_its_objective() {
             .map(|i| by_brute_force(&form.network, &form.weights, &data, i))
             .sum::<f64>()
             / data.len() as f64;
-        let away: f64 =
-            form.weights.iter().zip(&form.start).map(|(w, s)| (w - s) * (w - s)).sum();
+        let away: f64 = form.weights.iter().zip(&form.start).map(|(w, s)| (w - s) * (w - s)).sum();
         let objective = mean + 0.5e-4 * away;
         assert!((objective - report.certificate.objective).abs() <= 1e-9 * objective);
         let error = model.evaluate(&data).unwrap().error();

@@ -37,7 +37,13 @@ fn check(kind: Kind, seed: u64) {
     let mut random = Random::new(seed * 31 + kind as u64);
     let mut case = random_case(kind, &mut random);
     case.tol(random.pick(&[1e-2, 1e-3]));
-    case.solver(random.pick(&[Method::Auto, Method::Auto, Method::LsBmrm, Method::Bmrm, Method::ProxPBmrm]));
+    case.solver(random.pick(&[
+        Method::Auto,
+        Method::Auto,
+        Method::LsBmrm,
+        Method::Bmrm,
+        Method::ProxPBmrm,
+    ]));
     let high = random.scale(1e-2, 10.0);
     let low = high / random.scale(2.0, 100.0);
     let lambdas = geometric(low, high, random.between(2, 5)).expect("a grid");
@@ -50,7 +56,12 @@ fn check(kind: Kind, seed: u64) {
         let (report, model) = (&point.report, &point.model);
         assert!(report.certificate.certifies(tol) || report.certificate.gap() <= Some(1e-12));
         let verdict = model.audit(&case.data, case.weights().as_deref());
-        assert!(verdict.holds == Some(true), "{told} lambda {}: {}", lambda_of(report), verdict.why);
+        assert!(
+            verdict.holds == Some(true),
+            "{told} lambda {}: {}",
+            lambda_of(report),
+            verdict.why
+        );
         let plain = objective(&case, lambda_of(report), model);
         assert!(difference(report.certificate.objective, plain) < 1e-12, "{told}");
     }

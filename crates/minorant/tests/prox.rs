@@ -167,8 +167,9 @@ fn a_start_at_the_optimum_is_the_answer() {
         let mut case = larger_case(kind, 120, 6, 3);
         case.tol(1e-6);
         let (model, expected) = fit(&case);
-        case.start =
-            Some(form(&model).problems.iter().flat_map(|problem| problem.weights.clone()).collect());
+        case.start = Some(
+            form(&model).problems.iter().flat_map(|problem| problem.weights.clone()).collect(),
+        );
         for method in [Method::ProxBmrm, Method::ProxPBmrm] {
             case.solver(method);
             let (_, found) = fit(&case);

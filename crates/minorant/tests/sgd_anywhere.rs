@@ -5,9 +5,7 @@
 use minorant::archive::Archive;
 use minorant::data::Recordings;
 use minorant::family::hmm::{STATES, TASK};
-use minorant::family::{
-    Context, FittedModel, Lambda, PROOF_BYTES, Settings, TrainReport, train,
-};
+use minorant::family::{Context, FittedModel, Lambda, PROOF_BYTES, Settings, TrainReport, train};
 use minorant::generate::{Phones, phones};
 use minorant::hmm::Task;
 use minorant::options::common::{MAX_EVALS, SEED, SOLVER};
@@ -104,6 +102,10 @@ fn a_resumed_run_ends_in_the_same_bits() {
         let whole = run(&settings(40, 3), &mut keep).0;
         let mut resumed = Keep { from: keep.kept.take(), ..Keep::default() };
         assert!(resumed.from.is_some(), "{at}");
-        assert_eq!(whole.to_bytes(PROOF_BYTES), run(&settings(40, 3), &mut resumed).0.to_bytes(PROOF_BYTES), "{at}");
+        assert_eq!(
+            whole.to_bytes(PROOF_BYTES),
+            run(&settings(40, 3), &mut resumed).0.to_bytes(PROOF_BYTES),
+            "{at}"
+        );
     }
 }

@@ -34,15 +34,7 @@ pub(super) fn likelihood(store: &Store, quick: bool) -> Result<Vec<Table>> {
     let methods = [Method::NrbmLs, Method::Nbm, Method::Lbfgs, Method::Sgd];
     let head =
         ["λ", "nrbm-ls", "nbm", "lbfgs", "sgd, 100 epochs", "paper's NRBMLS", "NBM", "LBFGS"];
-    table(
-        "Table 4: chain-crf on OCR",
-        "chain-crf",
-        &LIKELIHOOD,
-        &methods,
-        &head,
-        store,
-        quick,
-    )
+    table("Table 4: chain-crf on OCR", "chain-crf", &LIKELIHOOD, &methods, &head, store, quick)
 }
 
 /// Table 5; `bmrm` is the algorithm of SVMstruct.

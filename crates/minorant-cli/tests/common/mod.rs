@@ -57,6 +57,14 @@ impl Called {
     }
 }
 
+impl Called {
+    /// An audit that finds nothing to check: exit code 3 and one sentence on standard error.
+    pub(crate) fn unchecked(&self) -> &str {
+        assert_eq!((self.code, self.stdout.as_str()), (3, ""), "{}", self.stderr);
+        self.stderr.trim_end().strip_prefix("there is nothing to check: ").expect("a sentence")
+    }
+}
+
 impl Bench {
     pub(crate) fn new() -> Self {
         let bench = Bench { dir: tempfile::tempdir().unwrap() };
@@ -99,5 +107,20 @@ impl Bench {
     /// Calls the command with arguments separated by blanks, in the folder.
     pub(crate) fn call(&self, args: &str) -> Called {
         Called::from(self.command(args).output().unwrap())
+    }
+
+    /// Refuses each of these calls with a sentence that has its words in it; what is not as
+    /// expected is told all at once.
+    pub(crate) fn refuses(&self, verb: &str, cases: &[(&str, &str)]) {
+        let mut wrong = Vec::new();
+        for (args, words) in cases {
+            let called = self.call(&format!("{verb}{args}"));
+            let is_one = called.stderr.starts_with("error: ") && called.stderr.lines().count() == 1;
+            let is_refused = called.code == 1 && called.stdout.is_empty() && is_one;
+            if !is_refused || !called.stderr.contains(words) {
+                wrong.push(format!("{verb}{args}: {} {}", called.code, called.stderr.trim_end()));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }

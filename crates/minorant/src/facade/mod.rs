@@ -134,12 +134,18 @@ builders! {
     /// Two classes, of which the positive one is made of hidden components, with kernels.
     LatentSvm("latent-svm"):
         components c_pos c_neg kernel sigma power offset
-        solver degree seed max_memory threads tol abs_tol max_evals max_seconds;
+        solver degree seed max_memory threads tol max_evals max_seconds;
 
     /// A support vector machine with a bounded loss and kernels, for data with outliers.
     RobustSvm("robust-svm"):
         c ramp kernel sigma power offset
-        solver degree seed max_memory threads tol abs_tol max_evals max_seconds;
+        solver degree seed max_memory threads tol max_evals max_seconds;
+
+    /// Recordings by hidden Markov models with Gaussians: classes of sequences, or labels of frames,
+    /// trained for large margins.
+    LargeMarginHmm("hmm"):
+        lambda c weights task states mixtures topology group_weight validation_fraction
+        solver memory seed locality max_memory threads tol abs_tol max_evals max_seconds;
 
     /// Images that are cut into characters of given widths.
     SegmentSvm("segment-svm"):

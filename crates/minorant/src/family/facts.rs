@@ -100,7 +100,9 @@ impl Facts {
             let found = fields.get("model").and_then(Json::as_str).unwrap_or("none");
             Misfit::without(format!("a model that this version knows instead of '{found}'"))
         })?;
-        settings.take_kept(fields);
+        settings
+            .take_kept(fields)
+            .map_err(|why| Misfit::without(format!("options within their ranges ({why})")))?;
         let objective = number("objective").ok_or_else(|| incomplete("objective"))?;
         let lambda = number("lambda");
         if lambda.is_some_and(|lambda| !(lambda > 0.0 && lambda.is_finite())) {

@@ -124,7 +124,7 @@ impl FittedModel {
         let all = family.options().iter().flat_map(|list| list.iter());
         let names = all.filter(|taken| taken.spec.effect == Effect::Model);
         let mut found: Map<String, Json> =
-            names.map(|taken| (taken.spec.key(), Json::Null)).collect();
+            names.map(|taken| (taken.spec.stored_name(), Json::Null)).collect();
         found.extend(self.facts.settings.kept());
         found
     }

@@ -5,7 +5,7 @@ use super::{
     Data, Description, Evaluation, Facts, Misfit, Numbers, Outputs, Predictions, Reader, Reading,
     TrainError, Wanted, Writer, attributes, form, tokens,
 };
-use crate::options::{Key, Kind, Named, OPTION, OptionSpec, Probe, named};
+use crate::options::{Key, Kind, Named, Probe, named, option};
 use minorant_data::{Attributes, Label, Sequences, Template};
 use minorant_linalg::Matrix;
 use serde_json::json;
@@ -32,26 +32,24 @@ impl Per {
 }
 
 /// What the risk is the mean over.
-pub static PER: Key<Per> = Key::new(OptionSpec {
-    name: "per",
-    value_name: "UNIT",
-    kind: Kind::Choice(&[
+pub static PER: Key<Per> = option(
+    "per",
+    "UNIT",
+    Kind::Choice(&[
         ("sequence", "the mean over sequences, each with the sum over its tokens"),
         ("token", "the mean over tokens"),
     ]),
-    default: Some("sequence"),
-    help: "Mean over sequences or over tokens",
-    probe: Probe::value("token"),
-    ..OPTION
-});
+    "Mean over sequences or over tokens",
+)
+.default("sequence")
+.probe(Probe::value("token"))
+.key();
 
 /// Weights at the ends of sequences.
-pub static BOUNDARY: Key<bool> = Key::new(OptionSpec {
-    name: "boundary",
-    default: Some("false"),
-    help: "Weights for labels at the beginning and at the end",
-    ..OPTION
-});
+pub static BOUNDARY: Key<bool> =
+    option("boundary", "", Kind::Flag, "Weights for labels at the beginning and at the end")
+        .default("false")
+        .key();
 
 /// Refuses sequences without labels.
 pub(crate) fn labelled<'d>(data: Data<'d>) -> Result<&'d Sequences, TrainError> {
@@ -224,7 +222,7 @@ impl Vocabulary {
 /// The value of an option that the headers of all versions have; one that this version does not
 /// know would make another model of the file.
 pub(crate) fn kept<T: Named>(key: &Key<T>, file: &Reader<'_>) -> Result<T, Misfit> {
-    let name = key.spec.key();
+    let name = key.spec.stored_name();
     let word: String = file.key(&name)?;
     T::named(&word).ok_or_else(|| Misfit::without(format!("a {name} that this version knows")))
 }

@@ -262,21 +262,24 @@ impl Settings {
                 |_: &Value| spec.needs.iter().all(|need| self.check_need(spec.name, need).is_ok());
             let value = value.filter(is_of_use);
             let none = if matches!(spec.kind, Kind::Pairs(_)) { json!([]) } else { Json::Null };
-            (spec.key(), value.and_then(|value| value.to_json()).unwrap_or(none))
+            (spec.stored_name(), value.and_then(|value| value.to_json()).unwrap_or(none))
         });
         kept.collect()
     }
 
-    /// Takes up the values that a model file keeps.
-    pub(super) fn take_kept(&mut self, header: &serde_json::Map<String, Json>) {
+    /// Takes up the values that a model file keeps, if the table has such.
+    pub(super) fn take_kept(
+        &mut self,
+        header: &serde_json::Map<String, Json>,
+    ) -> Result<(), OptionError> {
         for spec in self.entry.options().map(|taken| taken.spec) {
             let is_kept = spec.effect == Effect::Model && !matches!(spec.kind, Kind::NumbersOfFile);
-            let kept = header.get(&spec.key()).filter(|_| is_kept);
+            let kept = header.get(&spec.stored_name()).filter(|_| is_kept);
             if let Some(value) = kept.and_then(Value::from_json) {
-                // What does not fit the table is not the option's value but the form's own.
-                let _ = self.set(spec.name, value);
+                self.set(spec.name, value)?;
             }
         }
+        Ok(())
     }
 
     /// All that the iterates depend on besides the data, in one canonical line.

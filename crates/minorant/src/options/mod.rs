@@ -106,24 +106,72 @@ pub struct OptionSpec {
     pub probe: Probe,
 }
 
-/// A declaration to start from: `OptionSpec { name: "ramp", ..OPTION }`.
-pub const OPTION: OptionSpec = OptionSpec {
-    name: "",
-    value_name: "",
-    kind: Kind::Flag,
-    default: None,
-    otherwise: "",
-    help: "",
-    group: Group::Problem,
-    needs: &[],
-    effect: Effect::Model,
-    stored_as: "",
-    probe: Probe::NONE,
-};
+/// An option of the problem that the model depends on, and nothing else said of it yet.
+pub const fn option(
+    name: &'static str,
+    value_name: &'static str,
+    kind: Kind,
+    help: &'static str,
+) -> OptionSpec {
+    OptionSpec {
+        name,
+        value_name,
+        kind,
+        help,
+        default: None,
+        otherwise: "",
+        group: Group::Problem,
+        needs: &[],
+        effect: Effect::Model,
+        stored_as: "",
+        probe: Probe::NONE,
+    }
+}
+
+/// What a declaration may say besides, each by the name of its field.
+macro_rules! said {
+    ($($(#[$doc:meta])* $field:ident: $type:ty;)+) => {
+        impl OptionSpec {
+            $(
+                $(#[$doc])*
+                pub const fn $field(self, $field: $type) -> Self {
+                    OptionSpec { $field, ..self }
+                }
+            )+
+        }
+    };
+}
+
+said! {
+    /// With what happens where no value is given.
+    otherwise: &'static str;
+    /// Under another heading.
+    group: Group;
+    /// With what else must hold.
+    needs: &'static [Need];
+    /// With another effect.
+    effect: Effect;
+    /// Under another name in model files.
+    stored_as: &'static str;
+    /// With a situation in which it matters.
+    probe: Probe;
+    /// With other words.
+    help: &'static str;
+}
 
 impl OptionSpec {
+    /// With a value where none is given, as it would be typed.
+    pub const fn default(self, text: &'static str) -> Self {
+        OptionSpec { default: Some(text), ..self }
+    }
+
+    /// The option with the Rust type of its value.
+    pub const fn key<T>(self) -> Key<T> {
+        Key { spec: self, of: PhantomData }
+    }
+
     /// The name of the option in model files.
-    pub fn key(&self) -> String {
+    pub fn stored_name(&self) -> String {
         match self.stored_as {
             "" => self.name.replace('-', "_"),
             name => name.into(),
@@ -142,13 +190,6 @@ pub struct Key<T: 'static> {
     /// The declaration.
     pub spec: OptionSpec,
     of: PhantomData<fn() -> T>,
-}
-
-impl<T> Key<T> {
-    /// An option whose values are of this type.
-    pub const fn new(spec: OptionSpec) -> Self {
-        Key { spec, of: PhantomData }
-    }
 }
 
 /// What is wrong with an option that was given: its name, and the rest of the sentence.

@@ -1,27 +1,34 @@
 //! The options for reading data files, by the kind of data that a family is trained on. They are
 //! the same for every verb that reads data.
 
-use super::{Effect, Group, Key, Kind, OPTION, OptionSpec, Probe, Taken};
+use super::{Effect, Group, Key, Kind, OptionSpec, Probe, Taken, option};
 use std::path::PathBuf;
 
-const READING: OptionSpec = OptionSpec { group: Group::Reading, effect: Effect::Data, ..OPTION };
+const fn reading(
+    name: &'static str,
+    value_name: &'static str,
+    kind: Kind,
+    help: &'static str,
+) -> OptionSpec {
+    option(name, value_name, kind, help).group(Group::Reading).effect(Effect::Data)
+}
 
 /// What labels are.
-pub static LABELS: Key<Option<String>> = Key::new(OptionSpec {
-    name: "labels",
-    value_name: "KIND",
-    kind: Kind::Choice(&[
+pub static LABELS: Key<Option<String>> = reading(
+    "labels",
+    "KIND",
+    Kind::Choice(&[
         ("binary", "two classes"),
         ("multiclass", "one of several classes a row"),
         ("multilabel", "a set of classes a row"),
     ]),
-    otherwise: "by their look",
-    help: "What the labels are",
-    // Whether two classes are one problem or two outputs is the model's business, too.
-    effect: Effect::Iterates,
-    probe: Probe::value("multiclass"),
-    ..READING
-});
+    "What the labels are",
+)
+.otherwise("by their look")
+// Whether two classes are one problem or two outputs is the model's business, too.
+.effect(Effect::Iterates)
+.probe(Probe::value("multiclass"))
+.key();
 
 const FORMATS_OF_ROWS: Kind = Kind::Choice(&[
     ("libsvm", "LIBSVM or SVMlight text"),
@@ -40,15 +47,10 @@ const FORMATS_OF_SEQUENCES: Kind = Kind::Choice(&[
 ]);
 
 const fn format(kind: Kind, probe: Probe) -> Key<Option<String>> {
-    Key::new(OptionSpec {
-        name: "format",
-        value_name: "FORMAT",
-        kind,
-        otherwise: "by content",
-        help: "The files' format",
-        probe,
-        ..READING
-    })
+    reading("format", "FORMAT", kind, "The files' format")
+        .otherwise("by content")
+        .probe(probe)
+        .key()
 }
 
 /// The format of rows.
@@ -59,110 +61,100 @@ pub static FORMAT_OF_SEQUENCES: Key<Option<String>> =
     format(FORMATS_OF_SEQUENCES, Probe::on("tabs.txt", "crfsuite"));
 
 /// Indices that count from 0.
-pub static ZERO_BASED: Key<bool> = Key::new(OptionSpec {
-    name: "zero-based",
-    default: Some("false"),
-    help: "LIBSVM: indices count from 0",
-    probe: Probe::on("zero-based.svm", ""),
-    ..READING
-});
+pub static ZERO_BASED: Key<bool> =
+    reading("zero-based", "", Kind::Flag, "LIBSVM: indices count from 0")
+        .default("false")
+        .probe(Probe::on("zero-based.svm", ""))
+        .key();
 
 /// Columns at least.
-pub static FEATURES: Key<Option<usize>> = Key::new(OptionSpec {
-    name: "features",
-    value_name: "D",
-    kind: Kind::Whole(1, u64::MAX),
-    help: "At least this many columns; allows indices up to it",
-    probe: Probe::value("40"),
-    ..READING
-});
+pub static FEATURES: Key<Option<usize>> = reading(
+    "features",
+    "D",
+    Kind::Whole(1, u64::MAX),
+    "At least this many columns; allows indices up to it",
+)
+.probe(Probe::value("40"))
+.key();
 
 /// Where labels stand in a table.
-pub static LABEL_COLUMN: Key<Option<String>> = Key::new(OptionSpec {
-    name: "label-column",
-    value_name: "COLUMN",
-    kind: Kind::Text(|_| Ok(())),
-    otherwise: "a column named as a label, else the last",
-    help: "CSV: the label column by name or number from 1, or `none`",
-    probe: Probe::on("table.csv", "1"),
-    ..READING
-});
+pub static LABEL_COLUMN: Key<Option<String>> = reading(
+    "label-column",
+    "COLUMN",
+    Kind::Text(|_| Ok(())),
+    "CSV: the label column by name or number from 1, or `none`",
+)
+.otherwise("a column named as a label, else the last")
+.probe(Probe::on("table.csv", "1"))
+.key();
 
 /// The names of labels.
-pub static LABEL_XML: Key<Option<PathBuf>> = Key::new(OptionSpec {
-    name: "label-xml",
-    value_name: "FILE",
-    kind: Kind::File,
-    help: "ARFF: the XML file that names the labels",
-    probe: Probe::on("sets.arff", "{FILE}"),
-    ..READING
-});
+pub static LABEL_XML: Key<Option<PathBuf>> =
+    reading("label-xml", "FILE", Kind::File, "ARFF: the XML file that names the labels")
+        .probe(Probe::on("sets.arff", "{FILE}"))
+        .key();
 
 /// Precision of stored values.
-pub static STORAGE: Key<Option<String>> = Key::new(OptionSpec {
-    name: "storage",
-    value_name: "TYPE",
-    kind: Kind::Choice(&[("f32", "single precision"), ("f64", "double precision")]),
-    otherwise: "f32 where that is exact, else f64",
-    help: "Precision of the stored values",
-    probe: Probe::value("f32"),
-    ..READING
-});
+pub static STORAGE: Key<Option<String>> = reading(
+    "storage",
+    "TYPE",
+    Kind::Choice(&[("f32", "single precision"), ("f64", "double precision")]),
+    "Precision of the stored values",
+)
+.otherwise("f32 where that is exact, else f64")
+.probe(Probe::value("f32"))
+.key();
 
 /// How columns become attributes.
-pub static TEMPLATE: Key<Option<PathBuf>> = Key::new(OptionSpec {
-    name: "template",
-    value_name: "FILE",
-    kind: Kind::File,
-    otherwise: "a common one",
-    help: "CoNLL: how columns become attributes, one a line, with `%x[row,column]` for cells",
-    probe: Probe::on("chunks.conll", "{FILE}"),
-    ..READING
-});
+pub static TEMPLATE: Key<Option<PathBuf>> = reading(
+    "template",
+    "FILE",
+    Kind::File,
+    "CoNLL: how columns become attributes, one a line, with `%x[row,column]` for cells",
+)
+.otherwise("a common one")
+.probe(Probe::on("chunks.conll", "{FILE}"))
+.key();
 
 /// Rare attributes.
-pub static MIN_COUNT: Key<u64> = Key::new(OptionSpec {
-    name: "min-count",
-    value_name: "N",
-    kind: Kind::Whole(1, u64::MAX),
-    default: Some("1"),
-    help: "Leave out attributes that occur less often",
-    needs: &[super::Need::NotGiven("hash-bits")],
-    probe: Probe::on("chunks.conll", "3"),
-    ..READING
-});
+pub static MIN_COUNT: Key<u64> = reading(
+    "min-count",
+    "N",
+    Kind::Whole(1, u64::MAX),
+    "Leave out attributes that occur less often",
+)
+.default("1")
+.needs(&[super::Need::NotGiven("hash-bits")])
+.probe(Probe::on("chunks.conll", "3"))
+.key();
 
 /// Hashed attributes.
-pub static HASH_BITS: Key<Option<u32>> = Key::new(OptionSpec {
-    name: "hash-bits",
-    value_name: "N",
-    kind: Kind::Whole(1, 28),
-    help: "Number attributes by a hash of this many bits instead of a dictionary",
-    probe: Probe::on("chunks.conll", "4"),
-    ..READING
-});
+pub static HASH_BITS: Key<Option<u32>> = reading(
+    "hash-bits",
+    "N",
+    Kind::Whole(1, 28),
+    "Number attributes by a hash of this many bits instead of a dictionary",
+)
+.probe(Probe::on("chunks.conll", "4"))
+.key();
 
 /// Folds of the OCR letters.
-pub static FOLDS: Key<Option<Vec<u64>>> = Key::new(OptionSpec {
-    name: "folds",
-    value_name: "FOLDS",
-    kind: Kind::Ranges,
-    otherwise: "all",
-    help: "OCR letters: only these folds, such as 0-7 or 8,9",
-    probe: Probe::on("letters.data", "0-1"),
-    ..READING
-});
+pub static FOLDS: Key<Option<Vec<u64>>> =
+    reading("folds", "FOLDS", Kind::Ranges, "OCR letters: only these folds, such as 0-7 or 8,9")
+        .otherwise("all")
+        .probe(Probe::on("letters.data", "0-1"))
+        .key();
 
 /// Rows without labels.
-pub static UNLABELED: Key<Option<PathBuf>> = Key::new(OptionSpec {
-    name: "unlabeled",
-    value_name: "FILE",
-    kind: Kind::File,
-    help: "A file of rows without labels (labels in it are ignored); rows labelled 0 have none either",
-    probe: Probe::value("{FILE}"),
-    group: Group::Problem,
-    ..READING
-});
+pub static UNLABELED: Key<Option<PathBuf>> = reading(
+    "unlabeled",
+    "FILE",
+    Kind::File,
+    "A file of rows without labels (labels in it are ignored); rows labelled 0 have none either",
+)
+.group(Group::Problem)
+.probe(Probe::value("{FILE}"))
+.key();
 
 /// For rows of features.
 pub static ROWS: &[Taken] = &[

@@ -171,11 +171,7 @@ fn kernel_models() {
     let latent = LatentSvm::new().kernel("poly").power(2).offset(1.0);
     fuzz(
         "kernel models",
-        &[
-            bytes!(S3vm::new(), &some),
-            bytes!(latent, &all),
-            bytes!(RobustSvm::new(), &all),
-        ],
+        &[bytes!(S3vm::new(), &some), bytes!(latent, &all), bytes!(RobustSvm::new(), &all)],
     );
 }
 

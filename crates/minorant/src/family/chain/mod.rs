@@ -16,7 +16,7 @@ use super::{
 use crate::options::common::{
     BIAS, EVERY_RUN, LABEL_LOSS, Norm, PARTS, PENALTY, PROOF, REGULARIZED, SEED,
 };
-use crate::options::{Key, Kind, OPTION, OptionSpec, Probe, Taken, named, reading};
+use crate::options::{Key, Kind, Probe, Taken, named, option, reading};
 use crate::regularizer::L2;
 use crate::risk::{ExampleWeights, Risk};
 use crate::solver::{Method, Problem};
@@ -39,15 +39,15 @@ pub enum Weighed {
 named!(Weighed { All = "all", Observed = "observed" });
 
 /// Which pairs have weights.
-pub static PAIRS: Key<Weighed> = Key::new(OptionSpec {
-    name: "pairs",
-    value_name: "WHICH",
-    kind: Kind::Choice(&[("all", "all pairs"), ("observed", "those that occur in the data")]),
-    default: Some("all"),
-    help: "Pairs of attribute and label, and of labels, that have weights",
-    probe: Probe::value("observed"),
-    ..OPTION
-});
+pub static PAIRS: Key<Weighed> = option(
+    "pairs",
+    "WHICH",
+    Kind::Choice(&[("all", "all pairs"), ("observed", "those that occur in the data")]),
+    "Pairs of attribute and label, and of labels, that have weights",
+)
+.default("all")
+.probe(Probe::value("observed"))
+.key();
 
 static OWN: &[Taken] = &[
     Taken::by_all(&PER.spec),

@@ -14,9 +14,7 @@ use super::{
 };
 use crate::hmm::{Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth};
 use crate::options::common::{EVERY_RUN, LOCALITY, REGULARIZED, SEED, VALIDATION_FRACTION};
-use crate::options::{
-    Key, Kind, Named, OPTION, OptionError, OptionSpec, Probe, Range, Taken, named, reading,
-};
+use crate::options::{Key, Kind, Named, OptionError, Probe, Range, Taken, named, option, reading};
 use crate::regularizer::L2;
 use crate::risk::ExampleWeights;
 use crate::solver::{Method, Problem, RunError};
@@ -33,63 +31,55 @@ named!(Group {
 });
 
 /// What the model is to tell.
-pub static TASK: Key<Task> = Key::new(OptionSpec {
-    name: "task",
-    value_name: "TASK",
-    kind: Kind::Choice(&[
+pub static TASK: Key<Task> = option(
+    "task",
+    "TASK",
+    Kind::Choice(&[
         ("classify", "the class of a sequence, by `labels`"),
         ("label", "the label of each frame, by `frame_labels`"),
     ]),
-    default: Some("classify"),
-    help: "What to tell",
-    probe: Probe::value("label"),
-    ..OPTION
-});
+    "What to tell",
+)
+.default("classify")
+.probe(Probe::value("label"))
+.key();
 
 /// States of each class or label.
-pub static STATES: Key<usize> = Key::new(OptionSpec {
-    name: "states",
-    value_name: "Q",
-    kind: Kind::Whole(1, u64::MAX),
-    default: Some("3"),
-    help: "States of each class or label",
-    probe: Probe::value("2"),
-    ..OPTION
-});
+pub static STATES: Key<usize> =
+    option("states", "Q", Kind::Whole(1, u64::MAX), "States of each class or label")
+        .default("3")
+        .probe(Probe::value("2"))
+        .key();
 
 /// Gaussians of each state.
-pub static MIXTURES: Key<usize> = Key::new(OptionSpec {
-    name: "mixtures",
-    value_name: "M",
-    kind: Kind::Whole(1, u64::MAX),
-    default: Some("1"),
-    help: "Gaussians of each state",
-    probe: Probe::value("2"),
-    ..OPTION
-});
+pub static MIXTURES: Key<usize> =
+    option("mixtures", "M", Kind::Whole(1, u64::MAX), "Gaussians of each state")
+        .default("1")
+        .probe(Probe::value("2"))
+        .key();
 
 /// Which states may follow each other.
-pub static TOPOLOGY: Key<Topology> = Key::new(OptionSpec {
-    name: "topology",
-    value_name: "TOPOLOGY",
-    kind: Kind::Choice(&[("left-right", "stay or go on"), ("ergodic", "any state after any")]),
-    default: Some("left-right"),
-    help: "Which states may follow each other",
-    probe: Probe::value("ergodic"),
-    ..OPTION
-});
+pub static TOPOLOGY: Key<Topology> = option(
+    "topology",
+    "TOPOLOGY",
+    Kind::Choice(&[("left-right", "stay or go on"), ("ergodic", "any state after any")]),
+    "Which states may follow each other",
+)
+.default("left-right")
+.probe(Probe::value("ergodic"))
+.key();
 
 /// θ of groups of weights.
-pub static GROUP_WEIGHT: Key<Vec<(Label, f64)>> = Key::new(OptionSpec {
-    name: "group-weight",
-    value_name: "GROUP=T",
-    kind: Kind::Pairs(Range::Positive),
-    otherwise: "1 each",
-    help: "Regularize transitions, means, variances or mixtures with this weight θ; may be given \
+pub static GROUP_WEIGHT: Key<Vec<(Label, f64)>> = option(
+    "group-weight",
+    "GROUP=T",
+    Kind::Pairs(Range::Positive),
+    "Regularize transitions, means, variances or mixtures with this weight θ; may be given \
            several times",
-    probe: Probe::with("means=3", &["--lambda", "0.1"]),
-    ..OPTION
-});
+)
+.otherwise("1 each")
+.probe(Probe::with("means=3", &["--lambda", "0.1"]))
+.key();
 
 static OWN: &[Taken] = &[
     Taken::by_all(&TASK.spec),
@@ -98,7 +88,10 @@ static OWN: &[Taken] = &[
     Taken::by_all(&TOPOLOGY.spec),
     Taken::by_all(&GROUP_WEIGHT.spec),
     Taken::by_all(&VALIDATION_FRACTION.spec),
-    Taken::by_all(&LOCALITY.spec),
+    Taken::by_all(&LOCALITY.spec).probed(Probe::with(
+        "squares",
+        &["--solver", "nrbm", "--lambda", "0.1", "--max-evals", "40"],
+    )),
     Taken::by_all(&SEED.spec)
         .probed(Probe::with("7", &["--solver", "sgd", "--lambda", "10", "--max-evals", "12"])),
 ];

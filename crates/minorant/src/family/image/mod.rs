@@ -10,7 +10,7 @@ use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
     TrainReport, Walk, mean,
 };
-use crate::options::{Key, Kind, OPTION, OptionSpec, Probe, Taken, common, named};
+use crate::options::{Key, Kind, Probe, Taken, common, named, option};
 use crate::regularizer::L2;
 use crate::solver::{Method, Problem};
 use crate::structured::segment::SegmentLoss;
@@ -39,18 +39,18 @@ static MODELS: [Model; 2] = [
 named!(SegmentLoss { Position = "ak", Label = "label" });
 
 /// How wrong a segmentation is.
-pub static LOSS: Key<SegmentLoss> = Key::new(OptionSpec {
-    name: "loss",
-    value_name: "LOSS",
-    kind: Kind::Choice(&[
+pub static LOSS: Key<SegmentLoss> = option(
+    "loss",
+    "LOSS",
+    Kind::Choice(&[
         ("ak", "columns whose segment, character and start, is not one of the truth's"),
         ("label", "columns whose character is not the true one"),
     ]),
-    default: Some("ak"),
-    help: "What counts as wrong in a segmentation",
-    probe: Probe::value("label"),
-    ..OPTION
-});
+    "What counts as wrong in a segmentation",
+)
+.default("ak")
+.probe(Probe::value("label"))
+.key();
 
 static OWN: &[Taken] = &[
     Taken::by(&[SEGMENT_SVM], &LOSS.spec),

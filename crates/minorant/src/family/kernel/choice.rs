@@ -4,61 +4,49 @@
 use super::setting;
 use crate::family::{Settings, TrainError, setting_in_words};
 use crate::kernel::{Gram, Kernel, Points};
-use crate::options::{Key, Kind, Need, OPTION, OptionSpec, Probe, Range};
+use crate::options::{Key, Kind, Need, Probe, Range, option};
 use minorant_data::Dataset;
 use minorant_linalg::Matrix;
 
 /// The kernel.
-pub static KERNEL: Key<String> = Key::new(OptionSpec {
-    name: "kernel",
-    value_name: "K",
-    kind: Kind::Choice(&[
+pub static KERNEL: Key<String> = option(
+    "kernel",
+    "K",
+    Kind::Choice(&[
         ("linear", "x·y"),
         ("rbf", "exp(−‖x−y‖²/(2S²))"),
         ("poly", "(x·y + A)^P"),
         ("precomputed", "the data's rows are those of the kernel matrix"),
     ]),
-    default: Some("rbf"),
-    help: "The kernel",
-    probe: Probe::value("linear"),
-    ..OPTION
-});
+    "The kernel",
+)
+.default("rbf")
+.probe(Probe::value("linear"))
+.key();
 
 /// The width of a Gaussian.
-pub static SIGMA: Key<Option<f64>> = Key::new(OptionSpec {
-    name: "sigma",
-    value_name: "S",
-    kind: Kind::Number(Range::Positive),
-    otherwise: "about a third of the data's spread",
-    help: "rbf: the width S of exp(−‖x−y‖²/(2S²))",
-    needs: &[Need::Is("kernel", &["rbf"])],
-    probe: Probe::value("0.7"),
-    ..OPTION
-});
+pub static SIGMA: Key<Option<f64>> =
+    option("sigma", "S", Kind::Number(Range::Positive), "rbf: the width S of exp(−‖x−y‖²/(2S²))")
+        .otherwise("about a third of the data's spread")
+        .needs(&[Need::Is("kernel", &["rbf"])])
+        .probe(Probe::value("0.7"))
+        .key();
 
 /// The power of a polynomial.
-pub static POWER: Key<u32> = Key::new(OptionSpec {
-    name: "power",
-    value_name: "P",
-    kind: Kind::Whole(1, 30),
-    default: Some("3"),
-    help: "poly: the power P of (x·y + A)^P",
-    needs: &[Need::Is("kernel", &["poly"])],
-    probe: Probe::with("2", &["--kernel", "poly"]),
-    ..OPTION
-});
+pub static POWER: Key<u32> =
+    option("power", "P", Kind::Whole(1, 30), "poly: the power P of (x·y + A)^P")
+        .default("3")
+        .needs(&[Need::Is("kernel", &["poly"])])
+        .probe(Probe::with("2", &["--kernel", "poly"]))
+        .key();
 
 /// The offset of a polynomial.
-pub static OFFSET: Key<f64> = Key::new(OptionSpec {
-    name: "offset",
-    value_name: "A",
-    kind: Kind::Number(Range::NotNegative),
-    default: Some("1"),
-    help: "poly: the offset A of (x·y + A)^P",
-    needs: &[Need::Is("kernel", &["poly"])],
-    probe: Probe::with("0.5", &["--kernel", "poly"]),
-    ..OPTION
-});
+pub static OFFSET: Key<f64> =
+    option("offset", "A", Kind::Number(Range::NotNegative), "poly: the offset A of (x·y + A)^P")
+        .default("1")
+        .needs(&[Need::Is("kernel", &["poly"])])
+        .probe(Probe::with("0.5", &["--kernel", "poly"]))
+        .key();
 
 /// Memory for the kernel matrix where the machine's is not known.
 const USUAL_BYTES: u64 = 2 << 30;

@@ -5,41 +5,33 @@ use super::found::{Found, Search};
 use super::{Machine, Member, method, setting, two_classes};
 use crate::family::{Model, TrainError, Walk};
 use crate::latent::{self, Component, LatentProblem, SOLVERS};
-use crate::options::{Key, Kind, OPTION, OptionSpec, Probe, Range, Taken};
+use crate::options::{Key, Kind, Probe, Range, Taken, option};
 use minorant_data::Dataset;
 
 /// Number of components.
-pub static COMPONENTS: Key<usize> = Key::new(OptionSpec {
-    name: "components",
-    value_name: "K",
-    kind: Kind::Whole(1, u64::MAX),
-    default: Some("2"),
-    help: "Number of components",
-    probe: Probe::value("3"),
-    ..OPTION
-});
+pub static COMPONENTS: Key<usize> =
+    option("components", "K", Kind::Whole(1, u64::MAX), "Number of components")
+        .default("2")
+        .probe(Probe::value("3"))
+        .key();
 
 /// What the loss of a positive row counts.
-pub static C_POS: Key<f64> = Key::new(OptionSpec {
-    name: "c-pos",
-    value_name: "C",
-    kind: Kind::Number(Range::Positive),
-    default: Some("1"),
-    help: "What the loss of a positive row counts",
-    probe: Probe::value("3"),
-    ..OPTION
-});
+pub static C_POS: Key<f64> =
+    option("c-pos", "C", Kind::Number(Range::Positive), "What the loss of a positive row counts")
+        .default("1")
+        .probe(Probe::value("3"))
+        .key();
 
 /// What the loss of a negative row counts.
-pub static C_NEG: Key<f64> = Key::new(OptionSpec {
-    name: "c-neg",
-    value_name: "C",
-    kind: Kind::Number(Range::Positive),
-    default: Some("1"),
-    help: "What the loss of a negative row counts, for each component",
-    probe: Probe::value("3"),
-    ..OPTION
-});
+pub static C_NEG: Key<f64> = option(
+    "c-neg",
+    "C",
+    Kind::Number(Range::Positive),
+    "What the loss of a negative row counts, for each component",
+)
+.default("1")
+.probe(Probe::value("3"))
+.key();
 
 const NAME: &str = "latent-svm";
 

@@ -23,33 +23,33 @@ use super::{
 };
 use crate::options::common::{self, EVERY_RUN, SEED, SOLVER};
 use crate::options::reading::ROWS;
-use crate::options::{Effect, Group, Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Taken};
+use crate::options::{Effect, Group, Key, Kind, Need, Probe, Range, Taken, option};
 use crate::s3vm::{Options, Solver};
 use found::Found;
 use minorant_data::{Dataset, LabelRows};
 
 /// The relative gap, which inner problems are solved to: another one makes other iterates.
-pub static TOL: Key<f64> = Key::new(OptionSpec {
-    default: Some("1e-6"),
-    help: "Relative accuracy of the inner problems, and the gap at which bb stops",
-    effect: Effect::Iterates,
-    probe: Probe::with("0.01", &["--kernel", "linear"]),
-    ..common::TOL.spec
-});
+pub static TOL: Key<f64> = common::TOL
+    .spec
+    .default("1e-6")
+    .help("Relative accuracy of the inner problems, and the gap at which bb stops")
+    .effect(Effect::Iterates)
+    .probe(Probe::with("0.01", &["--kernel", "linear"]))
+    .key();
 
 /// Candidates of a round.
-pub static DEGREE: Key<f64> = Key::new(OptionSpec {
-    name: "degree",
-    value_name: "M",
-    kind: Kind::Number(Range::Fraction),
-    default: Some("0.1"),
-    help: "pdm: candidates of a round, as a fraction of the rows that it searches over",
-    group: Group::Method,
-    needs: BY_PDM,
-    effect: Effect::Iterates,
-    probe: Probe::value("1"),
-    ..OPTION
-});
+pub static DEGREE: Key<f64> = option(
+    "degree",
+    "M",
+    Kind::Number(Range::Fraction),
+    "pdm: candidates of a round, as a fraction of the rows that it searches over",
+)
+.default("0.1")
+.group(Group::Method)
+.needs(BY_PDM)
+.effect(Effect::Iterates)
+.probe(Probe::value("1"))
+.key();
 
 /// What options of `pdm` need.
 const BY_PDM: &[Need] = &[Need::Is("solver", &["auto", "pdm"])];

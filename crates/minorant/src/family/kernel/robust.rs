@@ -5,31 +5,27 @@ use super::choice::Rows;
 use super::found::{Found, Search};
 use super::{Machine, Member, method, setting, two_classes};
 use crate::family::{Model, TrainError, Walk};
-use crate::options::{Key, Kind, OPTION, OptionSpec, Probe, Range, Taken};
+use crate::options::{Key, Kind, Probe, Range, Taken, option};
 use crate::s3vm::{RAMP_SOLVERS, RampProblem, fit_ramp};
 use minorant_data::Dataset;
 
 /// What the loss of a row counts.
-pub static C: Key<f64> = Key::new(OptionSpec {
-    name: "c",
-    value_name: "C",
-    kind: Kind::Number(Range::Positive),
-    default: Some("1"),
-    help: "What the loss of a row counts",
-    probe: Probe::value("7"),
-    ..OPTION
-});
+pub static C: Key<f64> =
+    option("c", "C", Kind::Number(Range::Positive), "What the loss of a row counts")
+        .default("1")
+        .probe(Probe::value("7"))
+        .key();
 
 /// Where the loss bends.
-pub static RAMP: Key<f64> = Key::new(OptionSpec {
-    name: "ramp",
-    value_name: "S",
-    kind: Kind::Number(Range::BelowOne),
-    default: Some("-1"),
-    help: "S of the loss min(1 − S, hinge): no row costs more than 1 − S",
-    probe: Probe::value("0.5"),
-    ..OPTION
-});
+pub static RAMP: Key<f64> = option(
+    "ramp",
+    "S",
+    Kind::Number(Range::BelowOne),
+    "S of the loss min(1 − S, hinge): no row costs more than 1 − S",
+)
+.default("-1")
+.probe(Probe::value("0.5"))
+.key();
 
 const NAME: &str = "robust-svm";
 

@@ -11,7 +11,7 @@ use crate::kernel::Kernel;
 use crate::options::common::{self, SOLVER};
 use crate::options::reading;
 use crate::options::{
-    Effect, Group, Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Setting, Taken, Value, named,
+    Effect, Group, Key, Kind, Need, Probe, Range, Setting, Taken, Value, named, option,
 };
 use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
 use crate::s3vm::{self, Balance, Mode, Options, S3vmProblem, Solver};
@@ -36,84 +36,74 @@ impl Setting for Balance {
 }
 
 /// Rows without labels: a kernel that is given holds all rows already.
-static UNLABELED: Key<Option<PathBuf>> = Key::new(OptionSpec {
-    needs: &[Need::Is("kernel", &["linear", "rbf", "poly"])],
-    ..reading::UNLABELED.spec
-});
+static UNLABELED: Key<Option<PathBuf>> =
+    reading::UNLABELED.spec.needs(&[Need::Is("kernel", &["linear", "rbf", "poly"])]).key();
 
 /// What the loss of a labelled row counts.
-pub static C1: Key<f64> = Key::new(OptionSpec {
-    name: "c1",
-    value_name: "C1",
-    kind: Kind::Number(Range::Positive),
-    default: Some("100"),
-    help: "What the loss of a labelled row counts",
-    probe: Probe::value("0.3"),
-    ..OPTION
-});
+pub static C1: Key<f64> =
+    option("c1", "C1", Kind::Number(Range::Positive), "What the loss of a labelled row counts")
+        .default("100")
+        .probe(Probe::value("0.3"))
+        .key();
 
 /// What the loss of an unlabelled row counts.
-pub static C2: Key<Option<f64>> = Key::new(OptionSpec {
-    name: "c2",
-    value_name: "C2",
-    kind: Kind::Number(Range::Positive),
-    otherwise: "1; of more than 1000 such rows, 1000 by their number",
-    help: "What the loss of an unlabelled row counts",
-    probe: Probe::value("0.3"),
-    ..OPTION
-});
+pub static C2: Key<Option<f64>> =
+    option("c2", "C2", Kind::Number(Range::Positive), "What the loss of an unlabelled row counts")
+        .otherwise("1; of more than 1000 such rows, 1000 by their number")
+        .probe(Probe::value("0.3"))
+        .key();
 
 /// What is asked of the number of positive labels among the unlabelled rows.
-pub static BALANCE: Key<Balance> = Key::new(OptionSpec {
-    name: "balance",
-    value_name: "B",
-    kind: Kind::Text(|text| text.parse::<Balance>().map(|_| ())),
-    default: Some("auto"),
-    help: "Positive labels among the unlabelled rows: none (any number), count=N, LO:HI, or auto \
+pub static BALANCE: Key<Balance> = option(
+    "balance",
+    "B",
+    Kind::Text(|text| text.parse::<Balance>().map(|_| ())),
+    "Positive labels among the unlabelled rows: none (any number), count=N, LO:HI, or auto \
            (the labelled share, give or take 5 % of them)",
-    probe: Probe::value("count=2"),
-    ..OPTION
-});
+)
+.default("auto")
+.probe(Probe::value("count=2"))
+.key();
 
 /// How `pdm` goes about it.
-pub static MODE: Key<Mode> = Key::new(OptionSpec {
-    name: "mode",
-    value_name: "MODE",
-    kind: Kind::Choice(&[
+pub static MODE: Key<Mode> = option(
+    "mode",
+    "MODE",
+    Kind::Choice(&[
         ("search", "every candidate is polished"),
         ("strict", "Algorithm 1 as printed, with its test"),
     ]),
-    default: Some("search"),
-    help: "pdm: polish every candidate, or Algorithm 1 as printed",
-    group: Group::Method,
-    needs: BY_PDM,
-    effect: Effect::Iterates,
-    probe: Probe::value("strict"),
-    ..OPTION
-});
+    "pdm: polish every candidate, or Algorithm 1 as printed",
+)
+.default("search")
+.group(Group::Method)
+.needs(BY_PDM)
+.effect(Effect::Iterates)
+.probe(Probe::value("strict"))
+.key();
 
 /// How near to 0 decisions leave a row without label while `cccp` goes on.
-pub static RAMP_OF_CCCP: Key<f64> = Key::new(OptionSpec {
-    name: "ramp",
-    value_name: "S",
-    kind: Kind::Number(Range::Finite),
-    default: Some("-0.2"),
-    help: "cccp: decisions nearer to 0 than |S| leave a row without label",
-    group: Group::Method,
-    needs: &[Need::Is("solver", &["cccp"])],
-    effect: Effect::Iterates,
-    probe: Probe::with("-0.9", &["--solver", "cccp"]),
-    ..OPTION
-});
+pub static RAMP_OF_CCCP: Key<f64> = option(
+    "ramp",
+    "S",
+    Kind::Number(Range::Finite),
+    "cccp: decisions nearer to 0 than |S| leave a row without label",
+)
+.default("-0.2")
+.group(Group::Method)
+.needs(&[Need::Is("solver", &["cccp"])])
+.effect(Effect::Iterates)
+.probe(Probe::with("-0.9", &["--solver", "cccp"]))
+.key();
 
 /// The absolute gap at which `bb` stops, by which it leaves branches out.
-static ABS_TOL: Key<f64> = Key::new(OptionSpec {
-    help: "bb: stop at this absolute gap",
-    needs: &[Need::Is("solver", &["bb"])],
-    effect: Effect::Iterates,
-    probe: Probe::with("1e9", &["--solver", "bb"]),
-    ..common::ABS_TOL.spec
-});
+static ABS_TOL: Key<f64> = common::ABS_TOL
+    .spec
+    .help("bb: stop at this absolute gap")
+    .needs(&[Need::Is("solver", &["bb"])])
+    .effect(Effect::Iterates)
+    .probe(Probe::with("1e9", &["--solver", "bb"]))
+    .key();
 
 const NAME: &str = "s3vm";
 

@@ -374,7 +374,11 @@ impl Form for LinearForm {
         example_weights: Option<&'a [f64]>,
     ) -> Result<Vec<Plain<'a>>, String> {
         let data = data.rows()?;
-        let fits = data.features.cols() == self.features && data.labels.classes == self.classes;
+        let (count, dim) = (self.classes.len(), self.rows_of_weights() * self.outputs());
+        let fits = data.features.cols() == self.features
+            && data.labels.classes == self.classes
+            && self.label_loss.as_ref().is_none_or(|delta| delta.len() == count * count)
+            && self.problems.iter().all(|problem| problem.weights.len() == dim);
         let Some(lambda) = facts.lambda.filter(|_| fits) else {
             return Err("the model's numbers do not fit the data".into());
         };

@@ -6,7 +6,7 @@ use super::options::RAMP;
 use super::targets::Targets;
 use crate::family::Settings;
 use crate::options::common::LABEL_LOSS;
-use crate::options::{Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Taken, named};
+use crate::options::{Key, Kind, Need, Probe, Range, Taken, named, option};
 use crate::risk::hinge::Hinge;
 use crate::risk::huber_hinge::HuberHinge;
 use crate::risk::logistic::Logistic;
@@ -22,27 +22,23 @@ use crate::risk::{ExampleWeights, LinearRisk, Loss, Risk};
 use minorant_linalg::Design;
 
 /// The loss of the svm.
-pub static LOSS: Key<LossName> = Key::new(OptionSpec {
-    name: "loss",
-    value_name: "LOSS",
-    kind: Kind::Choice(LossName::OF_SVM),
-    default: Some("hinge"),
-    help: "The loss of a margin m",
-    probe: Probe::value("squared-hinge"),
-    ..OPTION
-});
+pub static LOSS: Key<LossName> =
+    option("loss", "LOSS", Kind::Choice(LossName::OF_SVM), "The loss of a margin m")
+        .default("hinge")
+        .probe(Probe::value("squared-hinge"))
+        .key();
 
 /// Half the width of the quadratic piece of the huber-hinge.
-pub static HUBER: Key<f64> = Key::new(OptionSpec {
-    name: "huber",
-    value_name: "H",
-    kind: Kind::Number(Range::Positive),
-    default: Some("0.5"),
-    help: "huber-hinge: the loss is quadratic within H of the margin 1",
-    needs: &[Need::Is("loss", &["huber-hinge"])],
-    probe: Probe::with("1.5", &["--loss", "huber-hinge"]),
-    ..OPTION
-});
+pub static HUBER: Key<f64> = option(
+    "huber",
+    "H",
+    Kind::Number(Range::Positive),
+    "huber-hinge: the loss is quadratic within H of the margin 1",
+)
+.default("0.5")
+.needs(&[Need::Is("loss", &["huber-hinge"])])
+.probe(Probe::with("1.5", &["--loss", "huber-hinge"]))
+.key();
 
 /// What losses of the svm ask for.
 pub(super) static OWN: &[Taken] =

@@ -4,9 +4,7 @@ use crate::options::common::{
     BIAS, CONVEX_PROBLEMS, LABEL_LOSS, LOCALITY, PARTS, PENALTY, PROOF, SEED, SEED_OF_STARTS, START,
 };
 use crate::options::reading::{LABEL_XML, LABELS, UNLABELED};
-use crate::options::{
-    Effect, Group, Key, Kind, Need, OPTION, OptionSpec, Probe, Range, Taken, named,
-};
+use crate::options::{Effect, Group, Key, Kind, Need, Probe, Range, Taken, named, option};
 use minorant_data::Label;
 
 /// How more than two classes are trained.
@@ -22,84 +20,80 @@ pub enum Multiclass {
 named!(Multiclass { Joint = "joint", OneVsRest = "ovr" });
 
 /// How more than two classes are trained.
-pub static MULTICLASS: Key<Multiclass> = Key::new(OptionSpec {
-    name: "multiclass",
-    value_name: "HOW",
-    kind: Kind::Choice(&[("joint", "all together"), ("ovr", "each against the rest")]),
-    default: Some("joint"),
-    help: "How more than two classes are trained",
-    probe: Probe::on("classes.svm", "ovr"),
-    ..OPTION
-});
+pub static MULTICLASS: Key<Multiclass> = option(
+    "multiclass",
+    "HOW",
+    Kind::Choice(&[("joint", "all together"), ("ovr", "each against the rest")]),
+    "How more than two classes are trained",
+)
+.default("joint")
+.probe(Probe::on("classes.svm", "ovr"))
+.key();
 
 /// Where the ramp loss bends.
-pub static RAMP: Key<f64> = Key::new(OptionSpec {
-    name: "ramp",
-    value_name: "S",
-    kind: Kind::Number(Range::BelowOne),
-    default: Some("-1"),
-    help: "S of the loss min(1 − S, hinge)",
-    probe: Probe::value("0.2"),
-    ..OPTION
-});
+pub static RAMP: Key<f64> =
+    option("ramp", "S", Kind::Number(Range::BelowOne), "S of the loss min(1 − S, hinge)")
+        .default("-1")
+        .probe(Probe::value("0.2"))
+        .key();
 
 /// The weight of rows without a label.
-pub static GAMMA: Key<f64> = Key::new(OptionSpec {
-    name: "gamma",
-    value_name: "G",
-    kind: Kind::Number(Range::NotNegative),
-    default: Some("1"),
-    help: "Weight γ of the mean loss of the unlabelled rows",
-    probe: Probe::value("3"),
-    ..OPTION
-});
+pub static GAMMA: Key<f64> = option(
+    "gamma",
+    "G",
+    Kind::Number(Range::NotNegative),
+    "Weight γ of the mean loss of the unlabelled rows",
+)
+.default("1")
+.probe(Probe::value("3"))
+.key();
 
 /// Where the mean decision over rows without a label is to lie.
-pub static BALANCE_MEAN: Key<Option<f64>> = Key::new(OptionSpec {
-    name: "balance-mean",
-    value_name: "M",
-    kind: Kind::Number(Range::Finite),
-    help: "Keep the mean decision over the unlabelled rows near M, by a penalty of 5 (1 + γ) (mean − M)²",
-    probe: Probe::value("0.7"),
-    ..OPTION
-});
+pub static BALANCE_MEAN: Key<Option<f64>> = option(
+    "balance-mean",
+    "M",
+    Kind::Number(Range::Finite),
+    "Keep the mean decision over the unlabelled rows near M, by a penalty of 5 (1 + γ) (mean − M)²",
+)
+.probe(Probe::value("0.7"))
+.key();
 
 /// Runs from different starts.
-pub static STARTS: Key<usize> = Key::new(OptionSpec {
-    name: "starts",
-    value_name: "N",
-    kind: Kind::Whole(1, u64::MAX),
-    default: Some("1"),
-    help: "Runs, from the labelled rows' svm and from seeded random points around it; the best is kept",
-    group: Group::Method,
-    effect: Effect::Iterates,
-    probe: Probe::value("3"),
-    ..OPTION
-});
+pub static STARTS: Key<usize> = option(
+    "starts",
+    "N",
+    Kind::Whole(1, u64::MAX),
+    "Runs, from the labelled rows' svm and from seeded random points around it; the best is kept",
+)
+.default("1")
+.group(Group::Method)
+.effect(Effect::Iterates)
+.probe(Probe::value("3"))
+.key();
 
 /// The constant feature's θ.
-pub static BIAS_WEIGHT: Key<Option<f64>> = Key::new(OptionSpec {
-    name: "bias-weight",
-    value_name: "T",
-    kind: Kind::Number(Range::Positive),
-    otherwise: "1",
-    help: "Regularize the constant feature with this weight θ",
-    needs: &[Need::Given("bias")],
-    probe: Probe::with("0.1", &["--bias", "1"]),
-    ..OPTION
-});
+pub static BIAS_WEIGHT: Key<Option<f64>> = option(
+    "bias-weight",
+    "T",
+    Kind::Number(Range::Positive),
+    "Regularize the constant feature with this weight θ",
+)
+.otherwise("1")
+.needs(&[Need::Given("bias")])
+.probe(Probe::with("0.1", &["--bias", "1"]))
+.key();
 
 /// Weights of classes.
-pub static CLASS_WEIGHT: Key<Vec<(Label, f64)>> = Key::new(OptionSpec {
-    name: "class-weight",
-    value_name: "LABEL=W",
-    kind: Kind::Pairs(Range::NotNegative),
-    otherwise: "1",
-    help: "Weight of a class; may be given several times",
-    stored_as: "class_weights",
-    probe: Probe::value("1=3"),
-    ..OPTION
-});
+pub static CLASS_WEIGHT: Key<Vec<(Label, f64)>> = option(
+    "class-weight",
+    "LABEL=W",
+    Kind::Pairs(Range::NotNegative),
+    "Weight of a class; may be given several times",
+)
+.otherwise("1")
+.stored_as("class_weights")
+.probe(Probe::value("1=3"))
+.key();
 
 const CONVEX: &[&str] = &["svm", "logistic"];
 const LOCAL: &[&str] = &["ramp-svm", "tsvm"];

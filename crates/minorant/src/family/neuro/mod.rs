@@ -19,7 +19,7 @@ use crate::neural::{Activation, Inputs, Network, NeuroRisk, Rbm, Start, start};
 use crate::options::common::{
     EVERY_RUN, LOCALITY, REGULARIZED, SEED, SEED_OF_STARTS, VALIDATION_FRACTION,
 };
-use crate::options::{Key, Kind, OPTION, OptionSpec, Probe, Taken, named, reading};
+use crate::options::{Key, Kind, Probe, Taken, named, option, reading};
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Risk};
 use crate::solver::{Checkpoints, Method, Outcome, Problem, RunError, StopRules};
@@ -41,40 +41,36 @@ named!(Pretrain { Rbm = "rbm", None = "none" });
 named!(Activation { Sigmoid = "sigmoid", Tanh = "tanh", Relu = "relu" });
 
 /// Hidden layers.
-pub static HIDDEN: Key<Vec<u64>> = Key::new(OptionSpec {
-    name: "hidden",
-    value_name: "N,N,...",
-    kind: Kind::Wholes,
-    default: Some("300,300"),
-    help: "Units of each hidden layer, from the inputs on",
-    probe: Probe::value("6,3"),
-    ..OPTION
-});
+pub static HIDDEN: Key<Vec<u64>> =
+    option("hidden", "N,N,...", Kind::Wholes, "Units of each hidden layer, from the inputs on")
+        .default("300,300")
+        .probe(Probe::value("6,3"))
+        .key();
 
 /// What hidden units do.
-pub static ACTIVATION: Key<Activation> = Key::new(OptionSpec {
-    name: "activation",
-    value_name: "UNIT",
-    kind: Kind::Choice(&[("sigmoid", "1/(1 + e^-x)"), ("tanh", "tanh x"), ("relu", "max(0, x)")]),
-    default: Some("sigmoid"),
-    help: "What hidden units do",
-    probe: Probe::with("tanh", &["--hidden", "5"]),
-    ..OPTION
-});
+pub static ACTIVATION: Key<Activation> = option(
+    "activation",
+    "UNIT",
+    Kind::Choice(&[("sigmoid", "1/(1 + e^-x)"), ("tanh", "tanh x"), ("relu", "max(0, x)")]),
+    "What hidden units do",
+)
+.default("sigmoid")
+.probe(Probe::with("tanh", &["--hidden", "5"]))
+.key();
 
 /// How the weights to begin with are made.
-pub static PRETRAIN: Key<Pretrain> = Key::new(OptionSpec {
-    name: "pretrain",
-    value_name: "HOW",
-    kind: Kind::Choice(&[
+pub static PRETRAIN: Key<Pretrain> = option(
+    "pretrain",
+    "HOW",
+    Kind::Choice(&[
         ("rbm", "restricted Boltzmann machines by contrastive divergence, without labels"),
         ("none", "random numbers"),
     ]),
-    default: Some("rbm"),
-    help: "Weights to begin with and to be regularised to",
-    probe: Probe::with("none", &["--hidden", "5"]),
-    ..OPTION
-});
+    "Weights to begin with and to be regularised to",
+)
+.default("rbm")
+.probe(Probe::with("none", &["--hidden", "5"]))
+.key();
 
 static OWN: &[Taken] = &[
     Taken::by_all(&HIDDEN.spec),
