@@ -2,7 +2,7 @@
 //! options, the labels and attributes that a model knows, predictions and how good they are.
 
 use super::{
-    Data, Description, Evaluation, Facts, Misfit, Numbers, Outputs, Predictions, Reader, Reading,
+    Data, Description, Evaluation, Misfit, Numbers, Outputs, Predictions, Reader, Reading,
     TrainError, Wanted, Writer, attributes, form, tokens,
 };
 use crate::options::{Key, Kind, Named, Probe, named, option};
