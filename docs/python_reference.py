@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python" / "minorant"
-#: How the package itself completes docstrings and constructors by those of the bases.
+#: How the package itself completes docstrings by those of the bases.
 SHARED = runpy.run_path(str(PACKAGE / "_docstrings.py"))
 HEAD = """# Python reference
 
@@ -83,18 +83,16 @@ def markdown(docstring):
 
 
 def signature(node, bases):
-    """What a call looks like; a class is called like the `__init__` of itself and its bases."""
+    """What a call looks like; a class is called like its `__init__`, or that of a base."""
     inits = [f for base in bases for f in functions(base) if f.name == "__init__"]
-    called = [function.args for function in inits or [node] if hasattr(function, "args")]
-    if not called:
+    called = next((f.args for f in inits or [node] if hasattr(f, "args")), None)
+    if called is None:
         return node.name
-    named = SHARED["merged"](
-        {a.arg: (a, d) for a, d in zip(each.kwonlyargs, each.kw_defaults, strict=True)}
-        for each in called
-    )
-    called[0].kwonlyargs = [argument for argument, _ in named.values()]
-    called[0].kw_defaults = [default for _, default in named.values()]
-    return f"{node.name}({re.sub(r'^(self|cls)(, )?', '', ast.unparse(called[0]))})"
+    # The entries under Parameters tell the types.
+    for argument in (*called.args, *called.kwonlyargs, called.vararg):
+        if argument is not None:
+            argument.annotation = None
+    return f"{node.name}({re.sub(r'^(self|cls)(, )?', '', ast.unparse(called))})"
 
 
 def entry(node, owner="", bases=()):

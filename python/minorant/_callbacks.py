@@ -1,15 +1,27 @@
 """scikit-learn's callbacks (its version 1.9 or later), one task for each iteration."""
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+Method = TypeVar("Method")
+
+if TYPE_CHECKING:
 
     class CallbackSupportMixin:
-        """Nothing: this scikit-learn has no callbacks."""
+        def set_callbacks(self, *callbacks: Any) -> Self: ...
 
-    def with_callbacks(method):
-        """The method itself."""
-        return method
+    def with_callbacks(method: Method) -> Method: ...
+
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:
+
+        class CallbackSupportMixin:
+            """Nothing: this scikit-learn has no callbacks."""
+
+        def with_callbacks(method):
+            """The method itself."""
+            return method
 
 
 class Callbacks:

@@ -12,6 +12,19 @@ from ._examples import Examples
 _Callback = Callable[[dict[str, Any], NDArray[float64] | None], object]
 _Path = str | PathLike[str]
 
+__all__ = [
+    "Model",
+    "OptionError",
+    "methods",
+    "minimize",
+    "options",
+    "path",
+    "scores",
+    "train",
+    "train_structured",
+    "version",
+]
+
 class OptionError(ValueError): ...
 
 def methods() -> list[str]: ...

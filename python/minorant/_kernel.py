@@ -4,16 +4,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._estimator import ModelEstimator
 from ._examples import LAYOUT, Examples, MatrixLike, hand_over
 from ._labels import class_numbers, classes_of_texts, labels
+from ._rows import RowsMixin
 
 
-class KernelEstimator(ClassifierMixin, ModelEstimator):
+class KernelEstimator(RowsMixin, ModelEstimator):
     """Base of the estimators with kernels; not for use by itself.
 
     Parameters
@@ -91,43 +91,12 @@ class KernelEstimator(ClassifierMixin, ModelEstimator):
         self.kernel_ = self.kernel if callable(self.kernel) else header["kernel"]
         self.sigma_ = header["sigma"] if header["kernel"] == "rbf" else None
 
-    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Decision values of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows; with a precomputed kernel, their kernel with the training rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value a row where there are two classes (above 0 means the second one), else one
-            for each class.
-        """
+    def _scores(self, X):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **LAYOUT)
         if callable(self.kernel):
             X = self._gram(X)
-        scores = self._model.scores(Examples(hand_over(X)), self._threads())
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """Labels of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows; with a precomputed kernel, their kernel with the training rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            A label for each row; ties go to the first class.
-        """
-        scores = self.decision_function(X)
-        at = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[at]
+        return self._model.scores(Examples(hand_over(X)), self._threads())
 
     @classmethod
     def _classes_of(cls, header):

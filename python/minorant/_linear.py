@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -14,6 +13,7 @@ from ._estimator import ModelEstimator, StrengthMixin
 from ._examples import LAYOUT, Examples, MatrixLike, entries, hand_over
 from ._labels import class_numbers, class_weights, labels
 from ._parameters import positive
+from ._rows import RowsMixin
 
 #: Problems with fewer entries are solved to rounding whatever ``tol`` says.
 SMALL = 10**6
@@ -23,7 +23,7 @@ ENOUGH = 10_000
 FEW = 10**4
 
 
-class LinearEstimator(CallbackSupportMixin, ClassifierMixin, StrengthMixin, ModelEstimator):
+class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstimator):
     """Base of the linear estimators; not for use by itself.
 
     Parameters
@@ -132,40 +132,6 @@ class LinearEstimator(CallbackSupportMixin, ClassifierMixin, StrengthMixin, Mode
             return X @ self.coef_.T + self.intercept_
         weights = np.ascontiguousarray(self.coef_.T, dtype=np.float64)
         return _core.scores(hand_over(X), weights, self._threads()) + self.intercept_
-
-    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Decision values of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value a row where there are two classes (above 0 means the second one), else one
-            for each class.
-        """
-        scores = self._scores(X)
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """Labels of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            A label for each row; ties go to the first class.
-        """
-        scores = self.decision_function(X)
-        at = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[at]
 
     # Files
 

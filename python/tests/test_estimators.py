@@ -13,7 +13,12 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from minorant import LinearSVC, LogisticRegression, MultilabelSVC
 
-BINARY = [LinearSVC(), LinearSVC(loss="squared_hinge"), LogisticRegression()]
+BINARY = [
+    LinearSVC(),
+    LinearSVC(loss="squared_hinge"),
+    LinearSVC(loss="huber_hinge"),
+    LogisticRegression(),
+]
 SEVERAL = [
     LinearSVC(),
     LinearSVC(multi_class="ovr"),
@@ -188,9 +193,31 @@ def test_bad_parameters(parameters, words, binary):
         LinearSVC(**parameters).fit(*binary)
 
 
-def test_squared_hinge_needs_ovr_for_several_classes(three_classes):
-    with pytest.raises(ValueError, match="multi_class='ovr'"):
-        LinearSVC(loss="squared_hinge").fit(*three_classes)
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge"])
+def test_other_losses_need_ovr_for_several_classes(loss, three_classes):
+    with pytest.raises(ValueError, match=f"'{loss}' .* multi_class='ovr'"):
+        LinearSVC(loss=loss).fit(*three_classes)
+
+
+def test_the_width_of_the_huber_hinge_counts_with_that_loss_alone(binary):
+    X, y = binary
+    narrow, wide = (LinearSVC(loss="huber_hinge", huber=h).fit(X, y).coef_ for h in (1e-3, 2.0))
+    hinge = LinearSVC(huber=2.0).fit(X, y).coef_
+    np.testing.assert_allclose(narrow, hinge, atol=0.02)
+    assert np.abs(wide - hinge).max() > 0.02
+    with pytest.raises(ValueError, match="huber must be a positive number, not 0"):
+        LinearSVC(loss="huber_hinge", huber=0.0).fit(X, y)
+
+
+def test_few_rows_are_predicted_as_many_are(three_classes):
+    X, y = three_classes
+    for estimator in SEVERAL:
+        model = clone(estimator).fit(X, y)
+        many = np.tile(X, (100, 1))
+        found = model.decision_function(many)[: len(X)]
+        each = np.vstack([model.decision_function(row[None]) for row in X])
+        np.testing.assert_allclose(each, found, atol=1e-12)
+        np.testing.assert_allclose(model.decision_function(sparse.csr_array(X)), found, atol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", BINARY)
@@ -202,6 +229,7 @@ def test_the_certificate_is_true(estimator, binary):
     losses = {
         "hinge": np.maximum(0, 1 - f),
         "squared_hinge": np.maximum(0, 1 - f) ** 2,
+        "huber_hinge": np.where(f > 0.5, np.maximum(0, 1.5 - f) ** 2 / 2, 1 - f),
         "logistic": np.logaddexp(0, -f),
     }[getattr(model, "loss", "logistic")]
     squares = (model.coef_**2).sum() + (model.intercept_**2).sum()

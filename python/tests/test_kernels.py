@@ -106,6 +106,13 @@ def test_refusals():
         LatentSVC().fit(X, np.arange(60) % 3)
 
 
+def test_parameters_of_another_kernel_do_not_count():
+    X, _, labels = moons()
+    expected = S3VC(kernel="linear").fit(X, labels)
+    found = S3VC(kernel="linear", sigma=0.1, power=7, offset=3.0).fit(X, labels)
+    assert np.array_equal(found.decision_function(X), expected.decision_function(X))
+
+
 def test_latent_components(tmp_path):
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(c, 0.4, (25, 2)) for c in ([-4, 0], [4, 0], [0, 0])])

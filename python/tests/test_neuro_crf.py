@@ -98,6 +98,18 @@ def test_it_learns_is_repeatable_and_survives_files(tmp_path):
         minorant.ChainCRF.load(tmp_path / "model")
 
 
+def test_a_share_is_held_out(tmp_path):
+    X, y = words(80)
+    model = NeuroCRF((4,), pretrain="none", lam=1e-4, max_evals=20, validation_fraction=0.25)
+    model.fit(X, y)
+    assert 0 <= model.validation_error_ < 0.6
+    model.save(tmp_path / "model")
+    again = minorant.load(tmp_path / "model")
+    assert again.validation_fraction == 0.25
+    assert again.validation_error_ == model.validation_error_
+    assert NeuroCRF((4,), pretrain="none", max_evals=200).fit(X, y).validation_error_ is None
+
+
 @pytest.mark.parametrize(
     ("changes", "words_of_it"),
     [
@@ -107,6 +119,7 @@ def test_it_learns_is_repeatable_and_survives_files(tmp_path):
         ({"pretrain": "dbn"}, "pretrain"),
         ({"per": "letter"}, "per"),
         ({"lam": -1.0}, "lam"),
+        ({"validation_fraction": 1.0}, "validation_fraction must be a number from 0 to below 1"),
     ],
 )
 def test_what_is_refused(changes, words_of_it):

@@ -95,6 +95,15 @@ def test_several_classes_of_any_kind(names, tmp_path):
     assert type(again) is RampSVC and again.ramp == -3.0
 
 
+def test_local_gaps_come_back_from_files(binary, tmp_path):
+    X, _, labels = semi_supervised()
+    for model in (RampSVC().fit(*binary), TransductiveSVC(gamma=0.7).fit(X, labels)):
+        assert model.certificate_.local_gap is not None
+        model.save(tmp_path / "model")
+        again = minorant.load(tmp_path / "model")
+        assert type(again) is type(model) and again.certificate_ == model.certificate_
+
+
 def test_full_labels_are_a_support_vector_machine(three_classes):
     X, y = three_classes
     model, svm = TransductiveSVC().fit(X, y), LinearSVC().fit(X, y)

@@ -1,6 +1,5 @@
 """The package itself: documentation that is true, types, examples that run."""
 
-import ast
 import doctest
 import importlib
 import inspect
@@ -11,8 +10,11 @@ import runpy
 import pytest
 
 import minorant
+from minorant._parameters import OPTION_OF
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "python"
+PUBLIC = [getattr(minorant, name) for name in minorant.__all__]
+ESTIMATORS = [thing for thing in PUBLIC if inspect.isclass(thing) and hasattr(thing, "fit")]
 MODULES = [name for _, name, _ in pkgutil.iter_modules(minorant.__path__) if name != "_core"]
 
 
@@ -55,34 +57,53 @@ def test_descriptions_are_put_together_from_those_of_the_bases():
 
 
 def test_types_and_version():
-    folder = pathlib.Path(minorant.__file__).parent
-    assert (folder / "py.typed").exists()
-    stub = (folder / "_core.pyi").read_text()
-    for name in dir(minorant._core):
-        if not name.startswith("_"):
-            assert name in stub, f"the stub lacks {name}"
+    assert (pathlib.Path(minorant.__file__).parent / "py.typed").exists()
     assert minorant.__version__.count(".") == 2
 
 
-def test_the_stub_says_what_the_code_does():
-    """Names and defaults of parameters in the stub are those of the functions and classes."""
-    stub = ast.parse((pathlib.Path(minorant.__file__).parent / "__init__.pyi").read_text())
-    described = {node.name: node for node in stub.body if hasattr(node, "name")}
-    for name in minorant.__all__:
-        thing = getattr(minorant, name)
-        if name == "methods" or (inspect.isclass(thing) and not hasattr(thing, "fit")):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_constructors_are_plain_and_typed(estimator):
+    """An editor sees every parameter with its type and default, and every argument is kept."""
+    signature = inspect.signature(vars(estimator)["__init__"])
+    for name, parameter in list(signature.parameters.items())[1:]:
+        assert parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY), name
+        assert parameter.annotation is not parameter.empty, name
+    for name in ("fit", "predict", "score", "decision_function", "predict_proba", "save", "load"):
+        method = getattr(estimator, name, None)
+        if method is not None and method.__module__.startswith("minorant"):
+            assert "return" in method.__annotations__, f"{estimator.__name__}.{name}"
+
+
+#: Parameters whose default is written otherwise than the table's, and why.
+OTHER_DEFAULTS = {
+    "n_jobs": "None means one thread, as everywhere in scikit-learn",
+    "intercept_scaling": "there is an intercept unless fit_intercept says otherwise",
+    "min_count": "None keeps all attributes, as the table's 1 does",
+    "random_state": "None is the table's seed 0",
+}
+
+
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if hasattr(e, "_model_name")])
+def test_defaults_are_those_of_the_option_table(estimator):
+    table = minorant._core.options(estimator._model_name)
+    others = set()
+    for name, parameter in inspect.signature(estimator).parameters.items():
+        option = OPTION_OF.get(name, name)
+        if option not in table:
+            others.add(name)
+        if option not in table or name in OTHER_DEFAULTS:
             continue
-        node = described[name]
-        if inspect.isclass(thing):
-            node = next(item for item in node.body if getattr(item, "name", "") == "__init__")
-        arguments = node.args
-        found = {a.arg: None for a in arguments.args if a.arg != "self"}
-        found |= {a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults)}
-        expected = inspect.signature(thing).parameters
-        assert list(found) == [n for n, p in expected.items() if p.kind != p.VAR_POSITIONAL], name
-        for parameter, default in found.items():
-            if default is not None:
-                assert ast.literal_eval(default) == expected[parameter].default, parameter
+        typed, _ = table[option]
+        default = parameter.default
+        if isinstance(default, bool) or default is None or isinstance(default, str):
+            expected = {None: None, "true": True, "false": False}.get(typed, typed)
+        elif isinstance(default, tuple):
+            expected = tuple(int(number) for number in typed.split(","))
+        else:
+            expected = float(typed)
+        assert default == expected, f"{estimator.__name__}({name})"
+    # What is no option of the model, the Python half sees to itself.
+    assert others <= {"fit_intercept", "warm_start", "verbose", "random_state"}
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)

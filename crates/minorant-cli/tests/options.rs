@@ -69,7 +69,7 @@ impl Data {
         self.add("rows.svm", &text(&|i| sign(i).to_string(), 1, 60), 60, 2);
         self.add("zero-based.svm", &text(&|i| sign(i).to_string(), 1, 60), 60, 2);
         self.add("classes.svm", &text(&|i| (1 + i % 3).to_string(), 1, 60), 60, 3);
-        let few = |i: usize| if i % 4 == 0 { sign(i).to_string() } else { "0".into() };
+        let few = |i: usize| if i.is_multiple_of(4) { sign(i).to_string() } else { "0".into() };
         self.add("few.svm", &text(&few, 1, 60), 60, 2);
         self.add("few-zero-based.svm", &text(&few, 1, 60), 60, 2);
         self.add("unlabeled.svm", &text(&|_| "0".into(), 1, 25), 25, 0);
@@ -96,8 +96,8 @@ impl Data {
             "<labels xmlns=\"http://mulan.sourceforge.net/labels\"><label name=\"x\"/><label name=\"y\"/></labels>",
         );
         let cloud = |i: usize, labelled: usize| {
-            let (x, y) = (value(i, 1) + if i % 2 == 0 { 1.0 } else { -1.0 }, value(i, 3));
-            let label = match (i % labelled == 0 || i < 4, i % 2) {
+            let (x, y) = (value(i, 1) + if i.is_multiple_of(2) { 1.0 } else { -1.0 }, value(i, 3));
+            let label = match (i.is_multiple_of(labelled) || i < 4, i % 2) {
                 (false, _) => 0,
                 (true, 0) => 1,
                 (true, _) => -1,
@@ -423,7 +423,10 @@ fn an_option_that_others_leave_no_use_for_is_refused() {
                     }
                 };
                 let called = data.bench.call(&format!("train {name} {usual} {told} {against}"));
-                let sentence = called.refused();
+                let sentence = match need {
+                    Need::NotGiven(_) => called.unparsed(),
+                    _ => called.refused(),
+                };
                 assert!(sentence.starts_with(&format!("--{} ", taken.spec.name)), "{sentence}");
                 tried += 1;
             }

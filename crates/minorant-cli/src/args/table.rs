@@ -65,7 +65,7 @@ pub(crate) struct FlagError(OptionError);
 
 /// Puts dashes before the option that an error of the library begins with.
 pub(crate) fn with_dashes(error: OptionError) -> anyhow::Error {
-    if error.option == "solver" {
+    if error.is_usage {
         return UsageError(format!("--{error}")).into();
     }
     FlagError(error).into()

@@ -76,10 +76,11 @@ fn as_text(model: &FittedModel) -> String {
     }
     let lambda = facts.lambda.map(|lambda| format!(", lambda {}", number::setting(lambda)));
     let settings = Some(about.settings).filter(|settings| !settings.is_empty());
+    let examples = if about.trained_on.is_empty() { "examples" } else { &about.trained_on };
     let trained_on = format!(
         "{} {}{}{}, {} ({})",
         facts.examples,
-        about.trained_on,
+        examples,
         lambda.unwrap_or_default(),
         settings.map(|settings| format!(", {settings}")).unwrap_or_default(),
         facts.solver,

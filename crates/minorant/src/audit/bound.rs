@@ -152,7 +152,7 @@ fn of_points(problem: &Plain<'_>, points: &[ProofPoint]) -> Result<Vec<Minorant>
 
 fn of_slopes(problem: &Plain<'_>, slopes: &[f64]) -> Result<Vec<Minorant>, String> {
     let examples = problem.losses.examples();
-    if examples == 0 || slopes.len() % examples != 0 {
+    if examples == 0 || !slopes.len().is_multiple_of(examples) {
         return Err(format!("the proof has {} slopes for {examples} examples", slopes.len()));
     }
     let width = slopes.len() / examples;

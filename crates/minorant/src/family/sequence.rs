@@ -2,7 +2,7 @@
 //! options, the labels and attributes that a model knows, predictions and how good they are.
 
 use super::{
-    Data, Description, Evaluation, Facts, Misfit, Numbers, Outputs, Predictions, Reader, Reading,
+    Data, Description, Evaluation, Misfit, Numbers, Outputs, Predictions, Reader, Reading,
     TrainError, Wanted, Writer, attributes, form, tokens,
 };
 use crate::options::{Key, Kind, Named, Probe, named, option};
@@ -147,8 +147,6 @@ pub struct Vocabulary {
     pub attributes: Attributes,
     /// The template that makes them of columns.
     pub template: Option<Template>,
-    /// Sequences of the training data.
-    pub sequences: usize,
     /// Tokens of the training data.
     pub tokens: usize,
 }
@@ -160,7 +158,6 @@ impl Vocabulary {
             classes: data.classes.clone(),
             attributes: data.attributes.clone(),
             template: data.template.clone(),
-            sequences: data.len(),
             tokens: data.tokens.rows(),
         }
     }
@@ -193,21 +190,21 @@ impl Vocabulary {
     }
 
     /// What a model file says of it.
-    pub(crate) fn read(facts: &Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
+    pub(crate) fn read(file: &mut Reader<'_>) -> Result<Self, Misfit> {
         let classes: Vec<String> = file.key("labels")?;
         // Labels are numbered by 16 bits.
         if classes.is_empty() || classes.len() > 1 << 16 {
             return Err(Misfit::without("1 to 65536 labels"));
         }
         let (attributes, template) = attributes::read(file)?;
-        let (sequences, tokens) = (facts.examples, file.key("tokens")?);
-        Ok(Vocabulary { classes, attributes, template, sequences, tokens })
+        let tokens = file.key("tokens")?;
+        Ok(Vocabulary { classes, attributes, template, tokens })
     }
 
     /// Tells of it.
     pub(crate) fn describe(&self) -> Description {
         let mut description = Description {
-            trained_on: format!("{} sequences of {} tokens", self.sequences, self.tokens),
+            trained_on: format!("sequences of {} tokens", self.tokens),
             ..Description::default()
         };
         description.line("labels", form::listed(&self.classes));

@@ -150,7 +150,7 @@ impl Settings {
                 refuse(format!("needs {other}, which is not given"))
             }
             Need::NotGiven(other) if self.is_given(other) => {
-                refuse(format!("does not go together with {other}"))
+                refuse(format!("does not go together with {other}")).map_err(OptionError::of_usage)
             }
             Need::Given(_) | Need::NotGiven(_) => Ok(()),
         }
@@ -166,7 +166,8 @@ impl Settings {
         Err(OptionError::new(
             "solver",
             format!("'{name}' does not exist for {model}; its solvers are: {solvers}"),
-        ))
+        )
+        .of_usage())
     }
 
     /// The refusal of an option that this model does not take.

@@ -200,12 +200,20 @@ pub struct OptionError {
     pub option: String,
     /// The sentence that the name begins.
     pub what: String,
+    /// Whether no command line could mean this: a name that does not exist, two options of which
+    /// only one can be given.
+    pub is_usage: bool,
 }
 
 impl OptionError {
     /// The sentence "`option` `what`".
     pub fn new(option: &str, what: impl Into<String>) -> Self {
-        OptionError { option: option.into(), what: what.into() }
+        OptionError { option: option.into(), what: what.into(), is_usage: false }
+    }
+
+    /// The same, as a mistake of whoever typed it.
+    pub fn of_usage(self) -> Self {
+        OptionError { is_usage: true, ..self }
     }
 }
 

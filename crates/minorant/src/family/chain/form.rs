@@ -33,7 +33,7 @@ pub struct ChainForm {
 impl ChainForm {
     /// The chain that a model file holds.
     pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
-        let vocabulary = Vocabulary::read(facts, file)?;
+        let vocabulary = Vocabulary::read(file)?;
         let (attributes, labels) = (vocabulary.attributes.len(), vocabulary.classes.len());
         let which = match file.key("observed_pairs")? {
             true => Weighed::Observed,
@@ -122,10 +122,7 @@ impl Form for ChainForm {
     }
 
     fn describe(&self) -> Description {
-        let mut description = self.vocabulary.describe();
-        let nonzero = self.weights.iter().filter(|w| **w != 0.0).count();
-        description.line("weights", format!("{} ({nonzero} not zero)", self.weights.len()));
-        description
+        self.vocabulary.describe()
     }
 
     fn plain<'a>(

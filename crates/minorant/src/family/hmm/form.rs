@@ -6,7 +6,7 @@ use crate::family::predictions::argmax;
 use crate::family::sequence::kept;
 use crate::family::{
     Data, Description, Evaluation, Facts, Form, Misfit, Numbers, Outputs, Predictions, Reader,
-    Reading, Wanted, Writer, classes, form, tokens,
+    Reading, Wanted, Writer, classes, tokens,
 };
 use crate::hmm::{Frames, Group, HmmShape, Scaling, Tables, Task, best_path};
 use crate::options::Named;
@@ -205,12 +205,10 @@ impl Form for HmmForm {
             trained_on: format!("sequences of {} frames", self.frames),
             ..Description::default()
         };
-        about.line("classes", form::listed(&self.classes));
+        about.classes(&self.classes);
         about.line("features", features.to_string());
         about.line("states", format!("{states} a class, {mixtures} Gaussians a state"));
-        about.line("weights", self.weights.len().to_string());
         about.line("variances", format!("{least:.3} to {most:.3} of the features' own"));
-        about.classes(&self.classes);
         about.key("features", features);
         about.key("dim", self.weights.len());
         about.key("frames", self.frames);

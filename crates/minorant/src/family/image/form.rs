@@ -244,7 +244,6 @@ impl Form for ImageForm {
             }
         };
         about.line("images", images);
-        about.line("weights", self.weights.len().to_string());
         about
     }
 

@@ -38,7 +38,7 @@ pub struct NeuroForm {
 impl NeuroForm {
     /// The network that a model file holds.
     pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
-        let vocabulary = Vocabulary::read(facts, file)?;
+        let vocabulary = Vocabulary::read(file)?;
         let hidden: Vec<usize> = file.key(HIDDEN.spec.name)?;
         if hidden.is_empty() || hidden.contains(&0) {
             return Err(Misfit::without("hidden layers of 1 unit or more"));
@@ -115,7 +115,6 @@ impl Form for NeuroForm {
         let (widths, seed) = (widths.join(", "), self.seed);
         description
             .line("hidden", format!("{widths} {units} units, pretraining {how}, seed {seed}"));
-        description.line("weights", self.weights.len().to_string());
         description.key("seed", self.seed);
         description.key("dim", self.weights.len());
         description.key("validation_error", json!(self.validation_error));

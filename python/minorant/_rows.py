@@ -1,0 +1,47 @@
+"""What the estimators of rows share, however they come by their decision values."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from ._examples import MatrixLike
+
+
+class RowsMixin(ClassifierMixin):
+    """Decision values and labels of rows; not for use by itself."""
+
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
+        """Decision values of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows; with a precomputed kernel, their kernel with the training rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One value a row where there are two classes (above 0 means the second one), else one
+            for each class.
+        """
+        scores = self._scores(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
+        """Labels of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows; with a precomputed kernel, their kernel with the training rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            A label for each row; ties go to the first class.
+        """
+        scores = self.decision_function(X)
+        at = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[at]
