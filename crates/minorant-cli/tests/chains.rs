@@ -197,10 +197,19 @@ fn what_does_not_fit_is_refused() {
         "",
         &[
             ("train chain-svm broken.txt", "broken.txt:2: expected 2 columns"),
-            ("train chain-svm train.txt --penalty l1", "--penalty goes with logistic and chain-crf, not with chain-svm"),
-            ("train chain-svm train.txt --loss hinge", "--loss goes with svm and segment-svm, not with"),
+            (
+                "train chain-svm train.txt --penalty l1",
+                "--penalty goes with logistic and chain-crf, not with chain-svm",
+            ),
+            (
+                "train chain-svm train.txt --loss hinge",
+                "--loss goes with svm and segment-svm, not with",
+            ),
             ("train svm train.svm --boundary", "goes with chain-svm, chain-crf and neuro-crf, not"),
-            ("train svm train.svm --folds 0-7", "goes with chain-svm, chain-crf and neuro-crf, not"),
+            (
+                "train svm train.svm --folds 0-7",
+                "goes with chain-svm, chain-crf and neuro-crf, not",
+            ),
             ("train chain-crf train.txt --solver owlqn", "owlqn needs the penalty l1"),
             (
                 "train chain-crf letters.crf --format crfsuite --template t",

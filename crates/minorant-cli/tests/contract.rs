@@ -171,6 +171,7 @@ fn words_that_cannot_be_parsed_exit_with_2() {
         "train svm train.svm --solver newton",
         "train svm train.svm --lambda much",
         "train svm train.svm --tolerance 1",
+        "train svm train.svm --lambda 1 --c 1",
         "compare svm train.svm --solvers bmrm,newton",
     ] {
         let run = bench.call(args);
@@ -267,9 +268,11 @@ fn values_out_of_range_and_bad_files_exit_with_1_and_one_sentence() {
             ("train svm train.svm --threads 5000", "--threads must be from 1 to 1024, not 5000"),
             ("train svm train.svm --memory 2 --solver lm-bmrm", "at least 3 planes"),
             ("train svm train.svm --parts 0 --solver ls-p-bmrm", "parts must be at least 1"),
-            ("train svm train.svm --parts 4 --solver bmrm", "bmrm has no use for the setting parts"),
+            (
+                "train svm train.svm --parts 4 --solver bmrm",
+                "bmrm has no use for the setting parts",
+            ),
             ("train svm train.svm --bias-weight 1", "--bias-weight needs bias, which is not given"),
-        ("train svm train.svm --lambda 1 --c 1", "--c does not go together with lambda"),
             (
                 "train svm train.svm --bias 1 --bias-weight 0",
                 "--bias-weight must be a positive number, not 0",

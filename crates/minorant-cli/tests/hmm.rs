@@ -141,16 +141,21 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         ("train hmm c.npz --states 9", "fewer than the 9 states"),
         ("train hmm c.npz --states 0", "--states must be at least 1, not 0"),
         ("train hmm c.npz --lambda 0", "lambda must be a positive number"),
-        ("train hmm c.npz --validation-fraction 1", "--validation-fraction must be a number from 0 to below 1, not 1"),
-        ("train hmm c.npz --validation-fraction 0.01", "expected enough examples to hold out a share of 0.01"),
+        (
+            "train hmm c.npz --validation-fraction 1",
+            "--validation-fraction must be a number from 0 to below 1, not 1",
+        ),
+        (
+            "train hmm c.npz --validation-fraction 0.01",
+            "expected enough examples to hold out a share of 0.01",
+        ),
         ("train hmm c.npz --group-weight means=-1", "weight of means must be a positive number"),
+        ("train hmm c.npz --group-weight colours=1", "names no group 'colours'; the groups are:"),
         ("train hmm c.npz --bias 1", "chain-svm and chain-crf, not with hmm"),
         ("train hmm c.npz --weights few", "expected 12 example weights, one a sequence, found 3"),
         ("train svm train.svm --states 3", "--states goes with hmm, not with svm"),
         ("generate phones --labels 1 --out x.npz", "--labels must be at least 2"),
     ];
     bench.refuses("", &cases);
-    for line in ["train hmm c.npz --task guess", "train hmm c.npz --group-weight colours=1"] {
-        assert_eq!(bench.call(line).code, 2, "{line}");
-    }
+    assert_eq!(bench.call("train hmm c.npz --task guess").code, 2);
 }

@@ -159,7 +159,10 @@ fn what_does_not_fit_is_refused() {
             ("train segment-svm none.npz", "an array named offsets"),
             ("train segment-svm text.npz", "expected an NPZ archive"),
             ("train segment-svm missing.npz", "missing.npz"),
-            ("train segment-svm good.npz --bias 1", "chain-svm and chain-crf, not with segment-svm"),
+            (
+                "train segment-svm good.npz --bias 1",
+                "chain-svm and chain-crf, not with segment-svm",
+            ),
             ("train segment-svm good.npz --lambda 0", "lambda"),
             ("train tree-svm good.npz", "images x columns x rows x channels"),
             ("predict m.st unlabelled.npz", "can cover, found 3 columns in image 0"),

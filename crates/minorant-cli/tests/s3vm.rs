@@ -266,7 +266,12 @@ fn what_cannot_be_trained_is_refused_in_one_sentence() {
     ];
     bench.refuses("train s3vm ", &cases);
     assert_eq!(bench.call("train s3vm moons.svm --balance some").code, 2);
-    assert!(bench.call("train svm train.svm --sigma 1").refused().contains("--sigma goes with s3vm, latent-svm and robust-svm, not with svm"));
+    assert!(
+        bench
+            .call("train svm train.svm --sigma 1")
+            .refused()
+            .contains("--sigma goes with s3vm, latent-svm and robust-svm, not with svm")
+    );
     for (line, solvers) in [
         ("s3vm moons.svm --solver bmrm", "auto, pdm, gd, cccp, ao, lcs, ia, da, bb"),
         ("latent-svm moons.svm --solver bb", "auto, pdm, gd, cccp, ao, lcs"),
