@@ -52,7 +52,7 @@ fn walking_case_of(kind: Kind, seed: u64) -> Case {
     let mut case = case_of(kind, seed);
     let mut random = Random::new(seed.wrapping_mul(7_000_009) + kind as u64);
     let walking = &methods_for(kind)[METHODS.len()..];
-    case.put(&MEMORY, random.chance(0.5).then(|| random.between(3, 20)));
+    let memory = random.chance(0.5).then(|| random.between(3, 20));
     case.put(&PARTS, None);
     case.put(&MAX_EVALS, case.settings.get(&MAX_EVALS).filter(|most| *most < 100));
     case.solver(random.pick(walking));
@@ -60,6 +60,9 @@ fn walking_case_of(kind: Kind, seed: u64) -> Case {
         case.solver(random.pick(&BASELINES));
         case.max_evals(random.between(5, 80) as u64);
     }
+    // What a solver has no use for is refused.
+    let uses_memory = Method::from_name(&case.settings.solver()).is_ok_and(Method::uses_memory);
+    case.put(&MEMORY, memory.filter(|_| uses_memory));
     case
 }
 

@@ -87,7 +87,9 @@ fn case_of(kind: Kind, method: Method) -> Case {
     }
     if Kind::NON_CONVEX.contains(&kind) {
         case.tol(1e-2);
-        case.memory(12);
+        if method.uses_memory() {
+            case.memory(12);
+        }
         if kind.is_transductive() {
             case.put(&STARTS, 2);
         }
