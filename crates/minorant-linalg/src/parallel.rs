@@ -130,19 +130,21 @@ pub fn split_evenly(n: usize, count: usize) -> Vec<Range<usize>> {
     (0..count).map(|i| at(i)..at(i + 1)).collect()
 }
 
-/// Adds `parts[1..]` to `parts[0]` entry by entry, in order, on all threads; keeps the others'
+/// Adds `summands[1..]` to `summands[0]` entry by entry, in order, on all threads; keeps the others'
 /// memory.
-pub fn add_in_order(mut parts: Vec<Vec<f64>>, spare: &Spare) -> Vec<f64> {
-    let Some(mut first) = (!parts.is_empty()).then(|| parts.remove(0)) else { return Vec::new() };
+pub fn add_in_order(mut summands: Vec<Vec<f64>>, spare: &Spare) -> Vec<f64> {
+    let Some(mut first) = (!summands.is_empty()).then(|| summands.remove(0)) else {
+        return Vec::new();
+    };
     const BLOCK: usize = 4096;
     for_each_stretch(&mut first, BLOCK, |block, total| {
         let start = block * BLOCK;
-        for part in &parts {
-            for (t, x) in total.iter_mut().zip(&part[start..]) {
+        for summand in &summands {
+            for (t, x) in total.iter_mut().zip(&summand[start..]) {
                 *t += x;
             }
         }
     });
-    spare.buffers().append(&mut parts);
+    spare.buffers().append(&mut summands);
     first
 }

@@ -5,17 +5,17 @@ use super::cccp::PROGRESS;
 use super::work::Worker;
 use crate::solver::Status;
 
-pub(super) fn run(worker: &mut Worker<'_>, mut parts: Vec<u32>) -> Result<(), Status> {
-    worker.solve(&parts, None)?;
+pub(super) fn run(worker: &mut Worker<'_>, mut assignment: Vec<u32>) -> Result<(), Status> {
+    worker.solve(&assignment, None)?;
     let (mut least, mut next) = worker.objective();
     loop {
         let before = least;
         for k in 0..worker.problem.components {
-            if next == parts {
+            if next == assignment {
                 continue;
             }
-            parts = next;
-            worker.solve_component(k, &parts)?;
+            assignment = next;
+            worker.solve_component(k, &assignment)?;
             let (objective, better) = worker.objective();
             least = least.min(objective);
             next = better;

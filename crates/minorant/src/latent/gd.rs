@@ -1,6 +1,6 @@
 //! `gd`: subgradient descent for polytope machines (after Kantchelian et al. 2014), in the kernel's
-//! metric with steps 1/t: w_k moves towards less the subgradient of its losses. The parts that come
-//! out are the answer's.
+//! metric with steps 1/t: each w_k moves against the subgradient of its own losses. The answer is the
+//! machine trained on the assignment that the descent ends with.
 
 use super::work::Worker;
 use crate::solver::Status;
@@ -9,17 +9,17 @@ use minorant_linalg::dense::axpy;
 /// Steps of descent.
 const STEPS: usize = 100;
 
-pub(super) fn run(worker: &mut Worker<'_>, parts: Vec<u32>) -> Result<(), Status> {
+pub(super) fn run(worker: &mut Worker<'_>, assignment: Vec<u32>) -> Result<(), Status> {
     let problem = worker.problem;
     let n = problem.positive.len();
     // Something to answer with, and the start.
-    worker.solve(&parts, None)?;
+    worker.solve(&assignment, None)?;
     worker.objective();
     let components = problem.components;
     let mut beta: Vec<Vec<f64>> = vec![vec![0.0; n]; components];
     let mut outputs: Vec<Vec<f64>> = vec![vec![0.0; n]; components];
     let mut bias: Vec<f64> = worker.inners.iter().map(|inner| inner.bias()).collect();
-    let mut parts = parts;
+    let mut assignment = assignment;
     for step in 1..=STEPS {
         worker.check()?;
         let rate = 1.0 / step as f64;
@@ -31,8 +31,8 @@ pub(super) fn run(worker: &mut Worker<'_>, parts: Vec<u32>) -> Result<(), Status
                     *target = -problem.c_neg;
                 }
             }
-            for (&i, &part) in problem.rows.iter().zip(&parts) {
-                if part as usize == k && outputs[k][i] + bias[k] < 1.0 {
+            for (&i, &component) in problem.rows.iter().zip(&assignment) {
+                if component as usize == k && outputs[k][i] + bias[k] < 1.0 {
                     target[i] = problem.c_pos;
                 }
             }
@@ -46,9 +46,9 @@ pub(super) fn run(worker: &mut Worker<'_>, parts: Vec<u32>) -> Result<(), Status
             beta[k].iter_mut().zip(&target).for_each(|(b, t)| shrink(b, t));
             outputs[k].iter_mut().zip(&image).for_each(|(f, g)| shrink(f, g));
         }
-        parts = problem.loss(|k, i| outputs[k][i] + bias[k]).1;
+        assignment = problem.loss(|k, i| outputs[k][i] + bias[k]).1;
     }
-    worker.solve(&parts, None)?;
+    worker.solve(&assignment, None)?;
     worker.objective();
     Ok(())
 }

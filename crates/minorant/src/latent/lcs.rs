@@ -8,26 +8,26 @@ use crate::solver::Status;
 /// Rows that change at once: one for each so many positive rows.
 const ROWS_PER_CHANGE: usize = 100;
 
-pub(super) fn run(worker: &mut Worker<'_>, mut parts: Vec<u32>) -> Result<(), Status> {
-    let changes = (parts.len() / ROWS_PER_CHANGE).max(1);
+pub(super) fn run(worker: &mut Worker<'_>, mut assignment: Vec<u32>) -> Result<(), Status> {
+    let changes = (assignment.len() / ROWS_PER_CHANGE).max(1);
     let mut before: Option<Vec<u32>> = None;
     // Each change lowers the objective, so that none comes back.
-    for _ in 0..4 * parts.len().max(1) {
-        worker.solve(&parts, before.as_deref())?;
+    for _ in 0..4 * assignment.len().max(1) {
+        worker.solve(&assignment, before.as_deref())?;
         let (_, better) = worker.objective();
         let hinge = |j: usize, k: u32| {
             let h = worker.inners[k as usize].decision(worker.problem.rows[j]);
             (1.0 - h).max(0.0)
         };
-        let gain = |j: usize| hinge(j, parts[j]) - hinge(j, better[j]);
-        let mut gains: Vec<(f64, usize)> = (0..parts.len()).map(|j| (gain(j), j)).collect();
+        let gain = |j: usize| hinge(j, assignment[j]) - hinge(j, better[j]);
+        let mut gains: Vec<(f64, usize)> = (0..assignment.len()).map(|j| (gain(j), j)).collect();
         gains.retain(|(gain, _)| *gain > 1e-9);
         if gains.is_empty() {
             return Ok(());
         }
         gains.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let old = parts.clone();
-        gains.iter().take(changes).for_each(|&(_, j)| parts[j] = better[j]);
+        let old = assignment.clone();
+        gains.iter().take(changes).for_each(|&(_, j)| assignment[j] = better[j]);
         before = Some(old);
     }
     Ok(())

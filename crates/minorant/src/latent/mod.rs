@@ -1,7 +1,8 @@
 //! Latent support vector machines with kernels: a row is positive if one of K components says so,
-//! and which one is not told (a union of K half-spaces, or the complement of a polytope). For fixed
-//! parts the components are K independent inner problems of [`crate::s3vm`]; the methods search for
-//! the parts. [`fit`] is the door.
+//! and which one is not told (a union of K half-spaces, or the complement of a polytope). An
+//! assignment gives each positive row to one component; once it is fixed, the components are K
+//! independent inner problems of [`crate::s3vm`]. The methods search for the assignment; [`fit`] calls
+//! the method that was asked for.
 
 mod ao;
 mod cccp;
@@ -130,16 +131,16 @@ pub fn fit(
 
 /// Runs a local method from rows gathered around random ones.
 fn run_local(solver: Solver, worker: &mut Worker<'_>, options: &Options) -> Result<(), Status> {
-    let parts = pdm::gathered(worker.problem, &mut generator(options.seed, 0));
+    let assignment = pdm::gathered(worker.problem, &mut generator(options.seed, 0));
     match solver {
-        Solver::Ao => ao::run(worker, parts),
-        Solver::Lcs => lcs::run(worker, parts),
-        Solver::Gd => gd::run(worker, parts),
-        _ => cccp::alternate(worker, parts).map(|_| ()),
+        Solver::Ao => ao::run(worker, assignment),
+        Solver::Lcs => lcs::run(worker, assignment),
+        Solver::Gd => gd::run(worker, assignment),
+        _ => cccp::alternate(worker, assignment).map(|_| ()),
     }
 }
 
-/// Solves the inner problems of the best parts to a fine tolerance, and measures the answer.
+/// Solves the inner problems of the best assignment to a fine tolerance, and measures the answer.
 fn finish(
     problem: &Problem<'_>,
     options: &Options,
@@ -147,13 +148,13 @@ fn finish(
     account: &mut Account<'_, Solution>,
 ) -> Solution {
     let best = account.best.take();
-    let parts = best.as_ref().map_or_else(
+    let assignment = best.as_ref().map_or_else(
         || pdm::gathered(problem, &mut generator(options.seed, 0)),
-        |best| best.parts.clone(),
+        |best| best.assignment.clone(),
     );
     let mut worker = Worker::new(problem, stop, u64::MAX, options.final_tol());
     // The worker has no best machine yet, so nothing stops these.
-    let _ = worker.solve(&parts, None);
+    let _ = worker.solve(&assignment, None);
     account.evaluations += worker.spent;
     worker.inners.iter_mut().for_each(Inner::refresh);
     let (objective, _) = worker.objective();

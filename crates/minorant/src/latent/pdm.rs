@@ -1,8 +1,8 @@
 //! `pdm` for latent machines: the paper's outer loop as in [`crate::s3vm`]. F(p) = Σ_k F_k(p_·k) is
-//! convex in soft parts p, and its minimiser p = 1/K is a stationary trap by symmetry, so the search
-//! starts elsewhere: from the local methods, from rows gathered around random seeds, from random
-//! parts, and from the incumbent with a neighbourhood or a whole component moved to another. Each candidate is
-//! polished by alternation.
+//! convex in a soft assignment p, and its minimiser p = 1/K is a stationary trap by symmetry, so the
+//! search starts elsewhere: from the local methods, from rows gathered around random seeds, from random
+//! assignments, and from the incumbent with a neighbourhood or a whole component moved to another. Each
+//! candidate is polished by alternation (`cccp`).
 
 use super::work::{Problem, Solution, Worker};
 use super::{cccp, run_local};
@@ -48,9 +48,9 @@ pub(super) fn run(
             let number = rounds.number;
             let polished = map_chunks(&split_evenly(batch as usize, batch as usize), |k, _| {
                 let mut rng = generator(options.seed, 1 + number + k as u64);
-                let parts = candidate(problem, &incumbent, number + k as u64, &mut rng);
+                let assignment = candidate(problem, &incumbent, number + k as u64, &mut rng);
                 let mut worker = Worker::new(problem, stop, share, options.search_tol());
-                let ended = cccp::alternate(&mut worker, parts).map(|_| ());
+                let ended = cccp::alternate(&mut worker, assignment).map(|_| ());
                 (worker.spent, worker.best, ended)
             });
             rounds.number += batch;
@@ -73,9 +73,13 @@ fn candidate(
         1 => problem.rows.iter().map(|_| any(rng)).collect(),
         2 => {
             let (from, to) = (any(rng), any(rng));
-            incumbent.parts.iter().map(|&part| if part == from { to } else { part }).collect()
+            incumbent
+                .assignment
+                .iter()
+                .map(|&component| if component == from { to } else { component })
+                .collect()
         }
-        _ => moved(problem, &incumbent.parts, rng),
+        _ => moved(problem, &incumbent.assignment, rng),
     }
 }
 
@@ -96,18 +100,18 @@ pub(super) fn gathered(problem: &Problem<'_>, rng: &mut Pcg64Mcg) -> Vec<u32> {
     problem.rows.iter().map(nearest).collect()
 }
 
-/// The incumbent's parts with a neighbourhood moved to another component.
-fn moved(problem: &Problem<'_>, parts: &[u32], rng: &mut Pcg64Mcg) -> Vec<u32> {
+/// The incumbent's assignment with a neighbourhood moved to another component.
+fn moved(problem: &Problem<'_>, assignment: &[u32], rng: &mut Pcg64Mcg) -> Vec<u32> {
     let mut position = vec![usize::MAX; problem.positive.len()];
     problem.rows.iter().enumerate().for_each(|(j, &i)| position[i] = j);
-    let most = (parts.len() as f64 / 3.0).max(1.0);
+    let most = (assignment.len() as f64 / 3.0).max(1.0);
     let size = most.powf(rng.random::<f64>()).round() as usize;
     let centre = problem.rows[rng.random_range(0..problem.rows.len())];
     let to = rng.random_range(0..problem.components as u32);
-    let mut parts = parts.to_vec();
-    parts[position[centre]] = to;
+    let mut assignment = assignment.to_vec();
+    assignment[position[centre]] = to;
     let near = nearest(problem.gram, centre, problem.positive.len());
     let near = near.into_iter().map(|i| position[i as usize]).filter(|&j| j != usize::MAX);
-    near.take(size.saturating_sub(1)).for_each(|j| parts[j] = to);
-    parts
+    near.take(size.saturating_sub(1)).for_each(|j| assignment[j] = to);
+    assignment
 }

@@ -40,19 +40,19 @@ impl<'g> Problem<'g> {
     /// each positive row best; ties go to the first.
     pub fn loss(&self, decision: impl Fn(usize, usize) -> f64) -> (f64, Vec<u32>) {
         let mut loss = 0.0;
-        let mut parts = Vec::with_capacity(self.rows.len());
+        let mut assignment = Vec::with_capacity(self.rows.len());
         for (i, &positive) in self.positive.iter().enumerate() {
             if positive {
                 let best = (1..self.components)
                     .fold(0, |best, k| if decision(k, i) > decision(best, i) { k } else { best });
-                parts.push(best as u32);
+                assignment.push(best as u32);
                 loss += self.c_pos * (1.0 - decision(best, i)).max(0.0);
             } else {
                 let of = |k: usize| (1.0 + decision(k, i)).max(0.0);
                 loss += self.c_neg * (0..self.components).map(of).sum::<f64>();
             }
         }
-        (loss, parts)
+        (loss, assignment)
     }
 }
 
@@ -75,8 +75,8 @@ pub struct Solution {
     /// The losses.
     pub risk: f64,
     /// The component of each positive row.
-    pub parts: Vec<u32>,
-    /// Objective less the bound for these parts: no bound on the whole problem.
+    pub assignment: Vec<u32>,
+    /// Objective less the bound for this assignment: no bound on the whole problem.
     pub local_gap: f64,
 }
 
@@ -91,14 +91,14 @@ impl Solution {
         let (rows, components) = (problem.positive.len(), problem.components);
         let betas = archive.take_finite("betas", rows.saturating_mul(components))?;
         let biases = archive.take_finite("biases", components)?;
-        let parts = archive.take_up_to("parts", problem.rows.len(), components as u64 - 1)?;
+        let assignment = archive.take_up_to("parts", problem.rows.len(), components as u64 - 1)?;
         let numbers = archive.take_finite("numbers", 2)?;
         let component = |(beta, bias): (&[f64], f64)| Component { beta: beta.to_vec(), bias };
         Ok(Solution {
             components: betas.chunks(rows).zip(biases).map(component).collect(),
             regularizer: numbers[0],
             risk: numbers[1],
-            parts: parts.into_iter().map(|part| part as u32).collect(),
+            assignment: assignment.into_iter().map(|component| component as u32).collect(),
             local_gap: f64::INFINITY,
         })
     }
@@ -110,10 +110,12 @@ impl Answer for Solution {
     }
 
     fn save(&self, archive: &mut Archive) {
-        let betas = self.components.iter().flat_map(|part| part.beta.iter().copied());
+        let betas = self.components.iter().flat_map(|component| component.beta.iter().copied());
         archive.put_reals("betas", betas.collect());
-        archive.put_reals("biases", self.components.iter().map(|part| part.bias).collect());
-        archive.put_integers("parts", self.parts.iter().map(|part| u64::from(*part)));
+        archive
+            .put_reals("biases", self.components.iter().map(|component| component.bias).collect());
+        archive
+            .put_integers("parts", self.assignment.iter().map(|component| u64::from(*component)));
         archive.put_reals("numbers", vec![self.regularizer, self.risk]);
     }
 }
@@ -142,7 +144,7 @@ impl<'p> Worker<'p> {
     }
 
     /// Solves one component's inner problem for the rows that are its: one inner optimisation.
-    pub(super) fn solve_component(&mut self, k: usize, parts: &[u32]) -> Result<(), Status> {
+    pub(super) fn solve_component(&mut self, k: usize, assignment: &[u32]) -> Result<(), Status> {
         self.check()?;
         if self.spent >= self.limit {
             return Err(Status::MaxEvals);
@@ -150,8 +152,8 @@ impl<'p> Worker<'p> {
         self.spent += 1;
         let problem = self.problem;
         let mut plus = vec![0.0; problem.positive.len()];
-        for (&i, &part) in problem.rows.iter().zip(parts) {
-            plus[i] = if part as usize == k { problem.c_pos } else { 0.0 };
+        for (&i, &component) in problem.rows.iter().zip(assignment) {
+            plus[i] = if component as usize == k { problem.c_pos } else { 0.0 };
         }
         let minus: Vec<f64> =
             problem.positive.iter().map(|p| if *p { 0.0 } else { problem.c_neg }).collect();
@@ -161,23 +163,27 @@ impl<'p> Worker<'p> {
     }
 
     /// Solves all components' inner problems, or those whose rows have changed.
-    pub(super) fn solve(&mut self, parts: &[u32], before: Option<&[u32]>) -> Result<(), Status> {
+    pub(super) fn solve(
+        &mut self,
+        assignment: &[u32],
+        before: Option<&[u32]>,
+    ) -> Result<(), Status> {
         for k in 0..self.problem.components {
             let is_same = |before: &[u32]| {
-                let has = |part: &u32| *part as usize == k;
-                before.iter().zip(parts).all(|(a, b)| has(a) == has(b))
+                let has = |component: &u32| *component as usize == k;
+                before.iter().zip(assignment).all(|(a, b)| has(a) == has(b))
             };
             if !before.is_some_and(is_same) {
-                self.solve_component(k, parts)?;
+                self.solve_component(k, assignment)?;
             }
         }
         Ok(())
     }
 
-    /// The objective of the components as they are and the parts that suit them; the best machine
+    /// The objective of the components as they are and the assignment that suit them; the best machine
     /// is kept.
     pub(super) fn objective(&mut self) -> (f64, Vec<u32>) {
-        let (risk, parts) = self.problem.loss(|k, i| self.inners[k].decision(i));
+        let (risk, assignment) = self.problem.loss(|k, i| self.inners[k].decision(i));
         let regularizer = self.inners.iter().map(|inner| 0.5 * inner.square()).sum::<f64>();
         let objective = regularizer + risk;
         if self.best.as_ref().is_none_or(|best| objective < best.objective()) {
@@ -187,10 +193,10 @@ impl<'p> Worker<'p> {
                 components: self.inners.iter().map(component).collect(),
                 regularizer,
                 risk,
-                parts: parts.clone(),
+                assignment: assignment.clone(),
                 local_gap: f64::INFINITY,
             });
         }
-        (objective, parts)
+        (objective, assignment)
     }
 }

@@ -133,7 +133,7 @@ pub trait StructuredModel: Sync {
         sum
     }
 
-    /// Whether outputs have hidden parts that the data does not tell. The risk is then not convex.
+    /// Whether outputs have hidden components that the data does not tell. The risk is then not convex.
     fn is_latent(&self) -> bool {
         false
     }

@@ -1,17 +1,17 @@
-//! Trees of parts: each part of an object has a place on a grid, a score by what the image shows
+//! Trees of pieces: each piece of an object has a place on a grid, a score by what the image shows
 //! there, and a deformation score by where it lies from its parent. The argmax is dynamic
 //! programming from the leaves to the root; where the quadratic deformation weights are negative,
 //! messages are distance transforms, linear in the grid. The loss is the mean distance of the
-//! parts from their true places.
+//! pieces from their true places.
 
 use super::{Scores, StructuredModel};
 
-/// An image: `channels` numbers for each place, and the places of its parts (x · rows + y).
+/// An image: `channels` numbers for each place, and the places of its pieces (x · rows + y).
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartsImage {
     /// Numbers at (x, y): `(x * height + y) * channels`.
     pub pixels: Vec<f64>,
-    /// The place of each part.
+    /// The place of each piece.
     pub places: Box<[u32]>,
 }
 
@@ -24,13 +24,13 @@ pub struct TreeShape {
     pub height: usize,
     /// Numbers at each place.
     pub channels: usize,
-    /// The parent of each part after the first; a part's parent comes before it.
+    /// The parent of each piece after the first; a piece's parent comes before it.
     pub parents: Vec<usize>,
     /// Displacements are divided by this, and their squares by its square.
     pub scale: f64,
 }
 
-/// Images with parts.
+/// Images with pieces.
 #[derive(Debug)]
 pub struct Tree {
     shape: TreeShape,
@@ -43,33 +43,33 @@ const PER_EDGE: usize = 4;
 impl Tree {
     /// Images of this shape; one sentence where they do not fit it.
     pub fn new(shape: TreeShape, images: Vec<PartsImage>) -> Result<Self, String> {
-        let parts = shape.parents.len() + 1;
-        if let Some(at) = images.iter().position(|image| image.places.len() != parts) {
-            return Err(format!("image {at} does not have a place for each of {parts} parts"));
+        let pieces = shape.parents.len() + 1;
+        if let Some(at) = images.iter().position(|image| image.places.len() != pieces) {
+            return Err(format!("image {at} does not have a place for each of {pieces} pieces"));
         }
         Self::unlabelled(shape, images)
     }
 
-    /// Images whose parts may have no places, to be found by [`StructuredModel::best`] only.
+    /// Images whose pieces may have no places, to be found by [`StructuredModel::best`] only.
     pub fn unlabelled(shape: TreeShape, images: Vec<PartsImage>) -> Result<Self, String> {
         let places = shape.width * shape.height;
         if places == 0 || shape.channels == 0 || shape.scale <= 0.0 {
             return Err("expected a grid with places and channels".into());
         }
-        if let Some(part) = (0..shape.parents.len()).find(|&e| shape.parents[e] > e) {
-            return Err(format!("the parent of part {} must come before it", part + 1));
+        if let Some(piece) = (0..shape.parents.len()).find(|&e| shape.parents[e] > e) {
+            return Err(format!("the parent of piece {} must come before it", piece + 1));
         }
         for (at, image) in images.iter().enumerate() {
             let fits = image.pixels.len() == places * shape.channels
                 && image.places.iter().all(|&place| (place as usize) < places);
             if !fits {
-                return Err(format!("image {at} does not fit the grid and the parts"));
+                return Err(format!("image {at} does not fit the grid and the pieces"));
             }
         }
         Ok(Tree { shape, images })
     }
 
-    fn parts(&self) -> usize {
+    fn pieces(&self) -> usize {
         self.shape.parents.len() + 1
     }
 
@@ -83,48 +83,49 @@ impl Tree {
     }
 
     fn edge_weights(&self, edge: usize) -> usize {
-        self.parts() * self.shape.channels + edge * PER_EDGE
+        self.pieces() * self.shape.channels + edge * PER_EDGE
     }
 
     /// The best places; the score may have the loss added.
     fn place(&self, example: usize, w: &[f64], with_loss: bool) -> Box<[u32]> {
         let (shape, image) = (&self.shape, &self.images[example]);
-        let (places, channels, parts) = (shape.width * shape.height, shape.channels, self.parts());
-        let mut scores: Vec<Vec<f64>> = (0..parts)
-            .map(|part| {
-                let weights = &w[part * channels..(part + 1) * channels];
+        let (places, channels, pieces) =
+            (shape.width * shape.height, shape.channels, self.pieces());
+        let mut scores: Vec<Vec<f64>> = (0..pieces)
+            .map(|piece| {
+                let weights = &w[piece * channels..(piece + 1) * channels];
                 let pixels = image.pixels.chunks_exact(channels);
                 pixels
                     .enumerate()
                     .map(|(place, x)| {
                         let score: f64 = weights.iter().zip(x).map(|(w, x)| w * x).sum();
-                        let truth = || image.places[part] as usize;
-                        let loss = || self.distance(place, truth()) / parts as f64;
+                        let truth = || image.places[piece] as usize;
+                        let loss = || self.distance(place, truth()) / pieces as f64;
                         score + if with_loss { loss() } else { 0.0 }
                     })
                     .collect()
             })
             .collect();
-        let mut choices: Vec<Vec<u32>> = vec![Vec::new(); parts];
+        let mut choices: Vec<Vec<u32>> = vec![Vec::new(); pieces];
         for edge in (0..shape.parents.len()).rev() {
-            let part = edge + 1;
+            let piece = edge + 1;
             let deformation = &w[self.edge_weights(edge)..][..PER_EDGE];
-            let (message, choice) = message(shape, &scores[part], deformation);
+            let (message, choice) = message(shape, &scores[piece], deformation);
             let parent = &mut scores[shape.parents[edge]];
             parent.iter_mut().zip(&message).for_each(|(score, m)| *score += m);
-            choices[part] = choice;
+            choices[piece] = choice;
         }
-        let mut found = vec![0u32; parts];
+        let mut found = vec![0u32; pieces];
         let root = &scores[0];
         found[0] = (1..places).fold(0, |top, p| if root[p] > root[top] { p } else { top }) as u32;
-        for part in 1..parts {
-            found[part] = choices[part][found[shape.parents[part - 1]] as usize];
+        for piece in 1..pieces {
+            found[piece] = choices[piece][found[shape.parents[piece - 1]] as usize];
         }
         found.into()
     }
 }
 
-/// For each place of the parent, the best score of the part with its deformation, and where. The
+/// For each place of the parent, the best score of the piece with its deformation, and where. The
 /// deformation is a sum of one function of dx and one of dy: first all rows, then all columns.
 pub fn message(shape: &TreeShape, scores: &[f64], deformation: &[f64]) -> (Vec<f64>, Vec<u32>) {
     let (width, height, scale) = (shape.width, shape.height, shape.scale);
@@ -223,9 +224,9 @@ impl StructuredModel for Tree {
         mut each: impl FnMut(usize, f64),
     ) {
         let channels = self.shape.channels;
-        for (part, &place) in output.iter().enumerate() {
+        for (piece, &place) in output.iter().enumerate() {
             let pixels = &self.images[example].pixels[place as usize * channels..][..channels];
-            pixels.iter().enumerate().for_each(|(c, &x)| each(part * channels + c, x));
+            pixels.iter().enumerate().for_each(|(c, &x)| each(piece * channels + c, x));
         }
         for (edge, &parent) in self.shape.parents.iter().enumerate() {
             let (from, to) = (self.at(output[parent] as usize), self.at(output[edge + 1] as usize));
@@ -238,7 +239,7 @@ impl StructuredModel for Tree {
     fn loss(&self, example: usize, output: &Self::Output) -> f64 {
         let truth = self.truth(example).iter().zip(output);
         truth.map(|(&a, &b)| self.distance(a as usize, b as usize)).sum::<f64>()
-            / self.parts() as f64
+            / self.pieces() as f64
     }
 
     fn worst(&self, example: usize, scores: Scores<'_>) -> Self::Output {
@@ -255,7 +256,7 @@ impl StructuredModel for Tree {
 
     fn decode(&self, _example: usize, code: &[u32]) -> Option<Self::Output> {
         let places = self.shape.width * self.shape.height;
-        let fits = code.len() == self.parts() && code.iter().all(|&p| (p as usize) < places);
+        let fits = code.len() == self.pieces() && code.iter().all(|&p| (p as usize) < places);
         fits.then(|| code.into())
     }
 }
