@@ -190,6 +190,7 @@ impl StructuredModel for Segmentation {
         &self.plates[example].characters
     }
 
+    #[inline]
     fn for_each_feature(
         &self,
         example: usize,

@@ -217,6 +217,7 @@ impl StructuredModel for Tree {
         &self.images[example].places
     }
 
+    #[inline]
     fn for_each_feature(
         &self,
         example: usize,
