@@ -71,7 +71,7 @@ impl GrowingCholesky {
         self.products.fill(0.0);
     }
 
-    /// The part `U[k][k..order]` of row `k`; its first entry is the pivot.
+    /// The stretch `U[k][k..order]` of row `k`; its first entry is the pivot.
     pub fn row(&self, k: usize) -> &[f64] {
         &self.upper[k * self.stride + k..k * self.stride + self.order]
     }

@@ -238,8 +238,8 @@ impl ColumnSet {
         // Only the lower half is summed up; the other one mirrors it.
         let mut gram = if size <= CACHED || self.is_full() {
             let chunks = split_evenly(self.rows, CHUNKS.min(self.rows.max(1)));
-            let parts = map_chunks(&chunks, |_, chunk| rows.outer_products(chunk, size, a));
-            add_in_order(parts, &Spare::default())
+            let summands = map_chunks(&chunks, |_, chunk| rows.outer_products(chunk, size, a));
+            add_in_order(summands, &Spare::default())
         } else {
             self.gram_by_columns(&rows, a)
         };

@@ -21,7 +21,7 @@ pub(crate) fn single(x: f32) -> f32 {
     let p = p * r + 0.5;
     let p = p * r + 1.0;
     let p = p * r + 1.0;
-    // The low bits of the shifted number are the whole part: they become the exponent.
+    // The low bits of the shifted number are its whole number: they become the exponent.
     let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add(1.0f32.to_bits()));
     p * power
 }

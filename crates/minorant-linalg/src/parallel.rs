@@ -77,17 +77,24 @@ pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     collect(count, Grain::Any, work)
 }
 
-/// Calls `work` with every stretch and its place, each a task of its own, and returns the results in
-/// order.
-pub fn map_stretches<V: Send, T: Send>(
+fn collect_stretches<V: Send, T: Send>(
     stretches: Vec<&mut [V]>,
+    grain: Grain,
     work: impl Fn(usize, &mut [V]) -> T + Sync,
 ) -> Vec<T> {
     // Every stretch has one task, so that no lock is ever waited for.
     let stretches: Vec<Mutex<&mut [V]>> = stretches.into_iter().map(Mutex::new).collect();
-    collect(stretches.len(), Grain::One, |i| {
+    collect(stretches.len(), grain, |i| {
         work(i, &mut stretches[i].lock().unwrap_or_else(PoisonError::into_inner))
     })
+}
+
+/// Calls `work` with every stretch and its place, in parallel, and returns the results in order.
+pub fn map_stretches<V: Send, T: Send>(
+    stretches: Vec<&mut [V]>,
+    work: impl Fn(usize, &mut [V]) -> T + Sync,
+) -> Vec<T> {
+    collect_stretches(stretches, Grain::Any, work)
 }
 
 /// Calls `work` with every `length` values and the place of that stretch among the others.
@@ -121,7 +128,7 @@ pub fn map_chunks_mut<T: Send>(
         stretches.push(stretch);
         rest = tail;
     }
-    map_stretches(stretches, |i, stretch| work(i, chunks[i].clone(), stretch))
+    collect_stretches(stretches, Grain::One, |i, stretch| work(i, chunks[i].clone(), stretch))
 }
 
 /// Splits `0..n` into `count` contiguous ranges of nearly equal length: `i n / count` onwards.
@@ -130,19 +137,21 @@ pub fn split_evenly(n: usize, count: usize) -> Vec<Range<usize>> {
     (0..count).map(|i| at(i)..at(i + 1)).collect()
 }
 
-/// Adds `parts[1..]` to `parts[0]` entry by entry, in order, on all threads; keeps the others'
+/// Adds `summands[1..]` to `summands[0]` entry by entry, in order, on all threads; keeps the others'
 /// memory.
-pub fn add_in_order(mut parts: Vec<Vec<f64>>, spare: &Spare) -> Vec<f64> {
-    let Some(mut first) = (!parts.is_empty()).then(|| parts.remove(0)) else { return Vec::new() };
+pub fn add_in_order(mut summands: Vec<Vec<f64>>, spare: &Spare) -> Vec<f64> {
+    let Some(mut first) = (!summands.is_empty()).then(|| summands.remove(0)) else {
+        return Vec::new();
+    };
     const BLOCK: usize = 4096;
     for_each_stretch(&mut first, BLOCK, |block, total| {
         let start = block * BLOCK;
-        for part in &parts {
-            for (t, x) in total.iter_mut().zip(&part[start..]) {
+        for summand in &summands {
+            for (t, x) in total.iter_mut().zip(&summand[start..]) {
                 *t += x;
             }
         }
     });
-    spare.buffers().append(&mut parts);
+    spare.buffers().append(&mut summands);
     first
 }

@@ -100,7 +100,7 @@ fn differences_of_convex_losses() {
         for loss in losses(&mut random, n) {
             let k = loss.outputs();
             let difference = loss.difference().expect("a difference");
-            let convex = difference.convex_part();
+            let convex = difference.convex_term();
             let i = random.between(0, n - 1);
             let (mut c, mut t) = (vec![0.0; k], vec![0.0; k]);
             let f: Vec<f64> = (0..k).map(|_| output(&mut random)).collect();
@@ -364,7 +364,7 @@ fn convex_problems_in_the_dual() {
             let Some(difference) = loss.difference() else {
                 panic!("every loss here is known as a difference")
             };
-            let climbs = difference.convex_part().ascent().is_some();
+            let climbs = difference.convex_term().ascent().is_some();
             let risk = LinearRisk::boxed(Design::new(&matrix, None), loss, weights);
             let w: Vec<f64> = (0..risk.dim()).map(|_| random.normal()).collect();
             let point = risk.at(w, &Cancel::new()).unwrap();

@@ -1,5 +1,5 @@
 //! Sums over all paths through known units, and all components: the log-likelihood of a sequence,
-//! and what its paths leave behind on average (the expectation step of EM). Each frame's unit is
+//! and the expected counts over its paths (the expectation step of EM). Each frame's unit is
 //! given, so that only the states of that unit count there.
 
 use super::shape::End;

@@ -1,5 +1,5 @@
-//! What paths leave behind: how often each arc was taken and which frames each Gaussian had, and
-//! the weights that make these most likely.
+//! Counts over paths: how often each arc was taken, which frames each Gaussian had, and the weights
+//! under which these counts are most likely.
 
 use super::shape::End;
 use super::{HmmShape, Tables, Visit};

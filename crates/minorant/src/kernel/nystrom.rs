@@ -1,5 +1,5 @@
-//! Nyström features: rows as products with a few landmark rows, turned so that plain products of
-//! features are kernels again where landmarks tell all. A linear function of the features is an
+//! Nyström features: rows as products with a few landmark rows, turned so that the plain product of
+//! the features of two rows is their kernel, wherever the rows lie in the span of the landmarks. A linear function of the features is an
 //! exact element of the kernel's space, an expansion over the landmarks, with the same length.
 
 use super::{Kernel, Points};

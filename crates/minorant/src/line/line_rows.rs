@@ -1,6 +1,6 @@
-//! The rows of a linear risk along a line: where each one starts, where it goes, what it weighs; and
-//! what a shard of them tells of its pieces. A loss goes through many rows at a time, so that it is
-//! called once for each shard and not once for each row.
+//! The rows of a linear risk along a line: the outputs at the line's start, their direction and
+//! the weight of each row; and the pieces that the losses of a shard of rows have along the line. A loss
+//! is asked for many rows at a time, so that a call through a pointer is paid once for many rows.
 
 use super::{Breakpoint, Envelope, Pieces};
 use crate::risk::{ExampleWeights, Loss};

@@ -1,4 +1,4 @@
-//! What the weights are worth: gradient, value and gap, always from the inner products themselves,
+//! What the master's weights are worth: gradient, value and gap, always from the inner products themselves,
 //! and the planes that ought to enter. It changes nothing but its own tables.
 
 use minorant_linalg::dense::axpy;

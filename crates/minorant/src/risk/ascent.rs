@@ -1,6 +1,6 @@
-//! The dual of a linear risk climbed one example at a time: what the steps cost, and one sweep of
-//! them over many examples, compiled for the loss and for the way in which the rows are stored.
-//! Which examples are visited when, and what it is all worth, the solver decides.
+//! The dual of a linear risk climbed one example at a time: one sweep visits many examples and moves
+//! the slopes of each to the best place for it. The solver decides which examples are visited, in
+//! which order, and when the weights that come out are worth an evaluation.
 
 use super::loss::{Ascent, Foothold, Rival};
 use super::{DualCoordinates, DualState, ExampleWeights, LinearRisk, Plane, RowMetric, Sweep};

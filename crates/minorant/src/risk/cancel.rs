@@ -1,4 +1,5 @@
-//! How evaluations end without a result: asked to stop, not finite, or failed.
+//! How an evaluation ends without a result: the caller asked it to stop, its value is not finite, or
+//! it failed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,6 +1,6 @@
 //! What a risk may offer beyond points and planes: lines, subdifferentials, second derivatives, a
-//! difference of convex functions, working sets of outputs, single examples. The dual ones stand in
-//! `duals.rs`.
+//! difference of convex functions, working sets of outputs, single examples. What a risk may
+//! know of its dual stands in `duals.rs`.
 
 use super::{Cancel, Plane, Point, Risk, RiskError, RowMetric};
 use crate::line::Line;
@@ -37,7 +37,7 @@ pub trait Subdifferential {
 /// A risk that is the sum of a convex and a concave function.
 pub trait DifferenceOfConvex {
     /// The convex risk that touches this one at `point` and lies above it elsewhere: the convex
-    /// part plus the linearisation of the concave part there.
+    /// term plus the linearisation of the concave term there.
     fn convexified<'r>(&'r self, point: &Point) -> Box<dyn Risk + 'r>;
 
     /// Whether the duals of such convex risks can be climbed by examples.
@@ -98,7 +98,7 @@ pub trait WorkingSets {
     /// The value of an output at `w`: Δᵢ(y) − w · δᵢ(y).
     fn value(&self, example: usize, output: usize, w: &[f64]) -> f64;
 
-    /// The part of all values that is linear in the weights, at `w`: those of one example's outputs
+    /// What all values owe to the weights, at `w`, without the losses Δ: those of one example's outputs
     /// after those of the other.
     fn rises(&self, w: &[f64]) -> Vec<f64>;
 

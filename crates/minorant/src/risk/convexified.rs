@@ -20,7 +20,7 @@ impl<'a> Convexified<'a> {
         let mut slopes = vec![0.0; outputs.len()];
         let each = outputs.chunks_exact(k).zip(slopes.chunks_exact_mut(k)).enumerate();
         let offsets = each.map(|(i, (f, c))| loss.concave_tangent(i, f, c)).collect();
-        Convexified { convex: loss.convex_part(), slopes, offsets }
+        Convexified { convex: loss.convex_term(), slopes, offsets }
     }
 
     fn slopes(&self, example: usize) -> &[f64] {

@@ -393,7 +393,7 @@ impl DifferenceOfConvex for LinearRisk<'_> {
     }
 
     fn has_dual_coordinates(&self) -> bool {
-        self.loss.difference().is_some_and(|loss| loss.convex_part().ascent().is_some())
+        self.loss.difference().is_some_and(|loss| loss.convex_term().ascent().is_some())
     }
 
     fn restored(&self, point: Point) -> Point {

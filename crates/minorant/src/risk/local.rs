@@ -1,5 +1,5 @@
 //! Risks that are not convex and are known by their value and one gradient: each is a [`Risk`] with
-//! a plane that touches where it was taken and holds nowhere else for sure.
+//! one plane at a point. The plane touches the risk at that point; elsewhere the risk may lie below it.
 
 use super::{Cancel, Examples, Plane, Point, Risk, RiskError};
 

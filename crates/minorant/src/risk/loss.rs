@@ -226,7 +226,7 @@ pub trait SecondDerivative: Loss {
 /// A loss that is the sum of a convex function and a concave one.
 pub trait Difference: Loss {
     /// The convex function.
-    fn convex_part(&self) -> Box<dyn Loss + '_>;
+    fn convex_term(&self) -> Box<dyn Loss + '_>;
 
     /// The linearisation of the concave function at outputs `f`: coefficients `c`, and the offset.
     fn concave_tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> f64;

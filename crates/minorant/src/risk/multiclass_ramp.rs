@@ -1,6 +1,6 @@
 //! The multiclass ramp loss min(1 − S, max_z [Δ(z, z_i) + f_z − f_{z_i}]), S < 1: the joint hinge
-//! loss, cut off where an example counts as an outlier. Not convex; the hinge less its excess over
-//! 1 − S.
+//! loss, cut off where an example counts as an outlier. The loss is not convex: it is the
+//! hinge loss less the excess of the hinge loss over 1 − S.
 
 use super::loss::{Difference, Loss, Piecewise, Tangent};
 use super::multiclass_hinge::MulticlassHinge;
@@ -62,7 +62,7 @@ impl Piecewise for MulticlassRamp {
 }
 
 impl Difference for MulticlassRamp {
-    fn convex_part(&self) -> Box<dyn Loss + '_> {
+    fn convex_term(&self) -> Box<dyn Loss + '_> {
         Box::new(self.hinge.clone())
     }
 

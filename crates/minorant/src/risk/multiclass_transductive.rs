@@ -1,6 +1,6 @@
 //! The transductive loss of several classes: the joint hinge for rows with a label, and for rows
-//! without max(0, 1 − (best score − second best score)). Not convex: for a row without a label,
-//! max(2 f₁, 1 + f₁ + f₂) less 2 f₁, where f₁ and f₂ are the two best scores (both are maxima of
+//! without max(0, 1 − (best score − second best score)). The loss is not convex: that of a row
+//! without a label is max(2 f₁, 1 + f₁ + f₂) less 2 f₁, where f₁ and f₂ are the two best scores (both are maxima of
 //! linear functions, over classes and over pairs of them).
 
 use super::loss::{Difference, Loss, Piecewise, Tangent};
@@ -97,8 +97,8 @@ impl Piecewise for MulticlassTransductive {
 }
 
 impl Difference for MulticlassTransductive {
-    fn convex_part(&self) -> Box<dyn Loss + '_> {
-        Box::new(ConvexPart(self))
+    fn convex_term(&self) -> Box<dyn Loss + '_> {
+        Box::new(ConvexTerm(self))
     }
 
     /// −2 f₁ for rows without a label.
@@ -113,9 +113,9 @@ impl Difference for MulticlassTransductive {
 
 /// The same with max(2 f₁, 1 + f₁ + f₂) for rows without a label.
 #[derive(Debug)]
-struct ConvexPart<'a>(&'a MulticlassTransductive);
+struct ConvexTerm<'a>(&'a MulticlassTransductive);
 
-impl Loss for ConvexPart<'_> {
+impl Loss for ConvexTerm<'_> {
     fn outputs(&self) -> usize {
         self.0.outputs()
     }
@@ -147,7 +147,7 @@ impl Loss for ConvexPart<'_> {
     }
 }
 
-impl Piecewise for ConvexPart<'_> {
+impl Piecewise for ConvexTerm<'_> {
     fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
         if self.0.is_labelled[example] {
             return self.0.add_pieces(example, f, d, pieces);

@@ -1,6 +1,7 @@
 //! The multilabel hinge loss: the worst pair of a label z of the example and a label z' that it
 //! does not have, max(0, Δ(z', z) + f_{z'} − f_z) (Eqs. 54 and 55 of Yu et al.). With a uniform
-//! margin the two maxima come apart, and the line has at most |Z| pieces. An example with no label
+//! margin the worst z and the worst z' can be found one without the other, and along a line the loss
+//! has at most |Z| pieces. An example with no label
 //! or with all of them has loss 0.
 
 use super::Piece;

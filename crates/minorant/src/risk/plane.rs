@@ -1,4 +1,5 @@
-//! Planes below a risk, and the examples at whose kinks they had a choice.
+//! Planes below a risk, and the ties among the examples of a plane: examples so near to a kink of their
+//! loss that the plane could as well have taken another piece there.
 
 use super::Point;
 use minorant_linalg::dense::norm2;

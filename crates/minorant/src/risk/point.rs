@@ -1,4 +1,5 @@
-//! Evaluated points.
+//! Evaluated points: the weights, the value of the risk there, and whatever the risk keeps for them so
+//! that planes and lines through the point cost no further product with the data.
 
 use super::RiskError;
 

@@ -1,5 +1,6 @@
 //! The binary ramp loss min(1 − S, max(0, 1 − z f)), z = ±1, S < 1: a hinge that stops growing, so
-//! that outliers cost no more than 1 − S. Not convex; the hinge less max(0, S − z f).
+//! that outliers cost no more than 1 − S. The loss is not convex: it is the hinge
+//! less max(0, S − z f).
 
 use super::hinge::Hinge;
 use super::loss::{Difference, Loss, Piecewise, Tangent};
@@ -70,7 +71,7 @@ impl Piecewise for Ramp {
 }
 
 impl Difference for Ramp {
-    fn convex_part(&self) -> Box<dyn Loss + '_> {
+    fn convex_term(&self) -> Box<dyn Loss + '_> {
         Box::new(self.hinge.clone())
     }
 

@@ -1,6 +1,7 @@
 //! The highest minorants of a linear risk whose slopes are those of tangents, scaled down: the dual
 //! points of problems that bound the normal (λ‖w‖₁ allows none above λ). The tangents' normal
-//! scales with them, so no pass over the data is needed; what rounding does is counted.
+//! scales with them, so no pass over the data is needed. What rounding may have moved the normal and the
+//! offset by is told with them.
 
 use super::chunk::{BlockSums, ChunkPlane};
 use super::{LinearRisk, Point, ScaledTangents};

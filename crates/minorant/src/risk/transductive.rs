@@ -1,7 +1,7 @@
 //! The loss of the transductive support vector machine (§5.4 of Do and Artières): the hinge
 //! max(0, 1 − z f) for rows with a label, max(0, 1 − |f|) for rows without. A last row may stand for
-//! the mean of those without; its loss (f − M)²/2 keeps their mean decision near M. Not convex: for
-//! a row without a label max(1, |f|) less |f|.
+//! the mean of those without; its loss (f − M)²/2 keeps their mean decision near M. The loss is not
+//! convex: that of a row without a label is the convex max(1, |f|) less the convex |f|.
 
 use super::hinge::reach;
 use super::loss::{
@@ -111,8 +111,8 @@ impl Piecewise for Transductive {
 }
 
 impl Difference for Transductive {
-    fn convex_part(&self) -> Box<dyn Loss + '_> {
-        Box::new(ConvexPart(self))
+    fn convex_term(&self) -> Box<dyn Loss + '_> {
+        Box::new(ConvexTerm(self))
     }
 
     /// −|f| for rows without a label.
@@ -128,9 +128,9 @@ impl Difference for Transductive {
 
 /// The same with max(1, |f|) for rows without a label.
 #[derive(Debug)]
-struct ConvexPart<'a>(&'a Transductive);
+struct ConvexTerm<'a>(&'a Transductive);
 
-impl Loss for ConvexPart<'_> {
+impl Loss for ConvexTerm<'_> {
     fn outputs(&self) -> usize {
         1
     }
@@ -169,7 +169,7 @@ impl Loss for ConvexPart<'_> {
     }
 }
 
-impl Piecewise for ConvexPart<'_> {
+impl Piecewise for ConvexTerm<'_> {
     fn add_pieces(&self, example: usize, f: &[f64], d: &[f64], pieces: &mut Pieces<'_>) {
         match self.0.row(example) {
             Row::Unlabelled => pieces.kinks(f[0], d[0], -1.0, &[(-1.0, 1.0), (1.0, 1.0)]),
@@ -178,7 +178,7 @@ impl Piecewise for ConvexPart<'_> {
     }
 }
 
-impl Conjugate for ConvexPart<'_> {
+impl Conjugate for ConvexTerm<'_> {
     fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
         match self.0.row(example) {
             Row::Labelled(sign) => super::hinge::highest_offset(sign, &mut c[0]),
@@ -192,7 +192,7 @@ impl Conjugate for ConvexPart<'_> {
     }
 }
 
-impl Ascent for ConvexPart<'_> {
+impl Ascent for ConvexTerm<'_> {
     fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
         let (f, before, curvature) = (from.f[0], from.c[0], from.curvature);
         let rise_of_offset = match self.0.row(example) {

@@ -61,7 +61,7 @@ pub(crate) struct Account<'o, A> {
     pub(crate) clock: Clock,
     /// Inner problems that may be solved.
     pub(crate) limit: u64,
-    /// Whether that is part of the method, and the same whatever the user allows.
+    /// Whether that belongs to the method, and the same whatever the user allows.
     pub(crate) limit_is_own: bool,
     pub(crate) evaluations: u64,
     pub(crate) iterations: u64,

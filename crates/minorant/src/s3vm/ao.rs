@@ -1,5 +1,6 @@
-//! `ao`: alternating optimisation. The decision function for the labels, then the labels that suit
-//! it best, until they stay. The polish of every other method.
+//! `ao`: alternating optimisation. The decision function is trained on the labels, then the
+//! labels that suit it best are taken, until no label changes. Every other method polishes its
+//! candidates with it.
 
 use super::work::Worker;
 use crate::solver::Status;

@@ -1,5 +1,5 @@
 //! `cccp`: the concave-convex procedure for transduction (Collobert, Sinz, Weston & Bottou 2006).
-//! An unlabelled row's loss is the symmetric ramp, flat where |h| < |s|. Its concave part is
+//! An unlabelled row's loss is the symmetric ramp, flat where |h| < |s|. Its concave term is
 //! linearised: rows with decisions beyond |s| get their label's hinge, rows within count on both
 //! sides, and the inner problem is solved again. At s = 0 this is [`super::ao`]. A labelled hinge
 //! stands for the linearised pair of ramps: the two agree but where the decision is beyond the

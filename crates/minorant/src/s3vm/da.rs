@@ -1,5 +1,5 @@
-//! `da`: deterministic annealing (Sindhwani, Keerthi & Chapelle 2006). Labels are soft, as an
-//! entropy term of falling temperature makes them, and harden as it falls; then [`super::ao`].
+//! `da`: deterministic annealing (Sindhwani, Keerthi & Chapelle 2006). Labels are soft: an
+//! entropy term keeps them so, and as its temperature falls they harden. [`super::ao`] ends the search.
 
 use super::ao;
 use super::balance::{best_labels, soft_labels};

@@ -1,7 +1,8 @@
 //! `gd`: gradient descent on a smoothed objective (∇S³VM, Chapelle & Zien 2005). Labelled rows have
 //! the squared hinge, unlabelled ones exp(−3h²), whose weight doubles up to C2; the mean decision
 //! over the unlabelled rows is held at the balance by the offset. Gradients are taken in the
-//! kernel's own metric, with conjugate directions. The labels that come out are the answer's.
+//! kernel's own metric, with conjugate directions. The answer is the machine trained on
+//! the labels that the descent ends with.
 
 use super::balance::best_labels;
 use super::da::centre;

@@ -278,7 +278,7 @@ fn search(
     Ok(())
 }
 
-/// Checkpoints of the search on a subsample: they are part of the whole run's.
+/// Checkpoints of the search on a subsample: they belong to the whole run's.
 struct Within<'a, 'o> {
     account: &'a mut Account<'o, Solution>,
     state: &'a mut State,

@@ -61,7 +61,7 @@ fn spread(slopes: &[f64]) -> f64 {
     ends.1 - ends.0
 }
 
-/// The free coordinates, and the factor of their part of the kernel matrix.
+/// The free coordinates, and the factor of their block of the kernel matrix.
 struct Face {
     free: Vec<usize>,
     factor: GrowingCholesky,

@@ -185,7 +185,7 @@ fn run(
     Ok(())
 }
 
-/// Rows to begin with: those of a random part; all but a neighbourhood; or the incumbent's, with a
+/// Rows to begin with: a random subset; all but a neighbourhood; or the incumbent's, with a
 /// neighbourhood turned over.
 fn candidate(
     problem: &RampProblem<'_>,

@@ -58,7 +58,7 @@ impl<'g> S3vmProblem<'g> {
         (up, down)
     }
 
-    /// The objective's parts at decision values of all rows: the loss with the best labels that
+    /// The objective's terms at decision values of all rows: the loss with the best labels that
     /// meet the balance, and these labels.
     pub fn loss(&self, decision: impl Fn(usize) -> f64) -> (f64, Vec<bool>) {
         loss(&self.signs, &self.unlabelled, (self.c1, self.c2), self.balance, decision)

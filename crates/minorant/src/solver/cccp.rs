@@ -1,5 +1,5 @@
 //! `cccp`: the concave-convex procedure (Yuille and Rangarajan). Each iteration replaces the concave
-//! part of the risk by its linearisation at the best point and minimises the convex risk that this
+//! term of the risk by its linearisation at the best point and minimises the convex risk that this
 //! leaves, which lies above the true one: by the convex bundle method, started at the best point, or
 //! in the dual, where the linearisation shifts the slopes that each example may have.
 //!

@@ -19,28 +19,28 @@ use crate::line;
 use crate::proof::Proof;
 use crate::risk::{DualCoordinates, DualState, Plane, Point, RowMetric};
 
-/// Examples that a bound holds by more than this part of the steepest slope met in the last sweep
+/// Examples that a bound holds by more than this fraction of the steepest slope met in the last sweep
 /// are left out until the next check.
 const HELD: f64 = 0.005;
 /// Work between checks where the gap is not foreseen to close, in visits of all examples: so much
-/// at least, and such a part of all work so far.
+/// at least, and such a fraction of all work so far.
 const LEAST_WORK: f64 = 4.0;
 const PART_OF_WORK: f64 = 0.5;
 /// Work before a check that is foreseen to close the gap.
 const WORK_BEFORE_CLOSING: f64 = 0.3;
-/// When the dual rises this much slower than just after a check, or by less than this part of the
+/// When the dual rises this much slower than just after a check, or by less than this fraction of the
 /// gap asked for, the open examples have done what they can.
 const DONE: f64 = 1e-3;
 const NOTHING: f64 = 1e-6;
 /// How much larger the gap is than the rise that the dual has before it, until a check has told.
 const FIRST_RATIO: f64 = 2.0;
-/// A check that just misses the gap asked for costs more than a few sweeps: the part of it that
+/// A check that just misses the gap asked for costs more than a few sweeps: the fraction of it that
 /// the gap must be foreseen to have closed to.
 const MARGIN: f64 = 0.8;
-/// A line search is made when the gap exceeds the one asked for by at most this part of it, divided
+/// A line search is made when the gap exceeds the one asked for by at most this fraction of it, divided
 /// by the outputs of an example, as a search costs the more of them there are.
 const NEAR: f64 = 1.0;
-/// The part of the objective that a bound may lose to rounding before the plane is summed up afresh:
+/// The fraction of the objective that a bound may lose to rounding before the plane is summed up afresh:
 /// well below what tells a claim from its proof.
 const LOST: f64 = 1e-10;
 /// See `ls_bmrm.rs`: longer steps would magnify rounding errors.

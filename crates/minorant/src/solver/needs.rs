@@ -39,7 +39,9 @@ impl Method {
             Method::Sgd if self.needs_no_metric(risk) => None,
             Method::Cccp
                 if options.convex_problems == ConvexProblems::Dual
-                    && !risk.difference().is_some_and(|parts| parts.has_dual_coordinates()) =>
+                    && !risk
+                        .difference()
+                        .is_some_and(|difference| difference.has_dual_coordinates()) =>
             {
                 Some("convex problems in the primal, or two classes")
             }

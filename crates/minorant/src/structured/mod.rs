@@ -69,6 +69,7 @@ pub trait StructuredModel: Sync {
     fn for_each_feature(&self, example: usize, output: &Self::Output, each: impl FnMut(usize, f64));
 
     /// The coordinates of ψ(x, plus) − ψ(x, minus), in the same way.
+    #[inline]
     fn for_each_difference(
         &self,
         example: usize,
@@ -127,13 +128,14 @@ pub trait StructuredModel: Sync {
     }
 
     /// The score w · ψ(x, y).
+    #[inline]
     fn score(&self, example: usize, output: &Self::Output, scores: Scores<'_>) -> f64 {
         let mut sum = 0.0;
         self.for_each_feature(example, output, |at, x| sum += x * scores.shared[at]);
         sum
     }
 
-    /// Whether outputs have hidden parts that the data does not tell. The risk is then not convex.
+    /// Whether outputs have hidden components that the data does not tell. The risk is then not convex.
     fn is_latent(&self) -> bool {
         false
     }

@@ -166,6 +166,7 @@ impl StructuredModel for Segmentation {
         &self.plates[example].characters
     }
 
+    #[inline]
     fn for_each_feature(
         &self,
         example: usize,

@@ -1,7 +1,7 @@
 //! Slack rescaling, of any structured model whose outputs can be listed: the risk is the maximum
 //! over y of Δ(y) (1 + w · ψ(x, y) − w · ψ(x, truth)). That is margin rescaling with the joint
 //! features Δ(y) (ψ(x, y) − ψ(x, truth)), so that the same risk, methods and proofs serve; but its
-//! argmax is not a sum over parts of y, and dynamic programming cannot find it.
+//! argmax is not a sum over places of y, and dynamic programming cannot find it.
 
 use super::{Scores, StructuredModel, Weights};
 

@@ -8,7 +8,7 @@ use crate::bundle::{Bundle, Limits};
 use crate::risk::Plane;
 use crate::solver::{Halt, Run};
 
-/// The master is solved again when evaluations have grown by one part in this many.
+/// The master is solved again when evaluations have grown by one in this many.
 const SHARE: u64 = 16;
 /// A gap so many times larger than what was gained over the second half of the run is the bound's
 /// fault rather than the walk's.

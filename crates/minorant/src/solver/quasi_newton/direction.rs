@@ -128,10 +128,10 @@ mod tests {
             let scales = [1.0, 0.5 + case as f64 / 10.0, 2.0];
             let size = |g: &[f64]| g.iter().zip(&scales).map(|(g, b)| b * g * g).sum::<f64>();
             let mut least = f64::INFINITY;
-            let parts = 400;
-            for i in 0..=parts {
-                for j in 0..=parts - i {
-                    let (a, b) = (i as f64 / parts as f64, j as f64 / parts as f64);
+            let steps = 400;
+            for i in 0..=steps {
+                for j in 0..=steps - i {
+                    let (a, b) = (i as f64 / steps as f64, j as f64 / steps as f64);
                     let mix = |k: usize| {
                         a * corners[0][k] + b * corners[1][k] + (1.0 - a - b) * corners[2][k]
                     };

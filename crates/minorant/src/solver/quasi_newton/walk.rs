@@ -15,7 +15,7 @@ use minorant_linalg::dense::{axpy, between};
 const MU: f64 = 0.1;
 /// Most model steps between two attempts to walk.
 const LONGEST_REST: u32 = 64;
-/// The shortest part of the way to the model's minimiser that is tried.
+/// The shortest fraction of the way to the model's minimiser that is tried.
 const SHORTEST: f64 = 1.0 / 64.0;
 /// A walk whose second half gained more than this many times the gap asked for still gains.
 const WORTHWHILE: f64 = 2.0;
@@ -101,7 +101,7 @@ pub(in crate::solver) struct Walk {
     /// Whether the last step was one of the model.
     modelled: bool,
     /// How far towards the model's minimiser the next try goes where the risk offers no lines.
-    part: f64,
+    fraction: f64,
 }
 
 impl Walk {
@@ -118,7 +118,7 @@ impl Walk {
             failures: 0,
             rest: 0,
             modelled: false,
-            part: 1.0,
+            fraction: 1.0,
         }
     }
 
@@ -300,13 +300,13 @@ impl Walk {
             }
             None => {
                 // Wherever the objective does not fall on this way, its plane cuts the minimiser
-                // off: a short part of the way will do as well, and rather leads down.
-                let w = between(&site.point.w, &w, self.part);
+                // off: a short fraction of the way will do as well, and rather leads down.
+                let w = between(&site.point.w, &w, self.fraction);
                 let (point, planes) = run.evaluate_with_planes(w, parts)?;
                 let down = run.objective(&point)? < site.objective;
-                let length = if down { self.part } else { 0.0 };
-                let next = if down { 2.0 * self.part } else { 0.5 * self.part };
-                self.part = next.clamp(SHORTEST, 1.0);
+                let length = if down { self.fraction } else { 0.0 };
+                let next = if down { 2.0 * self.fraction } else { 0.5 * self.fraction };
+                self.fraction = next.clamp(SHORTEST, 1.0);
                 (point, planes, length, false)
             }
         };
@@ -340,7 +340,7 @@ impl Walk {
         let flags = [self.combined, self.endless, self.modelled].map(u64::from);
         let counts = [u64::from(self.failures), u64::from(self.rest)];
         archive.put_integers("walk", flags.into_iter().chain(counts));
-        archive.put_reals("walk.part", vec![self.part]);
+        archive.put_reals("walk.part", vec![self.fraction]);
     }
 
     /// Goes back to a saved state.
@@ -366,7 +366,7 @@ impl Walk {
         };
         (self.combined, self.endless, self.modelled) = (combined != 0, endless != 0, modelled != 0);
         (self.failures, self.rest) = (failures as u32, rest as u32);
-        self.part = archive.take_real("walk.part")?;
+        self.fraction = archive.take_real("walk.part")?;
         Ok(())
     }
 }
