@@ -3,9 +3,8 @@
 
 use super::{Plain, SIMPLEX, Touch};
 use crate::proof::{OutputProof, Proof, ProofPoint, Tie};
-use minorant_linalg::parallel::split_evenly;
+use minorant_linalg::parallel::{self, split_evenly};
 use minorant_linalg::sum::Sum;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Blocks that examples are added up in, where parts do not say otherwise.
@@ -84,15 +83,15 @@ fn least(problem: &Plain<'_>, blocks: &[Minorant]) -> (f64, f64) {
 /// Adds up blocks of examples, each by itself.
 fn of_blocks(
     problem: &Plain<'_>,
-    blocks: Vec<Range<usize>>,
+    blocks: &[Range<usize>],
     add: impl Fn(Range<usize>, &mut Minorant) -> Result<(), String> + Sync,
 ) -> Result<Vec<Minorant>, String> {
-    let of_block = |block: Range<usize>| {
+    let of_block = |at: usize| {
         let mut minorant = Minorant::new(problem.losses.dim());
-        add(block, &mut minorant)?;
+        add(blocks[at].clone(), &mut minorant)?;
         Ok(minorant)
     };
-    blocks.into_par_iter().map(of_block).collect()
+    parallel::map(blocks.len(), of_block).into_iter().collect()
 }
 
 fn even_blocks(examples: usize) -> Vec<Range<usize>> {
@@ -129,7 +128,7 @@ fn of_points(problem: &Plain<'_>, points: &[ProofPoint]) -> Result<Vec<Minorant>
     let borders = split_evenly(examples, parts);
     let part_of = |example: usize| borders.partition_point(|block| block.end <= example);
     let blocks = if parts >= BLOCKS { borders.clone() } else { even_blocks(examples) };
-    of_blocks(problem, blocks, |block, minorant| {
+    of_blocks(problem, &blocks, |block, minorant| {
         // Ties come in the order of the examples; each point has its own place in its list.
         let first = |ties: &[Tie]| ties.partition_point(|tie| (tie.example as usize) < block.start);
         let mut next: Vec<usize> = points.iter().map(|point| first(&point.ties)).collect();
@@ -156,7 +155,7 @@ fn of_slopes(problem: &Plain<'_>, slopes: &[f64]) -> Result<Vec<Minorant>, Strin
         return Err(format!("the proof has {} slopes for {examples} examples", slopes.len()));
     }
     let width = slopes.len() / examples;
-    of_blocks(problem, even_blocks(examples), |block, minorant| {
+    of_blocks(problem, &even_blocks(examples), |block, minorant| {
         for example in block {
             let own = &slopes[example * width..(example + 1) * width];
             problem.losses.add_slopes(example, own, problem.shares[example], minorant)?;
@@ -170,7 +169,7 @@ fn of_outputs(problem: &Plain<'_>, proof: &OutputProof) -> Result<Vec<Minorant>,
     if proof.examples.len() != examples {
         return Err("the proof's outputs are not those of these examples".into());
     }
-    of_blocks(problem, even_blocks(examples), |block, minorant| {
+    of_blocks(problem, &even_blocks(examples), |block, minorant| {
         for example in block {
             let (mut total, mut outputs) = (Sum::new(), Vec::new());
             for output in &proof.examples[example] {

@@ -18,8 +18,8 @@ pub mod linear;
 pub use bound::Minorant;
 
 use crate::proof::{Piece, Proof};
+use minorant_linalg::parallel;
 use minorant_linalg::sum::Sum;
-use rayon::prelude::*;
 
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq)]
@@ -254,7 +254,7 @@ impl Plain<'_> {
             let value = self.losses.value(example, self.w);
             (self.shares[example] * value.loss, self.shares[example] * value.size)
         };
-        let values: Vec<(f64, f64)> = (0..self.losses.examples()).into_par_iter().map(of).collect();
+        let values = parallel::map(self.losses.examples(), of);
         let mut sum: Sum = values.iter().map(|value| value.0).collect();
         sum.add(self.penalty.value(self.w));
         (sum.value(), values.iter().map(|value| value.1).sum())

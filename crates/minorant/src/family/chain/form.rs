@@ -12,7 +12,7 @@ use crate::options::Named;
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::structured::chain::{ChainShape, Pairs};
 use minorant_data::Sequences;
-use rayon::prelude::*;
+use minorant_linalg::parallel;
 use std::any::Any;
 
 /// A fitted chain.
@@ -65,8 +65,7 @@ impl ChainForm {
         data: &Sequences,
         of: impl Fn(std::ops::Range<usize>) -> Vec<T> + Sync,
     ) -> Vec<T> {
-        let of = |span: &[usize]| of(span[0]..span[1]);
-        data.starts.par_windows(2).map(of).collect::<Vec<_>>().concat()
+        parallel::map(data.len(), |i| of(data.starts[i]..data.starts[i + 1])).concat()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::family::{
 use crate::hmm::{Frames, Group, HmmShape, Scaling, Tables, Task, best_path};
 use crate::options::Named;
 use minorant_data::{Label, Recordings};
-use rayon::prelude::*;
+use minorant_linalg::parallel;
 use serde_json::{Map, Value as Json, json};
 use std::any::Any;
 
@@ -58,7 +58,7 @@ pub(super) fn predict_frames(tables: &Tables, frames: Frames<'_>) -> Vec<u32> {
             path.into_iter().map(|visit| (visit.state / shape.states) as u32).collect()
         }
     };
-    (0..frames.len()).into_par_iter().map(of).collect::<Vec<_>>().concat()
+    parallel::map(frames.len(), of).concat()
 }
 
 impl HmmForm {
@@ -127,7 +127,7 @@ impl HmmForm {
             return Ok((predict_frames(&tables, frames), Vec::new()));
         }
         let of = |i: usize| class_scores(&tables, frames.sequence(i));
-        let scores: Vec<Vec<f64>> = (0..frames.len()).into_par_iter().map(of).collect();
+        let scores = parallel::map(frames.len(), of);
         Ok((scores.iter().map(|scores| argmax(scores)).collect(), scores.concat()))
     }
 }

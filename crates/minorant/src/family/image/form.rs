@@ -13,7 +13,7 @@ use crate::options::Named;
 use crate::structured::segment::SegmentLoss;
 use crate::structured::{Scores, StructuredModel};
 use minorant_data::{Images, TreeShape};
-use rayon::prelude::*;
+use minorant_linalg::parallel;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 
@@ -119,7 +119,7 @@ impl ImageForm {
     /// The best output of each image: characters, or places as column · rows + row.
     fn best<M: StructuredModel>(&self, model: &M) -> Vec<M::Output> {
         let scores = Scores { shared: &self.weights, own: &[] };
-        (0..model.len()).into_par_iter().map(|image| model.best(image, scores)).collect()
+        parallel::map(model.len(), |image| model.best(image, scores))
     }
 }
 
