@@ -1,6 +1,8 @@
 //! What the tests of the command share: a folder of data files, and a way to call the command.
 #![allow(dead_code)]
 
+pub(crate) mod situations;
+
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

@@ -122,3 +122,15 @@ impl Facts {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_nobody_knows_is_named() {
+        let header = json!({"model": "oracle", "solver": "auto", "objective": 1.0});
+        let Err(Misfit(expected)) = Facts::of_header(&header) else { panic!("an unknown model") };
+        assert!(expected.contains("instead of 'oracle'"), "{expected}");
+    }
+}

@@ -268,7 +268,7 @@ impl FittedModel {
 
     fn from_container(path: &Path, mut container: Container) -> Result<Self, FileError> {
         let misfit =
-            |Misfit(expected): Misfit| FileError::content(path, &expected, "a file without it");
+            |Misfit(expected): Misfit| FileError::content(path, &expected, "something else");
         let mut facts = Facts::of_header(&container.header).map_err(misfit)?;
         let family = facts.settings.entry().family;
         let mut file = Reader { container: &mut container };
