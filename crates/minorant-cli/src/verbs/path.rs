@@ -46,7 +46,9 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<ExitCode> {
         };
         let found = path(data, &settings, wanted, &cancel, &mut tell)?;
         if !found.is_whole {
-            output::tell("note: the path ends before its last lambda: its limits were reached");
+            output::tell(
+                "note: the path ends before its last lambda, because it reached a limit of evaluations or time",
+            );
         }
         found.points.iter().for_each(|p| output::hint_if_stalled(&p.report, settings.tol()));
         save(args, &found)?;

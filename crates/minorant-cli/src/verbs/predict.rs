@@ -1,4 +1,4 @@
-//! `minorant predict`.
+//! `minorant predict`: labels for data, with decision values or probabilities where they are wanted.
 
 use crate::args::PredictArgs;
 use crate::output::{self, number};
@@ -28,7 +28,9 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         let lines = match (args.columns, data.view()) {
             (false, _) => &[][..],
             (true, Data::Sequences(data)) => &data.lines[..],
-            (true, _) => anyhow::bail!("--columns goes with models of sequences of tokens"),
+            (true, _) => {
+                anyhow::bail!("--columns goes with models that label the tokens of sequences")
+            }
         };
         if fitted.json {
             let key = if args.marginals { "marginals" } else { "scores" };

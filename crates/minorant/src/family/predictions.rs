@@ -7,7 +7,7 @@ use minorant_linalg::Matrix;
 /// What is wanted besides the labels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Wanted {
-    /// Nothing.
+    /// Nothing besides the labels.
     #[default]
     Labels,
     /// Decision values.
@@ -121,7 +121,7 @@ pub(crate) fn on_columns<T>(
     (run(&fitted), (ignored > 0).then(note))
 }
 
-/// The first of the highest.
+/// The first of the classes with the highest score.
 pub(crate) fn argmax(scores: &[f64]) -> u32 {
     let better = |best: usize, z: usize| if scores[z] > scores[best] { z } else { best };
     (1..scores.len()).fold(0, better) as u32

@@ -380,7 +380,7 @@ impl Form for LinearForm {
             && self.label_loss.as_ref().is_none_or(|delta| delta.len() == count * count)
             && self.problems.iter().all(|problem| problem.weights.len() == dim);
         let Some(lambda) = facts.lambda.filter(|_| fits) else {
-            return Err("the model's numbers do not fit the data".into());
+            return Err("the model's weights, classes or label loss do not fit the data".into());
         };
         let truths = self.truths(data)?;
         let shares = audit::mean_shares(example_weights, &vec![1; data.features.rows()])?;
