@@ -1,6 +1,6 @@
 """What all estimators share: parameters that become options of the library, the run with its
-progress bar, model files, and the certificate in notebooks. What is trained, and on what, the others
-know.
+progress bar, model files, and the certificate in notebooks. Which model an estimator trains, and on
+which data, is said in the estimator's own file.
 """
 
 import math
@@ -73,8 +73,8 @@ class CertifiedEstimator(BaseEstimator):
 
     @contextmanager
     def _watching(self, observe=None):
-        """A callback for a run, which moves the progress bar and asks ``observe``; what the library
-        says of an option meanwhile is said of the parameter."""
+        """Gives a callback for a run, which moves the progress bar and asks ``observe``. An error of the
+        library about an option becomes one about the parameter that the option is."""
         bar = ProgressBar(type(self).__name__, self.tol) if self.verbose else None
 
         def watch(record, weights):
@@ -111,9 +111,9 @@ class CertifiedEstimator(BaseEstimator):
         return page + self._certificate_html() if hasattr(self, "certificate_") else page
 
     def _warn_unless_certified(self):
-        """Warns of a run that ended before it had what was asked of it."""
+        """Warns of a run that ended before its gap was as small as ``tol`` asks."""
         if getattr(self, "validation_fraction", 0):
-            # What is held out ends the way, not the gap of a model around other weights.
+            # The held-out examples chose the weights; the gap belongs to other weights.
             return
         name, status, certificate = type(self).__name__, self.status_, self.certificate_
         if certificate.local_gap is not None:
@@ -165,8 +165,8 @@ class StrengthMixin:
 
 
 class NoTableMixin:
-    """Examples that are sequences or whatever a structure takes: not rows of one table, which
-    scikit-learn is told."""
+    """Tells scikit-learn that examples are not rows of one table, but sequences or whatever a
+    structure takes."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -217,8 +217,8 @@ class ModelEstimator(CertifiedEstimator):
         return effective_n_jobs(self.n_jobs)
 
     def _train(self, examples, classes, options, *, model=None, observe=None, keep=False, **how):
-        """Trains, and takes over what the run leaves; of one that an exception ended only where
-        that is to be kept."""
+        """Trains, and takes over what the run leaves. Where an exception ended the run, its results
+        are taken over only if ``keep`` is set."""
         with self._watching(observe) as callback:
             found, counts, trace, raised = _core.train(
                 model or self._model_name, examples, options, callback=callback, **how
@@ -246,7 +246,7 @@ class ModelEstimator(CertifiedEstimator):
         if header["lambda"] is not None:
             self.lam_ = header["lambda"]
         objective, bound = header["objective"], header["lower_bound"]
-        # Where there is a bound, nobody needs to know what holds nearby.
+        # A local gap says nothing more where a bound is known.
         local_gap = header["local_gap"] if bound is None else None
         objective = math.inf if objective is None else objective
         self.certificate_ = Certificate(objective, bound, header["tol"], local_gap)
@@ -288,7 +288,7 @@ class ModelEstimator(CertifiedEstimator):
 
     @classmethod
     def _of_model(cls, path, model):
-        """The estimator of a model of a file."""
+        """The estimator that holds the model of a file."""
         header = model.header
         estimator = cls(**cls._parameters_of(header, model.arrays))
         estimator.classes_ = cls._classes_of(header)

@@ -124,7 +124,7 @@ fn trimmed(decimal: &str) -> &str {
     }
 }
 
-/// Narrow spaces between groups of three, in whole parts of five digits and more.
+/// Narrow spaces between groups of three digits, where five or more stand before the decimal point.
 fn grouped(text: &str) -> String {
     let whole = text.find(['.', 'e']).unwrap_or(text.len());
     let sign = usize::from(text.starts_with('-'));

@@ -20,7 +20,7 @@ create_exception!(
     "An option and what is wrong with it; estimators say it of their parameter."
 );
 
-/// The exception for an option that is refused.
+/// The exception that tells why an option is refused.
 pub(crate) fn refused(error: options::OptionError) -> PyErr {
     OptionError::new_err((error.option.replace('-', "_"), error.what))
 }
@@ -40,8 +40,8 @@ pub(crate) fn options_of(
     Ok(entry.options().map(|taken| of(taken.spec)).collect())
 }
 
-/// The settings of a model with the options of a dictionary. Constructors of estimators have all
-/// parameters at once, so that one which the others leave no use for does not count.
+/// The settings of a model with the options of a dictionary. Estimators hand over all their parameters
+/// at once, so a parameter that is of no use with the values of the others is left out.
 pub(crate) fn settings(model_name: &str, options: &Bound<'_, PyDict>) -> PyResult<Settings> {
     let mut settings = Settings::new(model_name).or_else(refuse)?;
     let entry = settings.entry();

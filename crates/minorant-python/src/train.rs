@@ -36,7 +36,7 @@ pub(crate) fn failed(error: TrainError) -> PyErr {
     }
 }
 
-/// Threads that were asked for.
+/// The number of threads that was asked for; 1 where none was.
 pub(crate) fn threads(settings: &Settings) -> usize {
     settings.get(&THREADS).unwrap_or(1)
 }
@@ -77,7 +77,7 @@ pub(crate) fn train<'py>(
     }
 }
 
-/// What a report has that a model has not.
+/// The counts of a report, which a model does not hold.
 pub(crate) fn counts<'py>(py: Python<'py>, report: &TrainReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("evaluations", report.evaluations)?;

@@ -1,4 +1,4 @@
-//! The test problem to minimise as typed.
+//! `minorant minimize` as typed: a test problem, and how it is minimised.
 
 use super::OutputArgs;
 use anyhow::ensure;
@@ -81,9 +81,7 @@ impl MinimizeArgs {
             ..MethodOptions::default()
         }
     }
-}
 
-impl MinimizeArgs {
     /// When to stop.
     pub(crate) fn rules(&self) -> anyhow::Result<StopRules> {
         for (flag, limit) in [

@@ -214,8 +214,8 @@ pub(crate) struct InspectArgs {
 }
 
 impl InspectArgs {
-    /// How data that a model takes is read. Where there is no choice of formats, the one that there
-    /// is may be named all the same.
+    /// How data that a model takes is read. Where data comes in one format only, `--format` may name
+    /// that format all the same.
     pub(crate) fn reading(&self, entry: Entry) -> anyhow::Result<Settings> {
         match self.reading.word("format").filter(|_| entry.option("format").is_none()) {
             None => self.reading.settings(entry),

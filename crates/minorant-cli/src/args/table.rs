@@ -1,6 +1,6 @@
 //! The option table as command-line arguments: what is declared in the library becomes flags, their
 //! help, and the settings of a model. A word that cannot be parsed is a mistake of the command line
-//! (exit code 2); everything else that is wrong with a value the library says.
+//! (exit code 2); the library says whatever else is wrong with a value.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use minorant::family::{self, Entry, Settings};
@@ -10,6 +10,7 @@ use std::path::Path;
 
 /// Which options of the table a verb takes.
 pub(crate) trait Taking: std::fmt::Debug + Clone + Send + Sync + 'static {
+    /// Whether the verb takes this option.
     fn takes(spec: &OptionSpec) -> bool;
 }
 
@@ -78,7 +79,7 @@ impl<T: Taking> TableArgs<T> {
         for (name, words) in &self.given {
             for word in words {
                 let kind = kind_for(entry, name);
-                let value = parse(kind, word).map_err(|why| {
+                let value = kind.parse(word).map_err(|why| {
                     UsageError(format!("invalid value '{word}' for --{name}: {why}"))
                 });
                 // A file of numbers is only read for a model that takes it.
@@ -113,10 +114,6 @@ fn kind_for(entry: Entry, name: &str) -> Kind {
     let own = entry.option(name);
     let other = || family::models().iter().find_map(|entry| entry.option(name));
     own.or_else(other).map_or(Kind::Flag, |spec| spec.kind)
-}
-
-fn parse(kind: Kind, word: &str) -> Result<Value, String> {
-    kind.parse(word)
 }
 
 /// The declarations of each name, in the order of the help.
@@ -200,7 +197,7 @@ impl<T: Taking> FromArgMatches for TableArgs<T> {
 }
 
 /// A verb's command as the help shows it for one model: only the options that it takes, with its
-/// own defaults. Without a model only those are shown that all models take.
+/// own defaults. Without a model it shows only the options that all models take.
 pub(crate) fn shown_for(command: Command, entry: Option<Entry>) -> Command {
     let names: Vec<&'static str> = by_name::<Training>().iter().map(|(name, _)| *name).collect();
     let mut command = command;

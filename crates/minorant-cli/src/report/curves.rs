@@ -1,5 +1,5 @@
 //! What of the runs gets drawn: cleans traces of what cannot be shown, and chooses each chart's
-//! scales so that the interesting part fills it. Drawing itself is `chart`'s work.
+//! scales so that what is interesting fills it. Drawing itself is `chart`'s work.
 
 use super::axis::{Axis, LARGEST};
 use super::chart::{Chart, Line};

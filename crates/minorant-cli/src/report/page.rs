@@ -89,7 +89,8 @@ type Rank<'r> = dyn Fn(&ReportRun<'_>) -> Option<f64> + 'r;
 struct Column<'r> {
     name: &'static str,
     cell: &'r dyn Fn(&ReportRun<'_>) -> String,
-    /// By what the best run is found, the least being best; `None` takes no part.
+    /// The number by which the best run is found, the least being best; a run for which there is none
+    /// is left out.
     rank: Option<&'r Rank<'r>>,
     is_number: bool,
 }

@@ -1,4 +1,4 @@
-//! `minorant audit`.
+//! `minorant audit`: checks the certificate of a model against its data.
 
 use crate::args::AuditArgs;
 use crate::output::{self, maybe};
@@ -8,7 +8,7 @@ use minorant::options::read_numbers;
 use serde_json::json;
 use std::process::ExitCode;
 
-/// An audit that found nothing to check.
+/// The exit code of an audit that found nothing to check.
 const NOTHING_TO_CHECK: u8 = 3;
 
 pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {

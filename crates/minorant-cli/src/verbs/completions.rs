@@ -1,4 +1,4 @@
-//! `minorant completions`.
+//! `minorant completions`: prints what a shell needs to complete the command line.
 
 use crate::args::{Cli, CompletionsArgs};
 use clap::CommandFactory;

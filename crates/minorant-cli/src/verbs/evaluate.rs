@@ -1,4 +1,4 @@
-//! `minorant evaluate`.
+//! `minorant evaluate`: measures how good a model's predictions are on labelled data.
 
 use super::predict::note_dropped;
 use crate::args::EvaluateArgs;

@@ -1,4 +1,4 @@
-//! `minorant inspect`: what is in a model file; data files are `inspect_data`'s.
+//! `minorant inspect`: shows what is in a model file; `inspect_data` shows data files.
 
 use super::inspect_data;
 use crate::args::InspectArgs;
@@ -22,8 +22,8 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Safetensors begin with the length of a JSON header, eight bytes, and the header's brace. What a
-/// pipe begins with could not be read again.
+/// Whether a file begins like a safetensors file: with the length of a JSON header in eight bytes,
+/// and the header's brace. A pipe is not looked at, for its first bytes could not be read again.
 fn looks_like_a_model(path: &Path) -> bool {
     let mut start = [0; 9];
     if !path.is_file() {
@@ -53,8 +53,8 @@ fn as_json(model: &FittedModel) -> Value {
         "nonzero_weights": model.nonzero_weights(),
         "data_sha256": facts.data_sha256,
     });
-    for part in [common, Value::Object(model.form().describe().json)] {
-        for (key, value) in part.as_object().into_iter().flatten() {
+    for more in [common, Value::Object(model.form().describe().json)] {
+        for (key, value) in more.as_object().into_iter().flatten() {
             object[key] = value.clone();
         }
     }

@@ -18,7 +18,7 @@ use std::path::Path;
 pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
     let as_json = args.json;
     let kind = match kind_of(&args.files[0]) {
-        // What only sequences are read with says that these are some.
+        // An option that only sequences have says that the files hold sequences.
         DataKind::Rows if reading_for(args, DataKind::Rows).is_err() => DataKind::Sequences,
         kind => kind,
     };
@@ -45,9 +45,10 @@ fn reading_for(args: &InspectArgs, kind: DataKind) -> anyhow::Result<Settings> {
     args.reading(family::model_for(kind))
 }
 
-/// What a file holds, by its arrays; rows where it is no archive of others.
+/// The kind of data that a file holds, by the names of its arrays; rows where the file is no archive
+/// of another kind.
 fn kind_of(path: &Path) -> DataKind {
-    // A pipe gives its bytes only once.
+    // A pipe gives its bytes only once, so nothing is read from it here.
     let Some(arrays) = path.is_file().then(|| Arrays::open(path).ok()).flatten() else {
         return DataKind::Rows;
     };
@@ -59,7 +60,7 @@ fn kind_of(path: &Path) -> DataKind {
     }
 }
 
-/// Numbers that are not 0.
+/// How many of the matrix's stored numbers are not 0.
 fn nonzeros(matrix: &Matrix<'_>) -> usize {
     match matrix.values() {
         Values::F32(values) => values.iter().filter(|x| **x != 0.0).count(),
@@ -67,7 +68,7 @@ fn nonzeros(matrix: &Matrix<'_>) -> usize {
     }
 }
 
-/// The share of cells that so many are.
+/// The share of the matrix's cells that are not 0.
 fn density(matrix: &Matrix<'_>, nonzero: usize) -> f64 {
     let cells = matrix.rows() as f64 * matrix.cols() as f64;
     if cells > 0.0 { nonzero as f64 / cells } else { 0.0 }
@@ -81,7 +82,7 @@ fn precision(matrix: &Matrix<'_>) -> &'static str {
     if matrix.values().width() == 4 { "f32" } else { "f64" }
 }
 
-/// The shortest and the longest.
+/// The shortest and the longest of some lengths.
 fn extremes(lengths: impl Iterator<Item = usize> + Clone) -> (usize, usize) {
     (lengths.clone().min().unwrap_or(0), lengths.max().unwrap_or(0))
 }
@@ -270,7 +271,7 @@ fn counted(classes: &Classes, what: &str) -> Vec<Value> {
     classes.iter().map(|(label, count)| json!({"label": label, what: count})).collect()
 }
 
-/// The same for people, after a blank line.
+/// The classes as a table for people, after a blank line.
 fn table(classes: &Classes, what: &str) -> String {
     let mut rows = vec![vec!["class".to_string(), what.to_string()]];
     rows.extend(classes.iter().map(|(label, count)| {

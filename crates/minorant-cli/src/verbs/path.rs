@@ -1,7 +1,7 @@
 //! `minorant path`: models for a range of λ, with what is proven in between.
 
 use super::train::facts;
-use super::{cancel_on_interrupt, check_writable};
+use super::{LOST_ORIGINS, cancel_on_interrupt, check_writable};
 use crate::args::{PathArgs, on_threads};
 use crate::number;
 use crate::output::{self, maybe, percent, train_json};
@@ -46,7 +46,9 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<ExitCode> {
         };
         let found = path(data, &settings, wanted, &cancel, &mut tell)?;
         if !found.is_whole {
-            output::tell("note: the path ends before its last lambda: its limits were reached");
+            output::tell(
+                "note: the path ends before its last lambda, because it reached a limit of evaluations or time",
+            );
         }
         found.points.iter().for_each(|p| output::hint_if_stalled(&p.report, settings.tol()));
         save(args, &found)?;
@@ -107,8 +109,8 @@ fn save(args: &PathArgs, found: &Path) -> anyhow::Result<()> {
     }
     if without > 0 {
         output::tell(&format!(
-            "note: {without} of the models are saved without a proof: it is over 64 MiB, or an \
-             aggregate plane has lost its origins"
+            "note: {without} of the models are saved without a proof: the proof is over 64 MiB, or \
+             {LOST_ORIGINS}"
         ));
     }
     Ok(())

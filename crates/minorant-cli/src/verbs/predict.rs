@@ -1,9 +1,10 @@
-//! `minorant predict`.
+//! `minorant predict`: labels for data, with decision values or probabilities where they are wanted.
 
 use crate::args::PredictArgs;
 use crate::output::{self, number};
 use minorant::family::{
-    Data, FittedModel, Numbers, Outputs, Predictions, Purpose, Wanted, label_in_output,
+    Data, FittedModel, Numbers, Outputs, Predictions, Purpose, Wanted, ignored_entries,
+    label_in_output,
 };
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -28,7 +29,9 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         let lines = match (args.columns, data.view()) {
             (false, _) => &[][..],
             (true, Data::Sequences(data)) => &data.lines[..],
-            (true, _) => anyhow::bail!("--columns goes with models of sequences of tokens"),
+            (true, _) => {
+                anyhow::bail!("--columns goes with models that label the tokens of sequences")
+            }
         };
         if fitted.json {
             let key = if args.marginals { "marginals" } else { "scores" };
@@ -43,11 +46,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
 
 /// Tells of entries in columns that the model does not know.
 pub(super) fn note_dropped(dropped: usize) {
-    if dropped > 0 {
-        output::tell(&format!(
-            "note: {dropped} non-zero entries in columns beyond the model's were ignored"
-        ));
-    }
+    ignored_entries(dropped).iter().for_each(|note| output::tell(&format!("note: {note}")));
 }
 
 fn spans(starts: &[usize]) -> impl Iterator<Item = Range<usize>> {

@@ -102,7 +102,9 @@ fn check_simplex(weights: impl Iterator<Item = f64>, part: usize) -> Result<(), 
     let mut sum = Sum::new();
     for alpha in weights {
         if !(0.0..=1.0).contains(&alpha) {
-            return Err(format!("a weight of part {part} is {alpha}, outside 0 to 1"));
+            return Err(format!(
+                "the proof gives a plane of part {part} the weight {alpha}, which is not from 0 to 1"
+            ));
         }
         sum.add(alpha);
     }
@@ -120,7 +122,7 @@ fn of_points(problem: &Plain<'_>, points: &[ProofPoint]) -> Result<Vec<Minorant>
         return Err(format!("the proof has {parts} parts for {examples} examples"));
     }
     if points.iter().any(|point| point.w.len() != problem.losses.dim()) {
-        return Err("the points of the proof are not points of the model".into());
+        return Err("the points of the proof do not have as many weights as the model".into());
     }
     for part in 0..parts {
         check_simplex(points.iter().map(|point| point.part_weights[part]), part)?;
@@ -167,21 +169,30 @@ fn of_slopes(problem: &Plain<'_>, slopes: &[f64]) -> Result<Vec<Minorant>, Strin
 fn of_outputs(problem: &Plain<'_>, proof: &OutputProof) -> Result<Vec<Minorant>, String> {
     let examples = problem.losses.examples();
     if proof.examples.len() != examples {
-        return Err("the proof's outputs are not those of these examples".into());
+        let found = proof.examples.len();
+        return Err(format!("the proof has outputs of {found} examples, not of {examples}"));
     }
     of_blocks(problem, &even_blocks(examples), |block, minorant| {
         for example in block {
             let (mut total, mut outputs) = (Sum::new(), Vec::new());
             for output in &proof.examples[example] {
                 if !(0.0..=1.0).contains(&output.weight) {
-                    return Err(format!("a weight of the proof is {}", output.weight));
+                    return Err(format!(
+                        "the proof gives an output of example {} the weight {}, which is not from 0 to 1",
+                        example + 1,
+                        output.weight
+                    ));
                 }
                 total.add(output.weight);
                 outputs.push((&output.code[..], output.weight * problem.shares[example]));
             }
             problem.losses.add_outputs(example, &outputs, minorant)?;
             if total.value() > 1.0 + SIMPLEX {
-                return Err(format!("weights of the proof add up to {}", total.value()));
+                return Err(format!(
+                    "the proof's weights of example {} add up to {}, which is more than 1",
+                    example + 1,
+                    total.value()
+                ));
             }
         }
         Ok(())

@@ -96,7 +96,8 @@ impl PlainLoss for PlainChain<'_> {
             let label = |&z: &u32| u16::try_from(z).ok().filter(|&z| (z as usize) < self.k());
             let labels: Option<Vec<u16>> = code.iter().map(label).collect();
             let labels = labels.filter(|labels| labels.len() == truth.len());
-            let labels = labels.ok_or("an output of the proof is no labelling")?;
+            let labels =
+                labels.ok_or("the proof names an output that is no labelling of its sequence")?;
             self.add_labels(&labels, *share, &mut slopes);
             self.add_labels(truth, -share, &mut slopes);
             minorant.add_offset(*share, self.cost_of(&labels, truth), 0.0);

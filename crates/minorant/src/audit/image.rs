@@ -74,7 +74,7 @@ impl<S: PlainStructure> PlainLoss for PlainImages<S> {
         minorant: &mut Minorant,
     ) -> Result<(), String> {
         if !self.0.is_output(image, output) {
-            return Err("an output of the proof is none of its image".into());
+            return Err("the proof names an output that its image cannot have".into());
         }
         let truth = self.0.truth(image);
         for (output, sign) in [(output, 1.0), (&truth[..], -1.0)] {

@@ -293,7 +293,10 @@ impl PlainLoss for LinearLosses<'_> {
         let offset =
             if slope.len() == self.outputs { self.highest_offset(row, &mut slope) } else { None };
         let offset = offset.ok_or_else(|| {
-            format!("the slopes of row {} are no minorant's of its loss", row + 1)
+            format!(
+                "no minorant of the loss of row {} has the slopes that the proof gives",
+                row + 1
+            )
         })?;
         slope.iter_mut().for_each(|slope| *slope *= share);
         minorant.add_offset(share, offset, 0.0);

@@ -35,6 +35,9 @@ pub struct Audit {
     pub why: String,
 }
 
+/// Why there is nothing to check where a model came without its proof.
+pub const NO_PROOF: &str = "not auditable: the model carries no proof of its bound";
+
 /// How far a recomputed number may lie from the claimed one, relative to the objective.
 const AGREEMENT: f64 = 1e-9;
 /// A recomputed bound counts only if its own rounding errors are below this share of the objective,
@@ -109,7 +112,7 @@ pub trait PlainLoss: Sync {
         Err("a model of this family has no proof by outputs".into())
     }
 
-    /// The same for several outputs of an example, each with its share. Whoever adds them up before
+    /// Adds several outputs of an example, each with its share. A family that adds outputs up before
     /// they become slopes of weights makes fewer roundings.
     fn add_outputs(
         &self,
@@ -228,8 +231,7 @@ fn check_all(
         objective.add(found);
         audit.objective = Some(objective.value());
         agrees(problem.objective, found, size)?;
-        let proof =
-            proof.as_ref().ok_or("not auditable: the model carries no proof of its bound")?;
+        let proof = proof.as_ref().ok_or(NO_PROOF)?;
         let (found_bound, rounding) = bound::of_proof(problem, proof)?;
         bound.add(found_bound);
         audit.lower_bound = Some(bound.value());

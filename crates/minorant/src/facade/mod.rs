@@ -56,9 +56,9 @@ macro_rules! builders {
                     fit(&self.settings, data.into())
                 }
 
-                /// Trains, with whoever takes part: somebody who may cancel the run, who watches it,
-                /// who keeps checkpoints; tells how the run went, too. The threads are those of the
-                /// pool of `rayon` that this is called in.
+                /// Trains with a context: somebody who may cancel the run, watch it or keep its
+                /// checkpoints. Returns how the run went besides the model. The run has the threads of
+                /// the `rayon` pool that calls it.
                 pub fn fit_with<'d>(
                     &self,
                     data: impl Into<Data<'d>>,

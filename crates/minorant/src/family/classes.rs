@@ -91,12 +91,12 @@ pub(crate) fn on(examples: usize) -> String {
     format!("on {examples} examples")
 }
 
-/// A share; 0 of nothing.
-pub(crate) fn share(part: f64, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part / whole as f64 }
+/// The share that a count is of the whole; 0 where the whole is empty.
+pub(crate) fn share(count: f64, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { count / whole as f64 }
 }
 
-/// The label of rows that have none, where models learn from such.
+/// The label that marks a row without label, for models that learn from such rows.
 pub(crate) const UNLABELLED: Label = Label::Number(0.0);
 
 /// The classes besides 0, which means unlabelled, and which of them each row has.

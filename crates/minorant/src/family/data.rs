@@ -56,7 +56,7 @@ pub enum OwnedData {
 }
 
 impl OwnedData {
-    /// The data, lent.
+    /// The data, borrowed.
     pub fn view(&self) -> Data<'_> {
         match self {
             OwnedData::Rows(data) => Data::Rows(data),
@@ -67,7 +67,7 @@ impl OwnedData {
     }
 }
 
-macro_rules! lent {
+macro_rules! borrowed {
     ($($name:ident: $type:ty),+) => {$(
         impl<'a> From<&'a $type> for Data<'a> {
             fn from(data: &'a $type) -> Self {
@@ -77,7 +77,7 @@ macro_rules! lent {
     )+};
 }
 
-lent!(Rows: Dataset<'_>, Sequences: Sequences, Recordings: Recordings, Images: Images);
+borrowed!(Rows: Dataset<'_>, Sequences: Sequences, Recordings: Recordings, Images: Images);
 
 impl<'a> Data<'a> {
     /// Number of examples: rows, sequences or images.
@@ -183,12 +183,12 @@ pub enum Reading<'m> {
     Parts,
 }
 
-/// What predictions are read for.
+/// What data for a fitted model is read for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Purpose {
-    /// Labels are compared with, so that images must have them.
+    /// Whether predictions are compared with labels, so that images must have some.
     pub needs_labels: bool,
-    /// The lines of tokens are kept.
+    /// Whether the lines of tokens are kept.
     pub keeps_lines: bool,
 }
 
@@ -309,7 +309,7 @@ fn read_unlabelled(
     minorant_data::read(&[path.to_path_buf()], &options)
 }
 
-/// What labels are, where that is said.
+/// What the labels are, where the settings say so.
 pub(crate) fn label_kind(settings: &Settings) -> Option<LabelKind> {
     settings.get(&LABELS).map(|kind| match kind.as_str() {
         "binary" => LabelKind::Binary,

@@ -11,7 +11,7 @@ pub enum Style {
     Share,
     /// As a number with four digits.
     Number,
-    /// Not at all: it is for programs, or others tell it.
+    /// Not at all: it is for programs only, or another measure tells people the same.
     Hidden,
 }
 
@@ -33,7 +33,7 @@ pub struct Measure {
 /// The quality of predictions.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Evaluation {
-    /// How many there were of what, by the names that programs know.
+    /// How many examples, tokens and the like there were, by the names that programs know.
     pub counts: Vec<(&'static str, usize)>,
     /// The measures; the first one is the error.
     pub measures: Vec<Measure>,

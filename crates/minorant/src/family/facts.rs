@@ -38,7 +38,7 @@ impl Facts {
         data_sha256: String,
     ) -> Self {
         let mut settings = settings.clone();
-        // Example weights are part of the data, which its fingerprint stands for.
+        // Example weights belong to the data, which its fingerprint stands for.
         if settings.entry().option(WEIGHTS.spec.name).is_some() {
             settings.put(&WEIGHTS, None);
         }

@@ -1,12 +1,12 @@
-//! The fitted model: facts, the family's form, and the proofs behind its bounds. What predicts, is
-//! saved, loaded and audited, the same way for every family.
+//! The fitted model: facts, the family's form, and the proofs behind its bounds. It predicts, is
+//! saved, loaded and audited in the same way for every family.
 
 use super::data::Purpose;
 use super::{
     Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted,
     Writer, data, proof_arrays,
 };
-use crate::audit::{Audit, Claim, check, nothing_to_check, refused};
+use crate::audit::{Audit, Claim, NO_PROOF, check, nothing_to_check, refused};
 use crate::container::{Array, Container, FileError};
 use crate::fingerprint::Fingerprint;
 use crate::options::Effect;
@@ -137,8 +137,7 @@ impl FittedModel {
                 "{name} is not convex: it has no global bound to check"
             )));
         }
-        let why = "not auditable: the model carries no proof of its bound";
-        (!self.is_auditable()).then(|| nothing_to_check(why))
+        (!self.is_auditable()).then(|| nothing_to_check(NO_PROOF))
     }
 
     /// Checks the certificate against the data, by code that shares nothing with training.
@@ -161,7 +160,8 @@ impl FittedModel {
             Err(why) => return refused(why),
         };
         if self.proofs.len() != problems.len() {
-            return refused("the model's numbers do not fit together");
+            let (proofs, problems) = (self.proofs.len(), problems.len());
+            return refused(format!("the model has {proofs} proofs for {problems} problems"));
         }
         let (objective, lower_bound) = (facts.certificate.objective, facts.certificate.lower_bound);
         check(Claim { objective, lower_bound }, &problems, &self.proofs)

@@ -73,17 +73,18 @@ pub trait Form: Debug + Send + Sync + Any {
 /// What a form tells of itself.
 #[derive(Debug, Clone, Default)]
 pub struct Description {
-    /// What stands behind the model's name, in parentheses.
+    /// What is shown in parentheses after the model's name.
     pub variant: String,
     /// Lines for people: a heading of at most thirteen characters, and a text.
     pub lines: Vec<(&'static str, String)>,
     /// What it was trained on, in words; nothing where the number of examples says it all.
     pub trained_on: String,
-    /// Settings of the problem that belong behind that.
+    /// Settings of the problem, shown after what the model was trained on.
     pub settings: String,
     /// The kernel in words, where there is one.
     pub kernel: Option<String>,
-    /// What stays open where an answer has no bound, if its local gap does not say it.
+    /// The sentence that tells what is not proven where an answer has no bound; nothing where the
+    /// local gap tells it.
     pub unproven: Option<&'static str>,
     /// Keys for programs.
     pub json: Map<String, Json>,
@@ -132,7 +133,7 @@ pub fn setting_in_words(value: f64) -> String {
     if is_plain { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
-/// How many there are, and the first dozen by name.
+/// The number of names, and the first dozen of them.
 pub(crate) fn listed<T: ToString>(names: &[T]) -> String {
     let shown: Vec<String> = names.iter().take(12).map(ToString::to_string).collect();
     let more = if names.len() > 12 { ", …" } else { "" };

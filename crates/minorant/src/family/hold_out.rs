@@ -10,8 +10,8 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 /// Which of `labels`' examples are held out: about `fraction` of each class. Neighbours in a file
-/// are often alike (one speaker, one hand), so that they are held out in blocks, a class having
-/// five blocks held out where it has as many examples.
+/// are often alike (one speaker, one hand), so they are held out in blocks: about five blocks of
+/// each class that has enough examples.
 fn held_out(labels: &[u32], classes: usize, fraction: f64) -> Vec<bool> {
     const BLOCKS: f64 = 5.0;
     let blocks = (BLOCKS / fraction).round();

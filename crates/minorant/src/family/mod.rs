@@ -37,7 +37,7 @@ pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;
 pub use fitted::{FittedModel, PROOF_BYTES};
 pub use form::{Description, Form, label_in_output, setting_in_words};
-pub use predictions::{Numbers, Outputs, Predictions, Wanted};
+pub use predictions::{Numbers, Outputs, Predictions, Wanted, ignored_entries};
 pub use report::TrainReport;
 pub use settings::{Lambda, Settings, quarter_of_memory};
 pub use walk::{Context, TrainError, train};
@@ -98,7 +98,7 @@ pub trait Family: Sync {
 pub struct Misfit(pub String);
 
 impl Misfit {
-    /// A file without this.
+    /// The refusal of a file that lacks what was expected.
     pub fn without(expected: impl Into<String>) -> Self {
         Misfit(expected.into())
     }
@@ -190,7 +190,7 @@ pub fn models_with(option: &str) -> Vec<&'static str> {
     models().iter().filter(takes).map(|entry| entry.model.name).collect()
 }
 
-/// All options of all models, each name once for each declaration.
+/// All options of all models, each declaration once.
 pub fn options() -> Vec<&'static OptionSpec> {
     let mut found: Vec<&'static OptionSpec> = Vec::new();
     for taken in models().iter().flat_map(Entry::options) {

@@ -7,7 +7,7 @@ use minorant_linalg::Matrix;
 /// What is wanted besides the labels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Wanted {
-    /// Nothing.
+    /// Nothing besides the labels.
     #[default]
     Labels,
     /// Decision values.
@@ -117,11 +117,16 @@ pub(crate) fn on_columns<T>(
         return (run(matrix), None);
     }
     let (fitted, ignored) = matrix.with_cols(features);
-    let note = || format!("{ignored} non-zero entries in columns beyond the model's were ignored");
-    (run(&fitted), (ignored > 0).then(note))
+    (run(&fitted), ignored_entries(ignored))
 }
 
-/// The first of the highest.
+/// A sentence about entries in columns that a model does not know; nothing where there are none.
+pub fn ignored_entries(count: usize) -> Option<String> {
+    let note = || format!("{count} non-zero entries in columns beyond the model's were ignored");
+    (count > 0).then(note)
+}
+
+/// The first of the classes with the highest score.
 pub(crate) fn argmax(scores: &[f64]) -> u32 {
     let better = |best: usize, z: usize| if scores[z] > scores[best] { z } else { best };
     (1..scores.len()).fold(0, better) as u32

@@ -37,7 +37,7 @@ pub struct TrainReport {
     pub seconds: f64,
     /// Seconds of them in the master and the bundle's vectors.
     pub master_seconds: f64,
-    /// What the family tells besides, by the names that programs know it by.
+    /// What else the family tells of the run, by the names that programs know it by.
     pub further: Vec<(&'static str, Json)>,
 }
 
@@ -75,7 +75,7 @@ impl TrainReport {
         }
     }
 
-    /// The value of what the family tells besides under this name.
+    /// The value that the family tells under this name.
     pub fn further(&self, name: &str) -> Option<&Json> {
         self.further.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }

@@ -22,7 +22,7 @@ pub enum Per {
 named!(Per { Sequence = "sequence", Token = "token" });
 
 impl Per {
-    /// The units of sequences that start there.
+    /// How many units each sequence has; sequence i is the tokens `starts[i]..starts[i + 1]`.
     pub(crate) fn units(self, starts: &[usize]) -> impl ExactSizeIterator<Item = usize> {
         starts.windows(2).map(move |span| match self {
             Per::Sequence => 1,
@@ -60,7 +60,7 @@ pub(crate) fn labelled<'d>(data: Data<'d>) -> Result<&'d Sequences, TrainError> 
     Ok(data)
 }
 
-/// Some of the sequences.
+/// A copy of some of the sequences.
 pub(crate) struct Selection {
     pub(crate) tokens: Matrix<'static>,
     pub(crate) starts: Vec<usize>,
@@ -152,7 +152,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// What there is to know of these sequences.
+    /// The vocabulary of these sequences.
     pub(crate) fn of(data: &Sequences) -> Self {
         Vocabulary {
             classes: data.classes.clone(),
@@ -170,7 +170,8 @@ impl Vocabulary {
         }
         match (&self.attributes, &data.attributes) {
             (Attributes::Named(known), Attributes::Named(found)) if known != found => Err(
-                "the data numbers its attributes otherwise than the model: read it for the model"
+                "the data numbers its attributes in another way than the model: read the data for \
+                 this model"
                     .into(),
             ),
             _ => Ok(()),
@@ -182,14 +183,14 @@ impl Vocabulary {
         Reading::Sequences { attributes: &self.attributes, template: self.template.as_ref() }
     }
 
-    /// Writes it into a model file.
+    /// Writes the vocabulary into a model file.
     pub(crate) fn write(&self, file: &mut Writer) {
         file.key("labels", &self.classes);
         file.key("tokens", self.tokens);
         attributes::write(&self.attributes, self.template.as_ref(), file);
     }
 
-    /// What a model file says of it.
+    /// The vocabulary of a model file.
     pub(crate) fn read(file: &mut Reader<'_>) -> Result<Self, Misfit> {
         let classes: Vec<String> = file.key("labels")?;
         // Labels are numbered by 16 bits.
@@ -201,7 +202,7 @@ impl Vocabulary {
         Ok(Vocabulary { classes, attributes, template, tokens })
     }
 
-    /// Tells of it.
+    /// What `inspect` shows of the vocabulary.
     pub(crate) fn describe(&self) -> Description {
         let mut description = Description {
             trained_on: format!("sequences of {} tokens", self.tokens),

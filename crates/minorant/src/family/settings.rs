@@ -16,7 +16,7 @@ use std::path::PathBuf;
 pub struct Settings {
     entry: Entry,
     values: BTreeMap<&'static str, Value>,
-    /// The first mistake of a builder, which the run will tell.
+    /// The first mistake that a builder made, which is told when the settings are used.
     mistake: Option<OptionError>,
 }
 
@@ -107,8 +107,7 @@ impl Settings {
         if let Some(value) = self.values.get(key.spec.name) {
             return T::of(Some(value));
         }
-        let default = key.spec.default.and_then(|text| key.spec.kind.parse(text).ok());
-        T::of(default.as_ref())
+        T::of(key.spec.default_value().as_ref())
     }
 
     /// The value of an option as it would be typed: given or by default.
@@ -120,7 +119,7 @@ impl Settings {
         given.or_else(|| self.entry.option(name)?.default.map(String::from))
     }
 
-    /// Refuses mistakes of a builder, and options that the others leave no use for.
+    /// Refuses mistakes of a builder, and options that are of no use with the values of the others.
     pub fn check(&self) -> Result<(), OptionError> {
         if let Some(mistake) = &self.mistake {
             return Err(mistake.clone());
@@ -173,7 +172,7 @@ impl Settings {
     /// The refusal of an option that this model does not take.
     fn foreign(&self, name: &str) -> OptionError {
         let what = match &models_with(name)[..] {
-            [] => "is no option".into(),
+            [] => "is not an option of any model".into(),
             others => format!("goes with {}, not with {}", in_words(others), self.model()),
         };
         OptionError::new(name, what)
@@ -181,7 +180,7 @@ impl Settings {
 
     // What the walk asks for.
 
-    /// λ for examples of this weight together, as given or for C = 1.
+    /// λ for examples whose weights add up to `total`: as given, or that of C = 1.
     pub fn lambda(&self, total: f64) -> Result<f64, OptionError> {
         match (self.get(&LAMBDA), self.get(&C)) {
             (Some(lambda), _) => Ok(lambda),
@@ -215,10 +214,10 @@ impl Settings {
 
     /// The relative gap to stop at, whose default is the model's own.
     pub fn tol(&self) -> f64 {
-        let typed = self.entry.option("tol").and_then(|spec| spec.default);
-        match self.values.get("tol") {
-            Some(Value::Number(tol)) => *tol,
-            _ => typed.and_then(|text| text.parse().ok()).unwrap_or_default(),
+        let default = || self.entry.option("tol")?.default_value();
+        match self.values.get("tol").cloned().or_else(default) {
+            Some(Value::Number(tol)) => tol,
+            _ => 0.0,
         }
     }
 
@@ -247,18 +246,17 @@ impl Settings {
 
     // What files and checkpoints hold.
 
+    fn given_or_default(&self, spec: &OptionSpec) -> Option<Value> {
+        self.values.get(spec.name).cloned().or_else(|| spec.default_value())
+    }
+
     /// The values that a model file keeps, by their names there: all that the model depends on,
     /// defaults included.
     pub(crate) fn kept(&self) -> BTreeMap<String, Json> {
         let specs = self.entry.options().map(|taken| taken.spec);
-        // Arrays are kept by the form, beside its weights.
-        let is_kept = |spec: &&OptionSpec| {
-            spec.effect == Effect::Model && !matches!(spec.kind, Kind::NumbersOfFile)
-        };
-        let kept = specs.filter(is_kept).map(|spec| {
-            let default = || spec.default.and_then(|text| spec.kind.parse(text).ok());
-            let value = self.values.get(spec.name).cloned().or_else(default);
-            // A default that the others leave no use for is no fact of the model.
+        let kept = specs.filter(|spec| spec.is_kept()).map(|spec| {
+            let value = self.given_or_default(spec);
+            // A default that is of no use with the values of the others is no fact of the model.
             let is_of_use =
                 |_: &Value| spec.needs.iter().all(|need| self.check_need(spec.name, need).is_ok());
             let value = value.filter(is_of_use);
@@ -274,8 +272,7 @@ impl Settings {
         header: &serde_json::Map<String, Json>,
     ) -> Result<(), OptionError> {
         for spec in self.entry.options().map(|taken| taken.spec) {
-            let is_kept = spec.effect == Effect::Model && !matches!(spec.kind, Kind::NumbersOfFile);
-            let kept = header.get(&spec.stored_name()).filter(|_| is_kept);
+            let kept = header.get(&spec.stored_name()).filter(|_| spec.is_kept());
             if let Some(value) = kept.and_then(Value::from_json) {
                 self.set(spec.name, value)?;
             }
@@ -288,8 +285,7 @@ impl Settings {
         let mut words = vec![self.model().to_string()];
         for spec in self.entry.options().map(|taken| taken.spec) {
             if matches!(spec.effect, Effect::Model | Effect::Iterates) {
-                let default = || spec.default.and_then(|text| spec.kind.parse(text).ok());
-                let value = self.values.get(spec.name).cloned().or_else(default);
+                let value = self.given_or_default(spec);
                 words.extend(value.map(|value| format!("{} {value:?}", spec.name)));
             }
         }

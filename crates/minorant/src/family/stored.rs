@@ -1,6 +1,6 @@
 //! How forms and model files speak with each other: keys of the header and named arrays, written
-//! one by one and taken back one by one. What is missing or does not fit is a [`Misfit`], which
-//! the file's name is put before.
+//! one by one and taken back one by one. What is missing or does not fit is a [`Misfit`],
+//! before which the error puts the file's name.
 
 use super::Misfit;
 use crate::container::Container;
@@ -87,7 +87,7 @@ impl Reader<'_> {
         self.container.take_integers(name)
     }
 
-    /// Takes so many finite weights.
+    /// Takes an array of `dim` finite weights.
     pub fn weights(&mut self, name: &str, dim: Option<usize>) -> Result<Vec<f64>, Misfit> {
         let found = self.reals(name).map(|(_, values)| values);
         let found = found.filter(|w| Some(w.len()) == dim && w.iter().all(|w| w.is_finite()));

@@ -1,6 +1,7 @@
 //! Labels of tokens compared with the true ones: errors of tokens and of sequences, and chunks where
 //! labels name such.
 
+use super::classes::share;
 use super::{ClassCounts, Evaluation, Measure, Style};
 use minorant_data::Label;
 
@@ -36,7 +37,6 @@ pub(crate) fn compare(
         span.clone().any(|t| known[labels[t] as usize] != Some(predicted[t]))
     };
     let wrong_sequences = spans().filter(is_wrong).count();
-    let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
     let names_chunks = |names: &[String]| names.iter().all(|name| tag(name).is_some());
     let has_chunks = names_chunks(own) && names_chunks(names) && own.iter().any(|name| name != "O");
     let chunks = has_chunks.then(|| {
@@ -61,8 +61,8 @@ pub(crate) fn compare(
         ..Evaluation::default()
     };
     let on = |count: usize, what: &str| format!("on {count} {what}");
-    evaluation.measure("error", "token error", share(wrong, tokens), on(tokens, "tokens"));
-    let wrong = share(wrong_sequences, sequences);
+    evaluation.measure("error", "token error", share(wrong as f64, tokens), on(tokens, "tokens"));
+    let wrong = share(wrong_sequences as f64, sequences);
     evaluation.measure("sequence_error", "sequence error", wrong, on(sequences, "sequences"));
     let of_chunks = |of: fn(&ClassCounts) -> Option<f64>| chunks.as_ref().and_then(of);
     let (words, style) = match has_chunks {
@@ -84,7 +84,8 @@ pub(crate) fn compare(
     evaluation
 }
 
-/// Whether a label begins a chunk for sure, and the chunk's kind; for O, no kind.
+/// Whether a label always begins a chunk, and the chunk's kind; O has no kind, and labels of another
+/// form have no tag.
 fn tag(label: &str) -> Option<(bool, Option<&str>)> {
     match label.split_once('-') {
         Some(("B", kind)) => Some((true, Some(kind))),

@@ -29,7 +29,7 @@ pub enum TrainError {
     /// The regularizer cannot be made.
     #[error(transparent)]
     Regularizer(#[from] RegularizerError),
-    /// The method cannot be had.
+    /// The method cannot be used on this problem.
     #[error(transparent)]
     Method(#[from] MethodError),
     /// The run failed.
@@ -43,8 +43,8 @@ impl From<String> for TrainError {
     }
 }
 
-/// Who takes part in a run besides data and settings: who may cancel it, who watches, where its
-/// state is kept, where it starts.
+/// What a run has besides data and settings: who may cancel it, who watches, where its state is
+/// kept, where it starts.
 pub struct Context<'c> {
     /// Cancels the run.
     pub cancel: Cancel,
@@ -80,17 +80,17 @@ impl Default for Context<'_> {
 }
 
 impl<'c> Context<'c> {
-    /// With a token that cancels the run.
+    /// The same context with a token that cancels the run.
     pub fn cancelled_by(self, cancel: &Cancel) -> Self {
         Context { cancel: cancel.clone(), ..self }
     }
 
-    /// With somebody who watches.
+    /// The same context with somebody who watches the run.
     pub fn observed_by(self, observer: &'c mut dyn Observer) -> Self {
         Context { observer: Some(observer), ..self }
     }
 
-    /// With checkpoints.
+    /// The same context with a place where states of the run are kept.
     pub fn kept_by(self, checkpoints: &'c mut dyn Checkpoints) -> Self {
         Context { checkpoints: Some(checkpoints), ..self }
     }
@@ -186,8 +186,8 @@ impl Walk<'_> {
         Ok(Method::from_name(&self.get(&SOLVER))?)
     }
 
-    /// The method for a problem, with its settings. Planes get to rounding where coordinate steps
-    /// creep.
+    /// The method for a problem, with its settings. Where a run is to go on to rounding, `auto` picks
+    /// a bundle method: coordinate steps creep there.
     pub(crate) fn method_for(
         &self,
         problem: Problem<'_>,
@@ -195,7 +195,7 @@ impl Walk<'_> {
         let asked = self.asked_method()?;
         let is_auto = asked == Method::Auto;
         let given = method_options(self.settings, self.proof_bytes);
-        // A seed may also be that of the start.
+        // Where the seed is also that of the start, a solver that has no use for it does not refuse it.
         let of_solver = self
             .settings
             .entry()
@@ -234,7 +234,7 @@ impl Walk<'_> {
         let mut outcome =
             solver::run(&mut *solver, problem, first, cancel, observer, self.checkpoints)?;
         solver::finish(problem, &mut outcome, rules, self.proof_bytes, cancel, observer)?;
-        // Where rounding is the aim, to be stopped by it is to converge.
+        // Where rounding is the aim, a run that rounding stops has converged.
         if outcome.status == Status::Stalled && outcome.certificate.certifies(rules.tol) {
             outcome.status = Status::Converged;
         }
@@ -273,7 +273,7 @@ impl Walk<'_> {
             outcome.point.w = chosen.w.clone();
             outcome.point.value = chosen.objective - problem.penalty(&chosen.w);
             outcome.certificate.objective = chosen.objective;
-            // The local model was one around other weights.
+            // The local gap was that of a model around other weights.
             outcome.local_gap = None;
         }
         Ok((outcome, method, chosen))

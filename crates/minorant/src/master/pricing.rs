@@ -9,7 +9,7 @@ use super::support::Support;
 /// A part's worst plane enters if its violation is at least this share of the worst of all. Milder
 /// ones often turn out wrong once the worse ones have entered.
 const CANDIDATE_SHARE: f64 = 0.7;
-/// How many planes of a part are kept to be priced again before all are.
+/// How many planes of a part are kept to be priced again before all planes are.
 const POOLED: usize = 8;
 
 /// The quadratic program: maximise `Σ α_j b_j - (κ/2) αᵀ G α` over weights that sum to 1 in each

@@ -1,5 +1,6 @@
-//! The options that models of every family take, and those that all models take which are solved by
-//! the methods of [`crate::solver`]. What only one family knows stands in the family's own room.
+//! The options that models of every family take, those that all models take which are solved by the
+//! methods of [`crate::solver`], and further ones that several families take. An option that only one
+//! family has is declared in that family's own room.
 
 use super::{Effect, Group, Key, Kind, Need, OptionSpec, Probe, Range, Taken, named, option};
 use crate::bundle::Locality;
@@ -18,21 +19,21 @@ named!(Norm { L2 = "l2", L1 = "l1" });
 named!(Locality { Path = "path", Squares = "squares", Off = "off" });
 named!(ConvexProblems { Primal = "primal", Dual = "dual" });
 
-/// λ.
+/// The weight λ of the regularizer.
 pub static LAMBDA: Key<Option<f64>> =
     option("lambda", "L", Kind::Number(Range::Finite), "Regularization λ of λ/2 ‖w‖² + mean loss")
         .otherwise("1 / sum of the example weights")
-        // The facts of a model hold the λ that this comes to.
+        // A model file keeps the λ that was used among the model's facts.
         .effect(Effect::Iterates)
         .probe(Probe::value("0.037"))
         .key();
 
-/// The same as LIBLINEAR says it.
+/// The weight of the regularizer as LIBLINEAR gives it, by its C.
 pub static C: Key<Option<f64>> = option(
     "c",
     "C",
     Kind::Number(Range::Finite),
-    "The same as LIBLINEAR's C = 1/(λ · sum of the example weights)",
+    "LIBLINEAR's C = 1/(λ · sum of the example weights), instead of λ",
 )
 .needs(&[Need::NotGiven("lambda")])
 .effect(Effect::Iterates)
@@ -97,7 +98,7 @@ pub static SOLVER: Key<String> = option(
 .probe(Probe::with("gd", &["--max-evals", "5"]))
 .key();
 
-/// Planes, or steps, to remember.
+/// How many planes or steps a method remembers.
 pub static MEMORY: Key<Option<usize>> = option(
     "memory",
     "M",
@@ -110,7 +111,7 @@ pub static MEMORY: Key<Option<usize>> = option(
 .probe(Probe::with("3", &["--solver", "nrbm", "--lambda", "0.0001", "--max-evals", "30"]))
 .key();
 
-/// Plane models.
+/// The number of parts, each with a plane model of its own.
 pub static PARTS: Key<Option<usize>> = option(
     "parts",
     "P",
@@ -222,7 +223,7 @@ pub static ABS_TOL: Key<f64> = option(
 .probe(Probe::value("1e9"))
 .key();
 
-/// Most evaluations.
+/// The number of evaluations after which a run stops.
 pub static MAX_EVALS: Key<Option<u64>> = option(
     "max-evals",
     "N",
@@ -234,7 +235,7 @@ pub static MAX_EVALS: Key<Option<u64>> = option(
 .probe(Probe::value("2"))
 .key();
 
-/// Most seconds.
+/// The number of seconds after which a run stops.
 pub static MAX_SECONDS: Key<Option<f64>> = option(
     "max-seconds",
     "S",
@@ -246,7 +247,7 @@ pub static MAX_SECONDS: Key<Option<f64>> = option(
 .probe(Probe::value("0"))
 .key();
 
-/// Threads.
+/// The number of threads.
 pub static THREADS: Key<Option<usize>> =
     option("threads", "N", Kind::Whole(1, 1024), "Threads; the result does not depend on it")
         .otherwise("all cores")
@@ -277,20 +278,20 @@ pub static TRACE: OptionSpec =
 /// Where the report goes.
 pub static REPORT: OptionSpec =
     file("report", "FILE.html", "Write an HTML report with the convergence plot here");
-/// Where to start.
+/// The model file whose weights a run starts from.
 pub static START: OptionSpec = file("start", "FILE", "Start from the weights of this model");
 /// Where checkpoints go.
 pub static CHECKPOINT: OptionSpec =
     file("checkpoint", "FILE", "Save the state of the run here now and then");
-/// Where to go on from.
+/// The checkpoint that a run goes on from.
 pub static RESUME: OptionSpec = file("resume", "FILE", "Go on from a checkpoint of the same run");
-/// JSON instead of words.
+/// Whether the answer is printed as JSON instead of words.
 pub static JSON: OptionSpec =
     flag("json", "Print one JSON object on standard output, and nothing else there");
-/// No progress.
+/// Whether no progress is shown.
 pub static QUIET: OptionSpec = flag("quiet", "Show no progress");
 
-/// What models of every family take.
+/// The options that models of every family take.
 pub static EVERY_RUN: &[Taken] = &[
     Taken::by_all(&MAX_EVALS.spec),
     Taken::by_all(&MAX_SECONDS.spec),
@@ -305,7 +306,7 @@ pub static EVERY_RUN: &[Taken] = &[
     Taken::by_all(&QUIET),
 ];
 
-/// What models take besides that which minimise λ/2 ‖w‖² plus a mean loss.
+/// The options that models take besides [`EVERY_RUN`] where they minimise λ/2 ‖w‖² plus a mean loss.
 pub static REGULARIZED: &[Taken] = &[
     Taken::by_all(&LAMBDA.spec),
     Taken::by_all(&C.spec),

@@ -70,7 +70,7 @@ pub enum Kind {
     Ranges,
     /// A label or name with a number of the given range behind an equals sign; several may be given.
     Pairs(Range),
-    /// A word that this function understands, or says what it expected.
+    /// A word that the function accepts; of any other word the function says what it expected.
     Text(fn(&str) -> Result<(), String>),
     /// The numbers of a text file.
     NumbersOfFile,
@@ -113,8 +113,9 @@ impl Kind {
             }
             Kind::Ranges => parse_ranges(text).map(Value::Wholes),
             Kind::Pairs(_) => {
-                let (name, value) =
-                    text.rsplit_once('=').ok_or("expected NAME=NUMBER, such as -1=2.5")?;
+                let (name, value) = text.rsplit_once('=').ok_or_else(|| {
+                    format!("expected NAME=NUMBER, such as -1=2.5, found '{text}'")
+                })?;
                 Ok(Value::Pairs(vec![(Label::parse(name), number(value)?)]))
             }
             Kind::Text(understands) => {
@@ -197,7 +198,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
     if bytes >= 0.0 && bytes < u64::MAX as f64 {
         Ok(bytes as u64)
     } else {
-        Err("expected a number of bytes".into())
+        Err(format!("expected a number of bytes that 64 bits can hold, found '{text}'"))
     }
 }
 

@@ -128,8 +128,8 @@ pub const fn option(
     }
 }
 
-/// What a declaration may say besides, each by the name of its field.
-macro_rules! said {
+/// Methods that fill in further fields of a declaration, each named like its field.
+macro_rules! further_fields {
     ($($(#[$doc:meta])* $field:ident: $type:ty;)+) => {
         impl OptionSpec {
             $(
@@ -142,7 +142,7 @@ macro_rules! said {
     };
 }
 
-said! {
+further_fields! {
     /// With what happens where no value is given.
     otherwise: &'static str;
     /// Under another heading.
@@ -155,7 +155,7 @@ said! {
     stored_as: &'static str;
     /// With a situation in which it matters.
     probe: Probe;
-    /// With other words.
+    /// With another sentence of help.
     help: &'static str;
 }
 
@@ -176,6 +176,16 @@ impl OptionSpec {
             "" => self.name.replace('-', "_"),
             name => name.into(),
         }
+    }
+
+    /// The value where none is given.
+    pub(crate) fn default_value(&self) -> Option<Value> {
+        self.default.and_then(|text| self.kind.parse(text).ok())
+    }
+
+    /// Whether the header of a model file keeps the value. The form keeps arrays, beside its weights.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.effect == Effect::Model && !matches!(self.kind, Kind::NumbersOfFile)
     }
 
     /// The default in words, for the help.
@@ -200,8 +210,8 @@ pub struct OptionError {
     pub option: String,
     /// The sentence that the name begins.
     pub what: String,
-    /// Whether no command line could mean this: a name that does not exist, two options of which
-    /// only one can be given.
+    /// Whether this is a mistake of the command line rather than a value out of range: a solver that
+    /// the model does not have, or two options of which only one can be given.
     pub is_usage: bool,
 }
 

@@ -25,7 +25,7 @@ pub static LABELS: Key<Option<String>> = reading(
     "What the labels are",
 )
 .otherwise("by their look")
-// Whether two classes are one problem or two outputs is the model's business, too.
+// Two classes may be one binary problem or two outputs, which changes the iterates as well.
 .effect(Effect::Iterates)
 .probe(Probe::value("multiclass"))
 .key();
@@ -67,7 +67,7 @@ pub static ZERO_BASED: Key<bool> =
         .probe(Probe::on("zero-based.svm", ""))
         .key();
 
-/// Columns at least.
+/// The least number of columns.
 pub static FEATURES: Key<Option<usize>> = reading(
     "features",
     "D",
@@ -77,7 +77,7 @@ pub static FEATURES: Key<Option<usize>> = reading(
 .probe(Probe::value("40"))
 .key();
 
-/// Where labels stand in a table.
+/// The column of a table that holds the labels.
 pub static LABEL_COLUMN: Key<Option<String>> = reading(
     "label-column",
     "COLUMN",
@@ -88,13 +88,13 @@ pub static LABEL_COLUMN: Key<Option<String>> = reading(
 .probe(Probe::on("table.csv", "1"))
 .key();
 
-/// The names of labels.
+/// The file that names the labels.
 pub static LABEL_XML: Key<Option<PathBuf>> =
     reading("label-xml", "FILE", Kind::File, "ARFF: the XML file that names the labels")
         .probe(Probe::on("sets.arff", "{FILE}"))
         .key();
 
-/// Precision of stored values.
+/// The precision of the stored values.
 pub static STORAGE: Key<Option<String>> = reading(
     "storage",
     "TYPE",
@@ -116,7 +116,7 @@ pub static TEMPLATE: Key<Option<PathBuf>> = reading(
 .probe(Probe::on("chunks.conll", "{FILE}"))
 .key();
 
-/// Rare attributes.
+/// How often an attribute must occur to be kept.
 pub static MIN_COUNT: Key<u64> = reading(
     "min-count",
     "N",
@@ -128,7 +128,7 @@ pub static MIN_COUNT: Key<u64> = reading(
 .probe(Probe::on("chunks.conll", "3"))
 .key();
 
-/// Hashed attributes.
+/// The number of bits by which attributes are hashed.
 pub static HASH_BITS: Key<Option<u32>> = reading(
     "hash-bits",
     "N",
@@ -138,14 +138,14 @@ pub static HASH_BITS: Key<Option<u32>> = reading(
 .probe(Probe::on("chunks.conll", "4"))
 .key();
 
-/// Folds of the OCR letters.
+/// The folds of the OCR letters that are read.
 pub static FOLDS: Key<Option<Vec<u64>>> =
     reading("folds", "FOLDS", Kind::Ranges, "OCR letters: only these folds, such as 0-7 or 8,9")
         .otherwise("all")
         .probe(Probe::on("letters.data", "0-1"))
         .key();
 
-/// Rows without labels.
+/// The file of rows without labels.
 pub static UNLABELED: Key<Option<PathBuf>> = reading(
     "unlabeled",
     "FILE",
@@ -156,7 +156,7 @@ pub static UNLABELED: Key<Option<PathBuf>> = reading(
 .probe(Probe::value("{FILE}"))
 .key();
 
-/// For rows of features.
+/// The options for reading rows of features.
 pub static ROWS: &[Taken] = &[
     Taken::by_all(&FORMAT_OF_ROWS.spec),
     Taken::by_all(&ZERO_BASED.spec),
@@ -165,7 +165,7 @@ pub static ROWS: &[Taken] = &[
     Taken::by_all(&STORAGE.spec),
 ];
 
-/// For sequences of tokens.
+/// The options for reading sequences of tokens.
 pub static SEQUENCES: &[Taken] = &[
     Taken::by_all(&FORMAT_OF_SEQUENCES.spec),
     Taken::by_all(&TEMPLATE.spec),
@@ -175,5 +175,5 @@ pub static SEQUENCES: &[Taken] = &[
     Taken::by_all(&STORAGE.spec).probed(Probe::on("values.npz", "f32")),
 ];
 
-/// For recordings, which are read from NPZ archives.
+/// The options for reading recordings, which come in NPZ archives.
 pub static RECORDINGS: &[Taken] = &[Taken::by_all(&STORAGE.spec)];

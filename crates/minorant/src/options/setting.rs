@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// A type that an option's value can be read as and made of.
 pub trait Setting: Sized {
-    /// What a value stands for, or the lack of one; nothing where the value is of another kind.
+    /// Reads a value, or the lack of one; nothing where the value is of another kind.
     fn of(value: Option<&Value>) -> Option<Self>;
 
     /// The value; nothing where none is given.
@@ -69,7 +69,7 @@ settings! {
     Vec<u64>: Value::Wholes(all) => Some(all.clone()), all => Value::Wholes(all);
 }
 
-/// Pairs that are not given are none.
+/// Pairs that are not given are an empty list.
 impl Setting for Vec<(Label, f64)> {
     fn of(value: Option<&Value>) -> Option<Self> {
         match value {

@@ -44,7 +44,7 @@ impl fmt::Display for Value {
 }
 
 impl Value {
-    /// The value as model files hold it; nothing for what is no part of a header.
+    /// The value as model files hold it; nothing for values that a header does not hold.
     pub(crate) fn to_json(&self) -> Option<Json> {
         Some(match self {
             Value::Flag(is_set) => json!(is_set),

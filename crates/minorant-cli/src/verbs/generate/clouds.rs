@@ -9,10 +9,7 @@ use minorant::generate::{Clouds, CloudsOptions, clouds, to_libsvm};
 pub(super) fn run(kind: Clouds, args: &CloudsArgs) -> anyhow::Result<()> {
     ensure!(args.examples > 0, "--examples must be at least 1");
     let noise = args.noise.unwrap_or(kind.usual_noise());
-    ensure!(
-        noise >= 0.0 && noise.is_finite(),
-        "--noise must be a number of at least 0, not {noise}"
-    );
+    super::check_noise(noise)?;
     if let Some(labeled) = args.labeled {
         ensure!(
             labeled <= args.examples,

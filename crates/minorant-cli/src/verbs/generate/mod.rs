@@ -24,19 +24,28 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// More than anybody wants to make, and little enough to be made.
+/// The most numbers that made-up data may have.
 const MOST: usize = 100_000_000;
 
 /// Refuses sizes that would fill the memory.
 fn check_size(numbers: Option<usize>) -> anyhow::Result<()> {
     anyhow::ensure!(
         numbers.is_some_and(|numbers| numbers <= MOST),
-        "so much data would have over {MOST} numbers; ask for less"
+        "this data would have more than {MOST} numbers; ask for less"
     );
     Ok(())
 }
 
-/// Writes arrays and says so.
+/// Refuses noise that is negative or not finite.
+fn check_noise(noise: f64) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        noise >= 0.0 && noise.is_finite(),
+        "--noise must be a number of 0 or more, not {noise}"
+    );
+    Ok(())
+}
+
+/// Writes arrays to a file and prints what is in it.
 fn write(path: &Path, arrays: &[NamedArray], what: &str) -> anyhow::Result<()> {
     FileError::check_writable(path)?;
     minorant::write_atomically(path, &npz_bytes(arrays)?)?;

@@ -13,10 +13,7 @@ pub(super) fn run(args: &PhonesArgs) -> anyhow::Result<()> {
     ensure!(args.labels > 1, "--labels must be at least 2");
     ensure!(args.features > 0, "--features must be at least 1");
     let noise = args.noise;
-    ensure!(
-        noise >= 0.0 && noise.is_finite(),
-        "--noise must be a number of 0 or more, not {noise}"
-    );
+    super::check_noise(noise)?;
     let numbers = args.sequences.checked_mul(FRAMES).and_then(|n| n.checked_mul(args.features));
     super::check_size(numbers)?;
     super::check_size(args.labels.checked_mul(args.labels.max(3 * args.features)))?;

@@ -13,11 +13,7 @@ pub(super) fn run(args: &PlatesArgs) -> anyhow::Result<()> {
         "--widths must be from 1 to 65536 numbers of at least 1"
     );
     ensure!(args.max_length >= 2, "--max-length must be at least 2, not {}", args.max_length);
-    ensure!(
-        args.noise >= 0.0 && args.noise.is_finite(),
-        "--noise must be a number of at least 0, not {}",
-        args.noise
-    );
+    super::check_noise(args.noise)?;
     let widest = args.widths.iter().max().copied().unwrap_or(0);
     let images = args.images.saturating_add(args.skip);
     let of_image = widest.saturating_mul(args.height).saturating_mul(args.max_length);

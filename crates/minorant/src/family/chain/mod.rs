@@ -168,7 +168,8 @@ impl Family for ChainFamily {
     }
 }
 
-/// The scores of a sequence are held at once, and what the sums over it come to.
+/// Refuses sequences that are too long: all scores of a sequence are held in memory at once, and so
+/// are the sums over its labellings.
 fn check_memory(data: &Sequences, max_bytes: Option<u64>) -> Result<(), TrainError> {
     /// How many arrays of a sequence's size the sums over it need.
     const COPIES: u128 = 4;

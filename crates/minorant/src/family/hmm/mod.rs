@@ -257,7 +257,7 @@ fn check_lengths(data: &Recordings, settings: &Settings) -> Result<(), String> {
 fn shape(data: &Recordings, settings: &Settings) -> Result<HmmShape, String> {
     let (units, features) = (data.labels.classes.len(), data.frames.cols());
     let (states, mixtures) = (settings.get(&STATES), settings.get(&MIXTURES));
-    // Products are taken where nothing overflows: numbers of states may be as large as can be.
+    // Products saturate instead of overflowing: users may ask for any number of states.
     let times = |a: u128, b: usize| a.saturating_mul(b as u128);
     let gaussians = times(times(units as u128, states), mixtures);
     let arcs = times(times(units as u128, states.saturating_add(1)), states.saturating_add(1));

@@ -5,6 +5,7 @@ use super::convert::{Structure, structure};
 use super::{LOSS, SEGMENT_SVM};
 use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
 use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
+use crate::family::classes::share;
 use crate::family::{
     Data, Description, Evaluation, Facts, Form, Measure, Misfit, Outputs, Predictions, Reader,
     Reading, Settings, Style, Wanted, Writer,
@@ -203,7 +204,6 @@ impl Form for ImageForm {
         let images = found.len();
         let units = found.iter().map(|image| image.2).sum();
         let sum = |of: fn(&(f64, f64, usize)) -> f64| found.iter().map(of).sum::<f64>();
-        let share = |of: f64, whole: usize| of / whole.max(1) as f64;
         let wrong_images = found.iter().filter(|image| image.1 > 0.0).count() as f64;
         let mut evaluation =
             Evaluation { counts: vec![("examples", images), (unit, units)], ..Default::default() };
@@ -267,7 +267,12 @@ impl Form for ImageForm {
             {
                 Box::new(PlainImages(PlainParts { shape, images }))
             }
-            _ => return Err("the model's numbers do not fit the images".into()),
+            _ => {
+                return Err(
+                    "the images are not of the kind and shape that the model's weights are for"
+                        .into(),
+                );
+            }
         };
         let lambda = facts.lambda.ok_or("the model has no lambda")?;
         Ok(vec![Plain {

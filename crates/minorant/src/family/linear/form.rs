@@ -217,7 +217,7 @@ impl LinearForm {
 
     /// Compares predictions with the labels of the same rows.
     pub fn compare(&self, labels: &Labels, scores: &Numbers) -> Evaluation {
-        // A class of the file as a class of the model, if it has it.
+        // The number that the model has for each class of the data, if the model knows the class.
         let known = labels.remap(&self.classes);
         let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
         match self.classify(scores) {
@@ -380,7 +380,7 @@ impl Form for LinearForm {
             && self.label_loss.as_ref().is_none_or(|delta| delta.len() == count * count)
             && self.problems.iter().all(|problem| problem.weights.len() == dim);
         let Some(lambda) = facts.lambda.filter(|_| fits) else {
-            return Err("the model's numbers do not fit the data".into());
+            return Err("the model's weights, classes or label loss do not fit the data".into());
         };
         let truths = self.truths(data)?;
         let shares = audit::mean_shares(example_weights, &vec![1; data.features.rows()])?;
