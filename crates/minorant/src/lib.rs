@@ -14,7 +14,7 @@
 //!
 //! **For experts.** Below that, everything is about risks: [`risk`], [`structured`], [`hmm`],
 //! [`neural`] and [`kernel`] say what is minimised, [`solver`] (with [`bundle`], [`master`],
-//! [`line`] and [`regularizer`]; [`s3vm`] and [`latent`] for kernels) how, [`certificate`], [`proof`]
+//! [`mod@line`] and [`regularizer`]; [`s3vm`] and [`latent`] for kernels) how, [`certificate`], [`proof`]
 //! and [`audit`] what is known of the answer, [`trace`] and [`archive`] what a run tells and keeps,
 //! [`linalg`] what it computes with, [`generate`] and [`problems`] what to try it on. A risk of your
 //! own implements [`risk::Risk`] (or just a [`risk::Loss`] for a linear model) and goes to

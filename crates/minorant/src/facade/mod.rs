@@ -1,6 +1,6 @@
 //! The way in for Rust programs: one builder a model, with one setter for each option that the model
 //! takes, drawn from the same table as the command line's flags. A builder collects settings and
-//! hands them to [`family::train`](crate::family::train); it checks and computes nothing itself, so
+//! hands them to [`family::train`]; it checks and computes nothing itself, so
 //! that a mistake is told, in a sentence, when the model is fitted.
 //!
 //! ```
