@@ -107,7 +107,7 @@ class KernelEstimator(RowsMixin, ModelEstimator):
 
 
 class TwoClassEstimator(KernelEstimator):
-    """Base of those that take two classes; not for use by itself."""
+    """Base of the estimators with kernels that take two classes; not for use by itself."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

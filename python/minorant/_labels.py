@@ -49,7 +49,7 @@ def classes_of(names):
 
 
 def classes_of_texts(names):
-    """The same where a file has numbers as texts."""
+    """Labels of a file as an array, where the file has numbers as texts."""
     try:
         values = [float(name) for name in names]
     except ValueError:
@@ -61,7 +61,7 @@ def classes_of_texts(names):
 
 
 def has_label(y):
-    """Where labels are not -1."""
+    """Tells for each row whether its label is another than -1."""
     if y.dtype.kind in "biuf":
         return y != -1
     return np.array([str(value) != "-1" for value in y.tolist()], dtype=bool)

@@ -142,7 +142,7 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
 
 
 class LinearClassifier(LinearEstimator):
-    """Base of those that give each row one of the classes; not for use by itself.
+    """Base of the linear estimators that give each row one of the classes; not for use by itself.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class LinearClassifier(LinearEstimator):
 
 
 class NonConvexClassifier(LinearClassifier):
-    """Base of those whose answer is a local one; not for use by itself.
+    """Base of the linear estimators whose answer is a local one; not for use by itself.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ table = cache(_core.options)
 
 
 def sentence(option, what, parameters):
-    """What the library says of an option, said of the parameter that it is."""
+    """The library's sentence about an option, with the name of the parameter in its place."""
     names = {OPTION_OF.get(name, name): name for name in [*parameters, "sample_weight"]}
     other = re.compile(r"(?<=with )(\w+)")
     what = other.sub(lambda found: names.get(found[0], found[0]), what)

@@ -253,7 +253,7 @@ class _Oracle:
         return self._number(i, self._model.loss_augmented_inference(self._X[i], self._y[i], w))
 
     def ask_many(self, examples, w):
-        """The same for several examples."""
+        """The answers of :meth:`ask` for several examples."""
         inputs, truths = [self._X[i] for i in examples], [self._y[i] for i in examples]
         found = list(self._model.loss_augmented_inference_batch(inputs, truths, w))
         if len(found) != len(examples):

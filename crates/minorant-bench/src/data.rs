@@ -128,19 +128,19 @@ impl Store {
     }
 
     /// MNIST's digits as the files have them: `train` or `t10k`.
-    pub(crate) fn digits(&self, part: &str) -> Result<Dataset<'static>> {
-        let file = |what: &str| format!("mnist/{part}-{what}-ubyte.gz");
+    pub(crate) fn digits(&self, name: &str) -> Result<Dataset<'static>> {
+        let file = |what: &str| format!("mnist/{name}-{what}-ubyte.gz");
         self.read(&[&file("images-idx3"), &file("labels-idx1")])
     }
 
     /// MNIST's ten digits, pixels / 255.
     pub(crate) fn mnist(&self, form: Form, storage: Storage) -> Result<Set> {
-        self.mnist_part("train", form, storage)
+        self.mnist_rows("train", form, storage)
     }
 
-    /// The training part of MNIST (`train`) or the other one (`t10k`).
-    pub(crate) fn mnist_part(&self, part: &str, form: Form, storage: Storage) -> Result<Set> {
-        let data = self.digits(part)?;
+    /// The training rows of MNIST (`train`) or its test rows (`t10k`).
+    pub(crate) fn mnist_rows(&self, name: &str, form: Form, storage: Storage) -> Result<Set> {
+        let data = self.digits(name)?;
         let (rows, cols) = (data.features.rows(), data.features.cols());
         let pixels = data.features.values();
         let scaled = (0..pixels.len()).map(|at| pixels.get(at) / 255.0).collect();

@@ -46,18 +46,18 @@ impl Section {
 /// The machine and the compiler, in one line.
 pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut parts = vec![format!("{}, {cores} cores", line_of("/proc/cpuinfo", "model name"))];
-    parts.extend(caches());
+    let mut facts = vec![format!("{}, {cores} cores", line_of("/proc/cpuinfo", "model name"))];
+    facts.extend(caches());
     let memory = line_of("/proc/meminfo", "MemTotal");
     let kib: Option<f64> = memory.trim_end_matches("kB").trim().parse().ok();
-    parts.extend(kib.map(|kib| format!("{:.0} GiB of memory", kib / f64::from(1 << 20))));
+    facts.extend(kib.map(|kib| format!("{:.0} GiB of memory", kib / f64::from(1 << 20))));
     let system = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    parts.push(format!("{} {}", std::env::consts::OS, system.trim()).trim().into());
+    facts.push(format!("{} {}", std::env::consts::OS, system.trim()).trim().into());
     let rustc = Command::new("rustc").arg("--version").output();
     let rustc = rustc.ok().and_then(|output| String::from_utf8(output.stdout).ok());
-    parts.push(rustc.map_or("unknown compiler".into(), |text| text.trim().to_owned()));
-    parts.push(format!("Minorant {}", env!("CARGO_PKG_VERSION")));
-    parts.join("; ")
+    facts.push(rustc.map_or("unknown compiler".into(), |text| text.trim().to_owned()));
+    facts.push(format!("Minorant {}", env!("CARGO_PKG_VERSION")));
+    facts.join("; ")
 }
 
 /// What a file of the system says after a name and a colon.

@@ -68,7 +68,7 @@ fn split(data: &Dataset<'_>, most: usize, labelled: usize, seed: u64) -> Result<
     // 60 % to train on, 10 % to choose by, 30 % to test with, as in the paper.
     let (train, rest) = order.split_at(6 * order.len() / 10);
     let (chosen_by, test) = rest.split_at(rest.len() / 4);
-    let part = |rows: &[usize], labels: Vec<u32>| Dataset {
+    let subset = |rows: &[usize], labels: Vec<u32>| Dataset {
         features: data.features.select_rows(rows),
         labels: Labels { classes: data.labels.classes.clone(), rows: LabelRows::Single(labels) },
     };
@@ -83,9 +83,9 @@ fn split(data: &Dataset<'_>, most: usize, labelled: usize, seed: u64) -> Result<
         if *left == 0 { *z = 0 } else { *left -= 1 }
     }
     Ok(Split {
-        train: part(train, known),
-        chosen_by: part(chosen_by, truth(chosen_by)),
-        test: part(test, truth(test)),
+        train: subset(train, known),
+        chosen_by: subset(chosen_by, truth(chosen_by)),
+        test: subset(test, truth(test)),
     })
 }
 

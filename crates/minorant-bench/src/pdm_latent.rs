@@ -78,17 +78,17 @@ fn standardised(mut rows: Rows) -> Rows {
 }
 
 /// Some rows of a set: features, and whether the class is in the positive group.
-struct Part {
+struct Subset {
     matrix: Matrix<'static>,
     positive: Vec<bool>,
 }
 
 impl Rows {
-    fn part(&self, which: &[usize]) -> Result<Part> {
+    fn subset(&self, which: &[usize]) -> Result<Subset> {
         let values: Vec<f64> = which.iter().flat_map(|&i| self.values[i].clone()).collect();
         let matrix = Matrix::dense(which.len(), self.values[0].len(), values.into())?;
         let positive = which.iter().map(|&i| self.classes[i] < self.positive_classes()).collect();
-        Ok(Part { matrix, positive })
+        Ok(Subset { matrix, positive })
     }
 
     /// The first half of the classes, but two at least.
@@ -98,7 +98,7 @@ impl Rows {
 }
 
 /// The share of rows that a machine gets wrong.
-fn error(train: &Part, kernel: Kernel, found: &LatentFit, test: &Part) -> f64 {
+fn error(train: &Subset, kernel: Kernel, found: &LatentFit, test: &Subset) -> f64 {
     let (support, rows) = (Points::new(&train.matrix), Points::new(&test.matrix));
     let mut buffer = rows.buffer();
     let mut products = vec![0.0; train.positive.len()];
@@ -125,7 +125,8 @@ fn split(rows: &Rows, most: usize, seed: u64) -> Result<Vec<[f64; 4]>> {
     // 60 % to train on, 10 % to choose by, 30 % to test with, as in the paper.
     let (train, rest) = order.split_at(6 * order.len() / 10);
     let (chosen_by, test) = rest.split_at(rest.len() / 4);
-    let (train, chosen_by, test) = (rows.part(train)?, rows.part(chosen_by)?, rows.part(test)?);
+    let (train, chosen_by, test) =
+        (rows.subset(train)?, rows.subset(chosen_by)?, rows.subset(test)?);
     let components = rows.positive_classes() as usize;
     let run = |kernel: Kernel, c: f64, solver: Solver, degree: f64| -> Result<LatentFit> {
         let points = Points::new(&train.matrix);

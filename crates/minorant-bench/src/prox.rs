@@ -106,7 +106,7 @@ fn errors(store: &Store, solved: &[Outcome]) -> Result<Table> {
     let note = "Every other test digit validates, the rest tests the classifier that does best on \
                 them; which ones the paper took, it does not say.";
     let mut table = Table::new("Risks (Table 1)", note, &head);
-    let set = store.mnist_part("t10k", Form::Dense, Storage::F32)?;
+    let set = store.mnist_rows("t10k", Form::Dense, Storage::F32)?;
     let validation: Vec<f64> =
         solved.iter().map(|o| error(&set, &o.point.w, 0)).collect::<Result<_>>()?;
     let best = (0..solved.len()).min_by(|&a, &b| validation[a].total_cmp(&validation[b]));

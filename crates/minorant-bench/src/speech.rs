@@ -16,12 +16,12 @@ pub(crate) struct Speech {
 
 impl Speech {
     pub(crate) fn arabic_digits(store: &Store) -> Result<Speech> {
-        let part = |file: &str, each: u32| {
+        let subset = |file: &str, each: u32| {
             frames(store, &format!("spoken_arabic_digits/{file}_Arabic_Digit.txt.gz"), 10, |i| {
                 i as u32 / each
             })
         };
-        Ok(Speech { train: part("Train", 660)?, test: part("Test", 220)? })
+        Ok(Speech { train: subset("Train", 660)?, test: subset("Test", 220)? })
     }
 
     pub(crate) fn japanese_vowels(store: &Store) -> Result<Speech> {
@@ -40,12 +40,12 @@ impl Speech {
     pub(crate) fn characters(store: &Store) -> Result<Speech> {
         let path = store.root.join("character_trajectories/trajectories_train.npz");
         let all = read_recordings(&[path], &RecordingOptions::default())?;
-        Ok(Speech { train: part(&all, |i| i % 5 != 4)?, test: part(&all, |i| i % 5 == 4)? })
+        Ok(Speech { train: subset(&all, |i| i % 5 != 4)?, test: subset(&all, |i| i % 5 == 4)? })
     }
 }
 
 /// The sequences that `is_in` names.
-fn part(all: &Recordings, is_in: impl Fn(usize) -> bool) -> Result<Recordings> {
+fn subset(all: &Recordings, is_in: impl Fn(usize) -> bool) -> Result<Recordings> {
     let LabelRows::Single(labels) = &all.labels.rows else { bail!("expected labels") };
     let (mut rows, mut starts, mut own) = (Vec::new(), vec![0], Vec::new());
     for i in (0..all.len()).filter(|&i| is_in(i)) {

@@ -72,8 +72,8 @@ impl Digits {
 }
 
 /// The images of 3 and 8 in the files' order, pixels / 255, and their labels: 0 (−1) or 2 (+1).
-fn threes_and_eights(store: &Store, part: &str) -> Result<(Matrix<'static>, Vec<u32>)> {
-    let data = store.digits(part)?;
+fn threes_and_eights(store: &Store, name: &str) -> Result<(Matrix<'static>, Vec<u32>)> {
+    let data = store.digits(name)?;
     let LabelRows::Single(digits) = &data.labels.rows else { bail!("expected one digit a row") };
     let chosen: Vec<usize> = (0..digits.len()).filter(|&i| matches!(digits[i], 3 | 8)).collect();
     let labels = chosen.iter().map(|&i| if digits[i] == 8 { 2 } else { 0 }).collect();

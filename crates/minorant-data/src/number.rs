@@ -84,8 +84,8 @@ fn digit_at(text: &[u8], at: usize) -> Option<u64> {
     (digit < 10).then_some(u64::from(digit))
 }
 
-/// The power of ten after an `e`, cut to what no mantissa of a readable file can undo, and the
-/// part's length.
+/// The power of ten after an `e`, cut to what no mantissa of a readable file can undo, and how
+/// many bytes the exponent takes.
 fn exponent_part(text: &[u8]) -> Result<(i64, usize), NotANumber> {
     let mut at = 1;
     let negative = text.get(at) == Some(&b'-');

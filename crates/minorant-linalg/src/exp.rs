@@ -5,7 +5,7 @@
 #[inline(always)]
 pub(crate) fn single(x: f32) -> f32 {
     const SHIFT: f32 = 12_582_912.0; // 1.5 · 2²³: adding it rounds to whole numbers
-    const HIGH: f32 = 0.693_359_4; // ln 2 in two parts, the first with few digits
+    const HIGH: f32 = 0.693_359_4; // ln 2 as a sum of two numbers, the first with few digits
     const LOW: f32 = -2.121_944_4e-4;
     let x = if x > 88.0 { 88.0 } else { x };
     let x = if x < -87.0 { -87.0 } else { x };

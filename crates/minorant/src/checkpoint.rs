@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub use crate::fingerprint::Fingerprint;
 
 const KIND: &str = "checkpoint";
-/// Writing may take one part in this many of the time.
+/// Between two checkpoints a run works at least this many times as long as writing one took.
 const SHARE: u32 = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

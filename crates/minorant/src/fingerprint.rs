@@ -6,12 +6,12 @@ use minorant_data::{Dataset, Images, LabelRows, Recordings, Sequences};
 use minorant_linalg::Matrix;
 use sha2::{Digest, Sha256};
 
-/// Data that a run can be about.
+/// Data that a run can be trained on.
 pub trait Fingerprint {
-    /// SHA-256 of all that is in it, and of the weights of its examples if they have some.
+    /// The SHA-256 of all that is in the data, and of the weights of its examples where there are any.
     fn sha256_with(&self, example_weights: Option<&[f64]>) -> String;
 
-    /// SHA-256 of all that is in it.
+    /// The SHA-256 of all that is in the data.
     fn sha256(&self) -> String {
         self.sha256_with(None)
     }
@@ -68,7 +68,7 @@ impl Fingerprint for Recordings {
     }
 }
 
-/// That of the arrays which they are written as.
+/// The fingerprint of images is that of the arrays which they are written as.
 impl Fingerprint for Images {
     fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
         let mut hash = Sha256::new();

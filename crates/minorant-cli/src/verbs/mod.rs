@@ -21,6 +21,9 @@ use minorant::FileError;
 use minorant::family::Settings;
 use minorant::risk::Cancel;
 
+/// Why a bound may have no proof.
+const LOST_ORIGINS: &str = "an aggregate plane has lost its origins";
+
 /// Refuses output files that cannot be written, before hours of work go into them.
 fn check_writable(settings: &Settings) -> Result<(), FileError> {
     let files = ["out", "proof", "trace", "report", "checkpoint"];

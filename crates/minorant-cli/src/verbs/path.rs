@@ -1,7 +1,7 @@
 //! `minorant path`: models for a range of λ, with what is proven in between.
 
 use super::train::facts;
-use super::{cancel_on_interrupt, check_writable};
+use super::{LOST_ORIGINS, cancel_on_interrupt, check_writable};
 use crate::args::{PathArgs, on_threads};
 use crate::number;
 use crate::output::{self, maybe, percent, train_json};
@@ -109,8 +109,8 @@ fn save(args: &PathArgs, found: &Path) -> anyhow::Result<()> {
     }
     if without > 0 {
         output::tell(&format!(
-            "note: {without} of the models are saved without a proof: it is over 64 MiB, or an \
-             aggregate plane has lost its origins"
+            "note: {without} of the models are saved without a proof: the proof is over 64 MiB, or \
+             {LOST_ORIGINS}"
         ));
     }
     Ok(())

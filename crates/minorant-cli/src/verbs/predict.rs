@@ -3,7 +3,8 @@
 use crate::args::PredictArgs;
 use crate::output::{self, number};
 use minorant::family::{
-    Data, FittedModel, Numbers, Outputs, Predictions, Purpose, Wanted, label_in_output,
+    Data, FittedModel, Numbers, Outputs, Predictions, Purpose, Wanted, ignored_entries,
+    label_in_output,
 };
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -45,11 +46,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
 
 /// Tells of entries in columns that the model does not know.
 pub(super) fn note_dropped(dropped: usize) {
-    if dropped > 0 {
-        output::tell(&format!(
-            "note: {dropped} non-zero entries in columns beyond the model's were ignored"
-        ));
-    }
+    ignored_entries(dropped).iter().for_each(|note| output::tell(&format!("note: {note}")));
 }
 
 fn spans(starts: &[usize]) -> impl Iterator<Item = Range<usize>> {

@@ -1,6 +1,6 @@
 //! `minorant train`: one run, and the files that it leaves behind.
 
-use super::{cancel_on_interrupt, check_writable};
+use super::{LOST_ORIGINS, cancel_on_interrupt, check_writable};
 use crate::args::{TrainArgs, on_threads};
 use crate::number;
 use crate::output::{self, percent};
@@ -88,13 +88,12 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
 /// Writes model and proof; the lines that tell where they are.
 fn save(settings: &Settings, model: &FittedModel) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
-    let lost = "an aggregate plane has lost its origins";
     let proof = settings.file("proof");
     if let Some(path) = &proof {
         if model.save_proof(path)? {
             lines.push(format!("proof         {}", path.display()));
         } else {
-            output::tell(&format!("note: not auditable: {lost}"));
+            output::tell(&format!("note: not auditable: {LOST_ORIGINS}"));
         }
     }
     if let Some(path) = settings.file("out") {
@@ -103,7 +102,7 @@ fn save(settings: &Settings, model: &FittedModel) -> anyhow::Result<Vec<String>>
         if !with_proof && proof.is_none() && model.is_convex() {
             let why = match model.is_auditable() {
                 true => "its proof is over 64 MiB; --proof FILE saves it apart",
-                false => lost,
+                false => LOST_ORIGINS,
             };
             output::tell(&format!("note: the model is saved without a proof: {why}"));
         }

@@ -117,8 +117,13 @@ pub(crate) fn on_columns<T>(
         return (run(matrix), None);
     }
     let (fitted, ignored) = matrix.with_cols(features);
-    let note = || format!("{ignored} non-zero entries in columns beyond the model's were ignored");
-    (run(&fitted), (ignored > 0).then(note))
+    (run(&fitted), ignored_entries(ignored))
+}
+
+/// A sentence about entries in columns that a model does not know; nothing where there are none.
+pub fn ignored_entries(count: usize) -> Option<String> {
+    let note = || format!("{count} non-zero entries in columns beyond the model's were ignored");
+    (count > 0).then(note)
 }
 
 /// The first of the classes with the highest score.

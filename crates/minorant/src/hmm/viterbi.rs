@@ -16,8 +16,9 @@ const ENTERS: u32 = 1 << 31;
 
 /// The score of the best path of a sequence, from the densities of its frames in the states of
 /// these units at least.
-/// `allows` says for a frame and a unit what being there costs or brings, or that it cannot be;
-/// `path` is filled with the path where it is asked for. Ties go to the first.
+/// `allows` says what a path's score gains where it is in a unit at a frame; nothing where the frame
+/// does not allow the unit. `path` is filled with the path where it is asked for. Of equal paths the
+/// first is taken.
 pub fn best_path(
     tables: &Tables,
     densities: &Densities,

@@ -21,11 +21,11 @@ enum Entries<'a> {
     Rows { kernel: Kernel, points: &'a Points<'a>, cache: Mutex<Cache> },
 }
 
-/// The rows used last.
+/// The rows of the matrix that were used last.
 #[derive(Debug)]
 struct Cache {
     rows: Vec<Option<Arc<[f64]>>>,
-    /// When each was used, by the count of uses.
+    /// When each row was used last, by the count of uses.
     used: Vec<u64>,
     uses: u64,
     held: usize,
@@ -57,7 +57,7 @@ const ASYMMETRY: f64 = 1e-8;
 /// How far below zero rounding may have taken an eigenvalue, relative to the largest entry and the
 /// order.
 const NEGATIVE: f64 = 1e-9;
-/// Rows that are always kept: a step of the inner solver reads two.
+/// The number of rows that are always kept: a step of the inner solver reads two rows.
 const FEWEST_ROWS: usize = 4;
 
 impl<'a> Gram<'a> {

@@ -1,5 +1,6 @@
 //! The options that models of every family take, those that all models take which are solved by the
-//! methods of [`crate::solver`], and further ones that several families take. What only one family knows stands in the family's own room.
+//! methods of [`crate::solver`], and further ones that several families take. An option that only one
+//! family has is declared in that family's own room.
 
 use super::{Effect, Group, Key, Kind, Need, OptionSpec, Probe, Range, Taken, named, option};
 use crate::bundle::Locality;

@@ -1,6 +1,6 @@
 //! The risk of margin rescaling, of any structured model: the weighted sum over examples of
 //! max over y of Δ(y) + w · ψ(x, y) − w · ψ(x, truth). One oracle call an example is one
-//! evaluation. Where outputs have hidden parts, the truth's score is the best one that the data
+//! evaluation. Where outputs have hidden components, the truth's score is the best one that the data
 //! allows, and the risk is not convex.
 
 use super::layout::At;

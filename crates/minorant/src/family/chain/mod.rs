@@ -168,19 +168,22 @@ impl Family for ChainFamily {
     }
 }
 
-/// The scores of a sequence are held at once, and what the sums over it come to.
+/// Refuses sequences that are too long: all scores of a sequence are held in memory at once, and so
+/// are the sums over its labellings.
 fn check_memory(data: &Sequences, max_bytes: Option<u64>) -> Result<(), TrainError> {
     /// How many arrays of a sequence's size the sums over it need.
     const COPIES: u128 = 4;
     let classes = data.classes.len();
     let longest = data.starts.windows(2).map(|span| span[1] - span[0]).max().unwrap_or(0);
     let scores = (longest as u128) * classes as u128 * 8 * COPIES;
-    if scores <= max_bytes.map_or(1 << 40, |bytes| 4 * u128::from(bytes)) {
+    // Memory for planes is a quarter of the machine's unless it is given.
+    let most = max_bytes.map_or(1 << 40, |bytes| 4 * u128::from(bytes));
+    if scores <= most {
         return Ok(());
     }
     Err(TrainError::Setting(format!(
         "the scores of a sequence of {longest} tokens with {classes} labels take {scores} bytes, \
-         more than the machine's memory"
+         more than the {most} bytes that are allowed"
     )))
 }
 

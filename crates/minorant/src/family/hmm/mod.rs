@@ -257,14 +257,15 @@ fn check_lengths(data: &Recordings, settings: &Settings) -> Result<(), String> {
 fn shape(data: &Recordings, settings: &Settings) -> Result<HmmShape, String> {
     let (units, features) = (data.labels.classes.len(), data.frames.cols());
     let (states, mixtures) = (settings.get(&STATES), settings.get(&MIXTURES));
-    // Products are taken where nothing overflows: numbers of states may be as large as can be.
+    // Products saturate instead of overflowing: users may ask for any number of states.
     let times = |a: u128, b: usize| a.saturating_mul(b as u128);
     let gaussians = times(times(units as u128, states), mixtures);
     let arcs = times(times(units as u128, states.saturating_add(1)), states.saturating_add(1));
     let weights = times(times(gaussians, 2), features + 1).saturating_add(arcs);
     if weights > MOST_WEIGHTS {
         return Err(format!(
-            "{units} units of {states} states with {mixtures} Gaussians have too many weights"
+            "{units} units of {states} states with {mixtures} Gaussians have {weights} weights, more \
+             than the {MOST_WEIGHTS} that a model may have"
         ));
     }
     let (task, topology) = (settings.get(&TASK), settings.get(&TOPOLOGY));

@@ -15,7 +15,7 @@ use crate::regularizer::L2;
 use crate::solver::{Method, Problem};
 use crate::structured::segment::SegmentLoss;
 
-/// The family.
+/// The family of models of images.
 #[derive(Debug)]
 pub struct Image;
 

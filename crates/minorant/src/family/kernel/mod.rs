@@ -80,18 +80,18 @@ struct Member {
     solvers: &'static [Solver],
     /// Trains it.
     fit: fn(&Dataset<'_>, &mut Walk<'_>) -> Result<Found, TrainError>,
-    /// Whether so many classes and decision functions make one.
+    /// Whether a model of this kind may have so many classes and decision functions.
     fits: fn(classes: usize, machines: usize) -> bool,
     /// Whether its decision functions are components, of which the greatest decides, and not those
     /// of classes.
     has_components: bool,
     /// Whether the label 0 says that a row has none.
     knows_unlabelled: bool,
-    /// What stays open where no bound is known.
+    /// The sentence that tells what is not proven where no bound is known.
     unproven: &'static str,
 }
 
-/// The family.
+/// The family of kernel models.
 #[derive(Debug)]
 pub struct Kernels;
 

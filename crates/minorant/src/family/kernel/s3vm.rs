@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 named!(Mode { Search = "search", Strict = "strict" });
 
-/// A balance is a word that users type.
+/// A balance is given as a word, such as `auto` or `count=5`.
 impl Setting for Balance {
     fn of(value: Option<&Value>) -> Option<Self> {
         match value? {
@@ -65,7 +65,7 @@ pub static BALANCE: Key<Balance> = option(
 .probe(Probe::value("count=2"))
 .key();
 
-/// How `pdm` goes about it.
+/// Which candidates `pdm` polishes.
 pub static MODE: Key<Mode> = option(
     "mode",
     "MODE",
@@ -135,8 +135,8 @@ pub(super) static MEMBER: Member = Member {
                proves it for small data)",
 };
 
-/// Unlabelled rows whose losses count 1 each, unless told otherwise; of more they count as much as
-/// these do together.
+/// Up to this many unlabelled rows count 1 each where `c2` is not given; more rows count together as
+/// much as this many.
 const FULL_WEIGHT: usize = 1000;
 
 /// Decision functions for so many classes.

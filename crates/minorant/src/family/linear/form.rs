@@ -217,7 +217,7 @@ impl LinearForm {
 
     /// Compares predictions with the labels of the same rows.
     pub fn compare(&self, labels: &Labels, scores: &Numbers) -> Evaluation {
-        // A class of the file as a class of the model, if it has it.
+        // The number that the model has for each class of the data, if the model knows the class.
         let known = labels.remap(&self.classes);
         let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
         match self.classify(scores) {

@@ -170,7 +170,7 @@ fn labelled_only(
     Ok(solver::run(&mut *solver, problem, rules, cancel, &mut (), checkpoints)?)
 }
 
-/// What stands for a run that no evaluations are left for.
+/// The outcome that stands for a run for which no evaluations are left.
 fn no_run(w: Vec<f64>) -> Outcome {
     Outcome {
         point: Point { w, outputs: Vec::new(), value: f64::NAN },

@@ -40,7 +40,7 @@ pub static HUBER: Key<f64> = option(
 .probe(Probe::with("1.5", &["--loss", "huber-hinge"]))
 .key();
 
-/// What losses of the svm ask for.
+/// The options that choose the loss of the svm.
 pub(super) static OWN: &[Taken] =
     &[Taken::by(&["svm"], &LOSS.spec), Taken::by(&["svm"], &HUBER.spec)];
 
@@ -55,7 +55,7 @@ pub enum LossName {
     HuberHinge,
     /// The logistic or softmax loss.
     Logistic,
-    /// The hinge, cut off.
+    /// The hinge, cut off at a height, so that outliers cost no more than that.
     Ramp,
     /// The hinge where there is a label, the distance from any label's margin elsewhere.
     Transductive,
@@ -71,7 +71,7 @@ named!(LossName {
 });
 
 impl LossName {
-    /// Those of the svm, with their meaning.
+    /// The losses of the svm, with their meaning.
     pub const OF_SVM: &'static [(&'static str, &'static str)] = &[
         ("hinge", "max(0, 1 − m)"),
         ("squared-hinge", "its square"),

@@ -31,7 +31,7 @@ use crate::solver::{Method, Outcome, Problem};
 use minorant_data::Dataset;
 use minorant_linalg::Design;
 
-/// The family.
+/// The family of linear models.
 #[derive(Debug)]
 pub struct Linear;
 
@@ -78,7 +78,7 @@ impl Family for Linear {
         let held = |method: &Method| match method {
             Auto | Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Gd | Subgradient => true,
             Cccp => !model.is_convex,
-            // lbfgs of an svm goes with its smooth losses.
+            // The svm has lbfgs for its smooth losses.
             Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs
             | SubLbfgs | Hybrid | SubGd | Lbfgs | Sgd => model.is_convex,
             Owlqn | OwlqnStar | NewtonCd => model.name == "logistic",
@@ -206,7 +206,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The answer that outcomes of all problems are.
+    /// The answer made of the outcomes of all problems.
     pub(crate) fn answer(&self, method: Method, lambda: f64, mut outcomes: Vec<Outcome>) -> Answer {
         let sizes = (self.data.features.rows(), self.data.features.cols());
         let report = TrainReport::of_runs(method.name(), sizes, lambda, &outcomes);

@@ -85,8 +85,8 @@ pub(crate) fn check_evaluations(most: Option<u64>, classes: usize) -> Result<(),
     Ok(())
 }
 
-/// The outcome of a class that nobody waits for: its start point, unseen. Its objective is known
-/// only where it starts at 0, and there it is the loss alone.
+/// The outcome of a class that was not reached before the run was stopped: its start point, which is
+/// not evaluated. Its objective is known only where it starts at 0, and there it is the loss alone.
 fn not_begun(start: Option<Vec<f64>>, dim: usize, loss_at_zero: f64) -> Outcome {
     let value = if start.is_none() { loss_at_zero } else { f64::NAN };
     Outcome {

@@ -80,7 +80,7 @@ static OWN: &[Taken] = &[
     Taken::by_all(&BOUNDARY.spec),
     Taken::by_all(&VALIDATION_FRACTION.spec),
     Taken::by_all(&LOCALITY.spec),
-    // The weights to begin with are drawn, too.
+    // The seed is also that of the weights to begin with.
     Taken::by_all(&SEED_OF_STARTS.spec)
         .probed(Probe::with("7", &["--hidden", "5", "--max-evals", "3"])),
 ];
@@ -224,7 +224,7 @@ fn network(data: &Sequences, settings: &Settings) -> Result<Network, TrainError>
     }
 }
 
-/// Refuses a method that cannot be had before the weights to begin with are made.
+/// Refuses a method that cannot be used, before the weights to begin with are made.
 fn check_method(
     data: &Sequences,
     network: &Network,
