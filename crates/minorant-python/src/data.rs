@@ -76,7 +76,7 @@ impl From<Class> for Label {
     }
 }
 
-/// Which of the classes there are.
+/// Which classes the examples have.
 #[derive(FromPyObject)]
 enum Numbers<'py> {
     /// One class number a row, sequence, token or frame.
@@ -85,7 +85,8 @@ enum Numbers<'py> {
     Sets(Starts<'py>, PyReadonlyArray1<'py, u32>),
 }
 
-/// Examples of any kind: an object with these attributes, which are none where the kind has none.
+/// Examples of any kind: a Python object with these attributes, which are None where the kind of data
+/// does not have them.
 #[derive(FromPyObject)]
 pub(crate) struct Examples<'py> {
     /// A row for each row, token or frame.
@@ -96,7 +97,7 @@ pub(crate) struct Examples<'py> {
     names: Option<Vec<String>>,
     /// The classes in order.
     classes: Vec<Class>,
-    /// Which of them there are.
+    /// Which of these classes the examples have.
     labels: Option<Numbers<'py>>,
 }
 
@@ -108,7 +109,7 @@ pub(crate) enum Held<'a> {
 }
 
 impl Held<'_> {
-    /// The data, lent.
+    /// The data, borrowed.
     pub(crate) fn view(&self) -> Data<'_> {
         match self {
             Held::Rows(data) => Data::Rows(data),
@@ -193,7 +194,11 @@ impl Examples<'_> {
         let starts: Vec<usize> = starts.unwrap_or(&[]).iter().map(|&at| at as usize).collect();
         let fits =
             starts.first() == Some(&0) && starts.last() == Some(&rows.rows()) && starts.is_sorted();
-        if fits { Ok((rows, starts)) } else { refuse("the sequences do not fit their rows") }
+        if fits {
+            Ok((rows, starts))
+        } else {
+            refuse("the starts of the sequences do not fit the number of rows")
+        }
     }
 
     /// The labels of so many rows, sequences, tokens or frames, where there are any.

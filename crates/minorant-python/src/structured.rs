@@ -164,7 +164,7 @@ impl StructuredModel for Structure {
     }
 
     fn best(&self, example: usize, scores: Scores<'_>) -> u32 {
-        // Training does not predict; of what is known, the best.
+        // Training does not predict, so the best of the outputs that are known will do.
         let known = lock(&self.known);
         let score = |output: &Output| output.value(scores.shared) - output.loss;
         let numbered = known.outputs[example].iter().map(score).zip(0u32..);

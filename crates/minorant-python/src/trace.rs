@@ -28,7 +28,7 @@ macro_rules! fields {
     };
 }
 
-/// The function itself, said to be one of records.
+/// The function itself; its bounds tell the compiler that it takes records of any lifetime.
 fn of<T>(field: impl Fn(&TraceRecord) -> T) -> impl Fn(&TraceRecord) -> T {
     field
 }

@@ -1,7 +1,7 @@
 //! Paths: the same problem for a whole range of λ, each solved from where the last one ended and
 //! with its planes, which hold for every λ; with a proof-carrying model for every λ of the path and
 //! a certified gap for every λ in between. Cross-validation over λ walks such paths. No method and
-//! no bound is made here; `train` turns data into problems, `solver` solves them.
+//! no bound is made here; `family` turns data into problems, `solver` solves them.
 
 mod between;
 mod tune;

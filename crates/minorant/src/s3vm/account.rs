@@ -8,8 +8,9 @@ use crate::solver::{Checkpoints, RunError, Status};
 use crate::trace::{Observer, TraceRecord};
 use std::time::Instant;
 
-/// Counts of a saved state beyond this are none of ours; sums of them would overflow.
-pub(super) const MOST: u64 = 1 << 48;
+/// The largest count that a saved state may hold; a larger one was never counted, and sums of such
+/// would overflow.
+pub(crate) const MOST_COUNTED: u64 = 1 << 48;
 
 /// A machine that a run may answer with.
 pub(crate) trait Answer {
@@ -212,7 +213,7 @@ impl<'o, A: Answer> Account<'o, A> {
         let counts = archive.take_integers("counts")?;
         let [evaluations, iterations] = counts[..] else { return Err(wrong("counts").into()) };
         let seconds = archive.take_real("seconds")?;
-        if evaluations.max(iterations) > MOST || !(seconds >= 0.0 && seconds.is_finite()) {
+        if evaluations.max(iterations) > MOST_COUNTED || !(seconds >= 0.0 && seconds.is_finite()) {
             return Err(wrong("counts").into());
         }
         (self.evaluations, self.iterations, self.clock.earlier) =

@@ -44,7 +44,7 @@ mod rounds;
 mod strict;
 mod work;
 
-pub(crate) use account::{Account, Answer, Stop};
+pub(crate) use account::{Account, Answer, MOST_COUNTED, Stop};
 pub use balance::{Balance, best_labels, soft_labels};
 pub(crate) use candidates::generator;
 pub(crate) use graph::nearest;

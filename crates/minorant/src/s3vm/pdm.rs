@@ -7,7 +7,7 @@
 //! in place of the inner problem (`proxy.rs`), and labels that were polished before are not polished
 //! again. What it returns is the best of many local optima; it proves nothing about others.
 
-use super::account::MOST;
+use super::account::MOST_COUNTED;
 use super::ao;
 use super::candidates::{LEAKS, candidate, generator, spread};
 use super::da::{self, Cooling};
@@ -65,7 +65,7 @@ impl State {
     fn load(archive: &mut Archive) -> Result<Self, ArchiveError> {
         let rounds = Rounds::load(archive)?;
         let known = archive.take_integers("known")?.into_iter().collect();
-        match archive.take_up_to("search", 3, MOST)?[..] {
+        match archive.take_up_to("search", 3, MOST_COUNTED)?[..] {
             [counted, before_counted, before_candidates] => Ok(State {
                 rounds,
                 counted: counted as usize,

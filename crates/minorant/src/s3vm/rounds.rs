@@ -1,7 +1,7 @@
 //! Where a search stands that makes a few starts and then polishes numbered candidates, in rounds and
 //! in batches: what `pdm` for all kernel machines shares. What candidates are is theirs to say.
 
-use super::account::MOST;
+use super::account::MOST_COUNTED;
 use crate::archive::{Archive, ArchiveError};
 
 /// Candidates that are polished side by side, whatever the number of threads.
@@ -58,7 +58,7 @@ impl Rounds {
     }
 
     pub(crate) fn load(archive: &mut Archive) -> Result<Self, ArchiveError> {
-        let counts = archive.take_up_to("rounds", 4, MOST)?;
+        let counts = archive.take_up_to("rounds", 4, MOST_COUNTED)?;
         let before = archive.take_real("before")?;
         match counts[..] {
             [starts, number, end, idle] if number <= end && !before.is_nan() => {

@@ -176,12 +176,14 @@ fn check_memory(data: &Sequences, max_bytes: Option<u64>) -> Result<(), TrainErr
     let classes = data.classes.len();
     let longest = data.starts.windows(2).map(|span| span[1] - span[0]).max().unwrap_or(0);
     let scores = (longest as u128) * classes as u128 * 8 * COPIES;
-    if scores <= max_bytes.map_or(1 << 40, |bytes| 4 * u128::from(bytes)) {
+    // Memory for planes is a quarter of the machine's unless it is given.
+    let most = max_bytes.map_or(1 << 40, |bytes| 4 * u128::from(bytes));
+    if scores <= most {
         return Ok(());
     }
     Err(TrainError::Setting(format!(
         "the scores of a sequence of {longest} tokens with {classes} labels take {scores} bytes, \
-         more than the machine's memory"
+         more than the {most} bytes that are allowed"
     )))
 }
 

@@ -264,7 +264,8 @@ fn shape(data: &Recordings, settings: &Settings) -> Result<HmmShape, String> {
     let weights = times(times(gaussians, 2), features + 1).saturating_add(arcs);
     if weights > MOST_WEIGHTS {
         return Err(format!(
-            "{units} units of {states} states with {mixtures} Gaussians have too many weights"
+            "{units} units of {states} states with {mixtures} Gaussians have {weights} weights, more \
+             than the {MOST_WEIGHTS} that a model may have"
         ));
     }
     let (task, topology) = (settings.get(&TASK), settings.get(&TOPOLOGY));

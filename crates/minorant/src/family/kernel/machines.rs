@@ -2,7 +2,7 @@
 //! are finished together with the state within the one that is not.
 
 use crate::archive::{Archive, ArchiveError};
-use crate::s3vm::{Answer, S3vmFit, Solution};
+use crate::s3vm::{Answer, MOST_COUNTED, S3vmFit, Solution};
 use crate::solver::{Checkpoints, RunError, Status};
 
 /// The finished machines, and checkpoints of them all.
@@ -79,13 +79,10 @@ fn save(fit: &S3vmFit, archive: &mut Archive) {
     archive.put_integers("counts", [fit.evaluations, fit.iterations, fit.status.number()]);
 }
 
-/// Counts beyond this are none of ours; sums of them would overflow.
-const MOST: u64 = 1 << 48;
-
 fn load(archive: &mut Archive, rows: usize, unlabelled: usize) -> Result<S3vmFit, ArchiveError> {
     let solution = Solution::load(archive, rows, unlabelled)?;
     let numbers = archive.take_reals("fit")?;
-    let counts = archive.take_up_to("counts", 3, MOST)?;
+    let counts = archive.take_up_to("counts", 3, MOST_COUNTED)?;
     let (&[lower_bound, delta, seconds], &[evaluations, iterations, status]) =
         (&numbers[..], &counts[..])
     else {
