@@ -1,5 +1,6 @@
 """Types: true of the compiled half, free of contradictions, and seen by those who use the package."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -45,8 +46,11 @@ def mypy(folder, *arguments, module="mypy"):
     settings.write_text(SETTINGS)
     flag = "--mypy-config-file" if module.endswith("stubtest") else "--config-file"
     command = [sys.executable, "-m", module, flag, settings, *arguments]
-    # Beside the package, so that mypy finds it wherever it is installed.
-    environment = {"MYPYPATH": str(FOLDER), "PYTHONPATH": str(FOLDER), "PATH": ""}
+    environment = dict(os.environ)
+    # mypy finds an installed package by itself, and refuses to be told where; one that is run from
+    # its sources it has to be told.
+    if FOLDER.name != "site-packages":
+        environment |= {"MYPYPATH": str(FOLDER), "PYTHONPATH": str(FOLDER)}
     return subprocess.run(
         list(map(str, command)), cwd=folder, capture_output=True, text=True, env=environment
     )
