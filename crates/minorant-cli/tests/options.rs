@@ -152,7 +152,7 @@ fn an_option_that_a_model_does_not_take_is_refused() {
     data.bench.write("file", "1\n");
     for entry in family::models() {
         let name = entry.model.name;
-        for spec in family::options().into_iter().filter(|spec| entry.option(spec.name).is_none()) {
+        for spec in family::options().iter().filter(|spec| entry.option(spec.name).is_none()) {
             let takers = family::models_with(spec.name);
             let other = family::model(takers[0]).unwrap();
             let value = situation(&other, spec.name).value.replace("{FILE}", "file");

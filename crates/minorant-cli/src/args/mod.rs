@@ -9,7 +9,7 @@ pub(crate) use generate::{
     CloudsArgs, GenerateArgs, GenerateKind, PartsArgs, PhonesArgs, PlatesArgs,
 };
 pub(crate) use minimize::MinimizeArgs;
-pub(crate) use table::{FlagError, UsageError, shown_for, with_dashes};
+pub(crate) use table::{FlagError, UsageError, described, shown_for, with_dashes};
 
 use clap::{Args, Command, CommandFactory, Parser, Subcommand};
 use minorant::family::{self, Entry, Settings};
@@ -67,12 +67,23 @@ pub(crate) enum Verb {
 /// The verbs that name a model, whose help depends on it.
 const WITH_MODEL: [&str; 4] = ["train", "compare", "path", "tune"];
 
+/// The verbs that read data for a model file, or to look at it.
+const WITH_DATA: [&str; 4] = ["predict", "evaluate", "inspect", "audit"];
+
 impl Cli {
     /// The command with the help that the arguments ask for: that of the model which they name.
     pub(crate) fn command_for(words: &[String]) -> Command {
+        let mut command = Cli::command();
+        // Whoever does not ask for help need not wait until it is put together.
+        let asks = |word: &String| ["-h", "--help", "help"].contains(&word.as_str());
+        if !words.is_empty() && !words.iter().any(asks) {
+            return command;
+        }
         let verb = words.iter().find(|word| WITH_MODEL.contains(&word.as_str()));
         let entry = words.iter().find_map(|word| family::model(word).ok());
-        let mut command = Cli::command();
+        for verb in WITH_DATA {
+            command = command.mut_subcommand(verb, described);
+        }
         for verb in WITH_MODEL.iter().filter(|known| verb.is_none_or(|verb| verb == *known)) {
             command = command.mut_subcommand(verb, |command| of_model(command, entry));
         }

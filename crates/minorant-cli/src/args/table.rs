@@ -7,6 +7,7 @@ use minorant::family::{self, Entry, Settings};
 use minorant::options::{Group, Kind, OptionError, OptionSpec, Value, read_numbers};
 use std::marker::PhantomData;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Which options of the table a verb takes.
 pub(crate) trait Taking: std::fmt::Debug + Clone + Send + Sync + 'static {
@@ -116,15 +117,16 @@ fn kind_for(entry: Entry, name: &str) -> Kind {
     own.or_else(other).map_or(Kind::Flag, |spec| spec.kind)
 }
 
-/// The declarations of each name, in the order of the help.
-fn by_name<T: Taking>() -> Vec<(&'static str, Vec<&'static OptionSpec>)> {
-    let mut found: Vec<(&'static str, Vec<&'static OptionSpec>)> = Vec::new();
+/// The name of an option with its declarations.
+type Declared = (&'static str, Vec<&'static OptionSpec>);
+
+/// All options by name, in the order of the help. Every verb asks for them, so they are put together
+/// once.
+static BY_NAME: LazyLock<Vec<Declared>> = LazyLock::new(|| {
+    let mut found: Vec<Declared> = Vec::new();
     let groups = [Group::Problem, Group::Method, Group::Stopping, Group::Reading, Group::Output];
     for group in groups {
-        for spec in family::options().into_iter().filter(|spec| spec.group == group) {
-            if !T::takes(spec) {
-                continue;
-            }
+        for spec in family::options().iter().filter(|spec| spec.group == group) {
             match found.iter_mut().find(|(name, _)| *name == spec.name) {
                 Some((_, specs)) => specs.push(spec),
                 None => found.push((spec.name, vec![spec])),
@@ -132,6 +134,11 @@ fn by_name<T: Taking>() -> Vec<(&'static str, Vec<&'static OptionSpec>)> {
         }
     }
     found
+});
+
+/// The options that a verb takes.
+fn by_name<T: Taking>() -> impl Iterator<Item = &'static Declared> {
+    BY_NAME.iter().filter(|(_, specs)| T::takes(specs[0]))
 }
 
 /// The help of one declaration: its sentence, its choices, its default.
@@ -150,7 +157,8 @@ fn help(spec: &OptionSpec) -> String {
 
 fn argument(name: &'static str, specs: &[&'static OptionSpec]) -> Arg {
     let spec = specs[0];
-    let arg = Arg::new(name).long(name).help(help(spec)).help_heading(spec.group.heading());
+    // The help comes with `described` and `shown_for`, where somebody asks for it.
+    let arg = Arg::new(name).long(name).help_heading(spec.group.heading());
     let arg = if name == "quiet" { arg.short('q') } else { arg };
     match spec.kind {
         Kind::Flag => arg.action(ArgAction::SetTrue),
@@ -164,9 +172,7 @@ fn argument(name: &'static str, specs: &[&'static OptionSpec]) -> Arg {
 
 impl<T: Taking> Args for TableArgs<T> {
     fn augment_args(command: Command) -> Command {
-        by_name::<T>()
-            .iter()
-            .fold(command, |command, (name, specs)| command.arg(argument(name, specs)))
+        by_name::<T>().fold(command, |command, (name, specs)| command.arg(argument(name, specs)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -177,7 +183,7 @@ impl<T: Taking> Args for TableArgs<T> {
 impl<T: Taking> FromArgMatches for TableArgs<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut given = Vec::new();
-        for (name, specs) in by_name::<T>() {
+        for &(name, ref specs) in by_name::<T>() {
             let words: Vec<String> = match specs[0].kind {
                 Kind::Flag if matches.get_flag(name) => vec![String::new()],
                 Kind::Flag => Vec::new(),
@@ -196,12 +202,19 @@ impl<T: Taking> FromArgMatches for TableArgs<T> {
     }
 }
 
+/// A verb's command with the help of all options of the table that it takes.
+pub(crate) fn described(command: Command) -> Command {
+    BY_NAME.iter().fold(command, |command, (name, specs)| {
+        let takes = command.get_arguments().any(|arg| arg.get_id() == *name);
+        if takes { command.mut_arg(name, |arg| arg.help(help(specs[0]))) } else { command }
+    })
+}
+
 /// A verb's command as the help shows it for one model: only the options that it takes, with its
 /// own defaults. Without a model it shows only the options that all models take.
 pub(crate) fn shown_for(command: Command, entry: Option<Entry>) -> Command {
-    let names: Vec<&'static str> = by_name::<Training>().iter().map(|(name, _)| *name).collect();
     let mut command = command;
-    for name in names {
+    for &(name, _) in by_name::<Training>() {
         if !command.get_arguments().any(|arg| arg.get_id() == name) {
             continue;
         }

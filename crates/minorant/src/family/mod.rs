@@ -190,8 +190,7 @@ pub fn models_with(option: &str) -> Vec<&'static str> {
     models().iter().filter(takes).map(|entry| entry.model.name).collect()
 }
 
-/// All options of all models, each declaration once.
-pub fn options() -> Vec<&'static OptionSpec> {
+static OPTIONS: LazyLock<Vec<&'static OptionSpec>> = LazyLock::new(|| {
     let mut found: Vec<&'static OptionSpec> = Vec::new();
     for taken in models().iter().flat_map(Entry::options) {
         if !found.iter().any(|spec| std::ptr::eq(*spec, taken.spec)) {
@@ -199,4 +198,9 @@ pub fn options() -> Vec<&'static OptionSpec> {
         }
     }
     found
+});
+
+/// All options of all models, each declaration once.
+pub fn options() -> &'static [&'static OptionSpec] {
+    &OPTIONS
 }
