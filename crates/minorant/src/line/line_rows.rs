@@ -117,12 +117,11 @@ impl LineData<'_> {
     pub(super) fn slope(&self, shards: &[Range<usize>], eta: f64) -> f64 {
         let k = self.loss.outputs();
         let sums = map(shards.len(), |shard| {
-            let mut tangents = [Default::default(); BLOCK];
             let mut c = vec![0.0; BLOCK.min(shards[shard].len()) * k];
             let mut sum = 0.0;
             self.for_each_block(shards[shard].clone(), eta, |rows, at| {
-                let (c, tangents) = (&mut c[..at.len()], &mut tangents[..rows.len()]);
-                self.loss.tangents(rows.clone(), at, c, tangents);
+                let c = &mut c[..at.len()];
+                self.loss.slopes(rows.clone(), at, c);
                 let directions = &self.direction[rows.start * k..rows.end * k];
                 for (i, (c, d)) in rows.zip(c.chunks_exact(k).zip(directions.chunks_exact(k))) {
                     let rise: f64 = c.iter().zip(d).map(|(c, d)| c * d).sum();

@@ -156,6 +156,16 @@ pub trait Loss: Sync {
         let each = f.chunks_exact(k).zip(c.chunks_exact_mut(k)).zip(tangents);
         rows.zip(each).for_each(|(i, ((f, c), tangent))| *tangent = self.tangent(i, f, c));
     }
+
+    /// The coefficients of the tangents of consecutive rows. Nobody asks for the values here, so
+    /// that what only they need (a logarithm, for one) is not computed.
+    fn slopes(&self, rows: Range<usize>, f: &[f64], c: &mut [f64]) {
+        let k = self.outputs();
+        let each = f.chunks_exact(k).zip(c.chunks_exact_mut(k));
+        rows.zip(each).for_each(|(i, (f, c))| {
+            self.tangent(i, f, c);
+        });
+    }
 }
 
 /// A loss that is piecewise linear or quadratic along every line.
