@@ -5,6 +5,7 @@
 //! façade ask [`models`] and know no family by name.
 
 mod attributes;
+pub mod builder;
 pub mod chain;
 mod classes;
 mod data;
