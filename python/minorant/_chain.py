@@ -1,6 +1,6 @@
 """What the chains share: which pairs have weights, and how weights lie."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ class ChainEstimator(SequenceEstimator):
         Weights of the constant, and of labels at the beginning and at the end; zeros where there
         are none.
     """
+
+    pairs: Literal["all", "observed"]
+    bias: float | None
 
     coef_: Any
     intercept_: NDArray[np.float64]

@@ -7,9 +7,10 @@ import math
 import sys
 import warnings
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from joblib import effective_n_jobs
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -55,6 +56,13 @@ class CertifiedEstimator(BaseEstimator):
         The method that ran, and how it ended.
     """
 
+    tol: float
+    method: str
+    max_evals: int | None
+    max_seconds: float | None
+    random_state: int | RandomState | None
+    verbose: int
+
     certificate_: Certificate
     trace_: Trace
     n_iter_: int
@@ -70,6 +78,12 @@ class CertifiedEstimator(BaseEstimator):
             cls._own_doc = cls.__doc__
             docs = [vars(base).get("_own_doc") or vars(base)["__doc__"] for base in ours]
             cls.__doc__ = complete(docs)
+
+    def _keep(self, arguments):
+        """Keeps the arguments of a constructor, its ``locals()``, as they are. What several estimators
+        have is declared in their bases; their own parameters they assign themselves, for those who
+        read types."""
+        vars(self).update((name, kept) for name, kept in arguments.items() if name != "self")
 
     @contextmanager
     def _watching(self, observe=None):
@@ -161,6 +175,9 @@ class StrengthMixin:
         λ.
     """
 
+    C: float | None
+    lam: float | None
+
     lam_: float
 
 
@@ -191,11 +208,20 @@ class ModelEstimator(CertifiedEstimator):
         Number of features.
     """
 
+    n_jobs: int | None
+
     classes_: NDArray[Any]
     n_features_in_: int
 
     #: The library's name of the model.
-    _model_name: str
+    _model_name: ClassVar[str]
+    #: All estimators that name their model, for files to be loaded by.
+    _known: ClassVar[list[Any]] = []
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "_model_name" in vars(cls):
+            cls._known.append(cls)
 
     # Training
 

@@ -2,25 +2,9 @@
 
 from typing import Any
 
-from ._chain_crf import ChainCRF
-from ._chain_svm import ChainSVM
 from ._core import Model
+from ._estimator import ModelEstimator
 from ._examples import FileName
-from ._large_margin_hmm import LargeMarginHMM
-from ._latent_svc import LatentSVC
-from ._linear_svc import LinearSVC
-from ._logistic_regression import LogisticRegression
-from ._multilabel_svc import MultilabelSVC
-from ._neuro_crf import NeuroCRF
-from ._ramp_svc import RampSVC
-from ._robust_svc import RobustSVC
-from ._s3vc import S3VC
-from ._transductive_svc import TransductiveSVC
-
-_ESTIMATORS = (
-    *(LinearSVC, LogisticRegression, MultilabelSVC, RampSVC, TransductiveSVC),
-    *(LatentSVC, RobustSVC, S3VC, ChainCRF, ChainSVM, NeuroCRF, LargeMarginHMM),
-)
 
 
 def load(path: FileName) -> Any:
@@ -47,7 +31,7 @@ def load(path: FileName) -> Any:
     array(['yes'], dtype='<U3')
     """
     model = Model.load(path)
-    for estimator in _ESTIMATORS:
+    for estimator in ModelEstimator._known:
         if estimator._can_take(model.header):
             return estimator._of_model(path, model)
     raise ValueError(

@@ -1,5 +1,6 @@
 """What the estimators with kernels share."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -51,6 +52,11 @@ class KernelEstimator(RowsMixin, ModelEstimator):
     n_iter_, n_evaluations_ : int
         Iterations, and inner optimisations.
     """
+
+    kernel: str | Callable[[Any, Any], Any]
+    sigma: float | None
+    power: int
+    offset: float
 
     support_: NDArray[np.intp]
     dual_coef_: NDArray[np.float64]

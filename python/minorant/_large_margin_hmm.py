@@ -104,15 +104,7 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         self.topology = topology
         self.group_weights = group_weights
         self.validation_fraction = validation_fraction
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self, X: Sequence[ArrayLike], y: Any, sample_weight: ArrayLike | None = None

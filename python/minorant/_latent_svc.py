@@ -60,14 +60,4 @@ class LatentSVC(TwoClassEstimator):
         self.n_components = n_components
         self.C_pos = C_pos
         self.C_neg = C_neg
-        self.kernel = kernel
-        self.sigma = sigma
-        self.power = power
-        self.offset = offset
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())

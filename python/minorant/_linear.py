@@ -1,6 +1,7 @@
 """What all linear estimators share: from checked arrays to the compiled half and back."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,11 +50,13 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
         Names of the features, if the training data had some.
     """
 
+    fit_intercept: bool
+    intercept_scaling: float
+    warm_start: bool
+
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     feature_names_in_: NDArray[Any]
-
-    _model_name = "svm"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -149,6 +152,8 @@ class LinearClassifier(LinearEstimator):
     class_weight : dict or 'balanced', default=None
         Weights of the classes; 1 for those that are not named.
     """
+
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None
 
     @with_callbacks
     def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:

@@ -46,6 +46,8 @@ class MultilabelSVC(LinearEstimator):
 
     threshold_: float
 
+    _model_name = "svm"
+
     def __init__(
         self,
         *,
@@ -62,18 +64,7 @@ class MultilabelSVC(LinearEstimator):
         random_state: int | RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.warm_start = warm_start
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -56,14 +56,4 @@ class RobustSVC(TwoClassEstimator):
     ) -> None:
         self.C = C
         self.ramp = ramp
-        self.kernel = kernel
-        self.sigma = sigma
-        self.power = power
-        self.offset = offset
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())

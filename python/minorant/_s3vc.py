@@ -94,17 +94,7 @@ class S3VC(KernelEstimator):
         self.balance = balance
         self.mode = mode
         self.degree = degree
-        self.kernel = kernel
-        self.sigma = sigma
-        self.power = power
-        self.offset = offset
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(self, X: MatrixLike, y: Any) -> Self:
         """Trains.

@@ -1,7 +1,7 @@
 """What the estimators of sequences share: sequences in, sequences of labels out."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +40,10 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
     n_features_in_ : int
         Number of attributes.
     """
+
+    boundary: bool
+    per: Literal["sequence", "token"]
+    min_count: int | None
 
     transitions_: NDArray[np.float64]
     feature_names_: list[str] | None

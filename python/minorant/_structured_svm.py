@@ -121,14 +121,7 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         verbose: int = 0,
     ) -> None:
         self.model = model
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self, X: Sequence[Any], y: Sequence[Any], sample_weight: ArrayLike | None = None

@@ -86,19 +86,7 @@ class TransductiveSVC(NonConvexClassifier):
         self.gamma = gamma
         self.n_starts = n_starts
         self.balance_mean = balance_mean
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.warm_start = warm_start
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     @with_callbacks
     def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
