@@ -153,7 +153,9 @@ class CertifiedEstimator(BaseEstimator):
 def _users_level():
     """How many frames above the caller's the user's own code is."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("minorant.", "sklearn.")):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(
+        ("minorant.", "sklearn.")
+    ):
         level, frame = level + 1, frame.f_back
     return level
 
@@ -261,8 +263,7 @@ class ModelEstimator(CertifiedEstimator):
         """Takes over what a run has left."""
         self._take(model)
         self.trace_ = trace
-        self.n_iter_ = counts["iterations"]
-        self.n_evaluations_ = counts["evaluations"]
+        self.n_iter_, self.n_evaluations_ = counts
 
     def _take(self, model):
         """Takes over what a trained model has, from a run or from a file."""
@@ -309,7 +310,9 @@ class ModelEstimator(CertifiedEstimator):
         """
         model = _core.Model.load(path)
         if not cls._can_take(model.header):
-            raise ValueError(f"{path} holds another model than {cls.__name__}: {model.name}")
+            raise ValueError(
+                f"{path} holds another model than {cls.__name__}: {model.header['model']}"
+            )
         return cls._of_model(path, model)
 
     @classmethod

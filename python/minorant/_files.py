@@ -35,5 +35,5 @@ def load(path: FileName) -> Any:
         if estimator._can_take(model.header):
             return estimator._of_model(path, model)
     raise ValueError(
-        f"{path} holds a {model.name}, for which there is no estimator: use the command minorant"
+        f"{path} holds a {model.header['model']}, for which there is no estimator: use the command minorant"
     )

@@ -106,9 +106,7 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         self.validation_fraction = validation_fraction
         self._keep(locals())
 
-    def fit(
-        self, X: Sequence[ArrayLike], y: Any, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit(self, X: Sequence[ArrayLike], y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Trains.
 
         Parameters
@@ -147,7 +145,9 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     def _options(self, model=None):
         options, groups = super()._options(model), self.group_weights
         if groups is not None:
-            options["group_weight"] = list(groups.items()) if isinstance(groups, Mapping) else groups
+            options["group_weight"] = (
+                list(groups.items()) if isinstance(groups, Mapping) else groups
+            )
         return options
 
     def _take_weights(self, header, arrays):
@@ -240,9 +240,7 @@ def _join(X, n_features=None):
     """All frames as one array, and where each sequence starts and the last one ends."""
     if isinstance(X, np.ndarray) and X.ndim == 2:
         raise ValueError("expected a list of sequences, found one array of two dimensions")
-    sequences = [
-        check_array(x, dtype=np.float64, order="C", ensure_min_samples=0) for x in list(X)
-    ]
+    sequences = [check_array(x, dtype=np.float64, order="C", ensure_min_samples=0) for x in list(X)]
     if not sequences:
         raise ValueError("expected at least one sequence, found none")
     features = sequences[0].shape[1] if n_features is None else n_features

@@ -5,10 +5,10 @@ from typing import Any
 
 from numpy.random import RandomState
 
-from ._kernel import TwoClassEstimator
+from ._kernel import KernelEstimator
 
 
-class LatentSVC(TwoClassEstimator):
+class LatentSVC(KernelEstimator):
     """Two classes, of which the second has several hidden components.
 
     Minimises ½ Σ_k ‖w_k‖² + C_neg Σ over negatives Σ_k hinge(−h_k) + C_pos Σ over positives

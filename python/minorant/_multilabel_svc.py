@@ -1,17 +1,16 @@
 """Support vector classification with sets of labels."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
-from ._callbacks import with_callbacks
-from ._examples import LAYOUT, Examples, MatrixLike, hand_over
-from ._labels import class_numbers, labels
+from ._examples import MatrixLike
+from ._labels import labels
 from ._linear import LinearEstimator
 
 
@@ -47,6 +46,7 @@ class MultilabelSVC(LinearEstimator):
     threshold_: float
 
     _model_name = "svm"
+    _takes_sets = True
 
     def __init__(
         self,
@@ -71,25 +71,7 @@ class MultilabelSVC(LinearEstimator):
         tags.classifier_tags.multi_label = True
         return tags
 
-    @with_callbacks
-    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Trains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-        y : {array-like, sparse matrix} of shape (n_samples, n_classes) or (n_samples,)
-            1 where an example has a label and 0 elsewhere, or one label for each example.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; an integer weight equals that many copies of the example.
-
-        Returns
-        -------
-        self : MultilabelSVC
-            The fitted estimator.
-        """
-        X, y = validate_data(self, X, y, multi_output=True, **LAYOUT)
+    def _numbered(self, y):
         check_classification_targets(y)
         kind = type_of_target(y)
         self._has_sets = kind == "multilabel-indicator"
@@ -98,16 +80,15 @@ class MultilabelSVC(LinearEstimator):
             sets.eliminate_zeros()
             sets.sort_indices()
             classes = np.arange(sets.shape[1])
-            rows = sets.indptr.astype(np.uint64), sets.indices.astype(np.uint32)
-        elif kind in ("binary", "multiclass"):
-            y = column_or_1d(y, warn=True)
-            classes, numbers = class_numbers(y)
-            rows = np.arange(len(numbers) + 1, dtype=np.uint64), numbers
-        else:
+            return (
+                classes,
+                labels(classes),
+                (sets.indptr.astype(np.uint64), sets.indices.astype(np.uint32)),
+            )
+        if kind not in ("binary", "multiclass"):
             raise ValueError(f"MultilabelSVC takes labels or a label indicator matrix, not {kind}")
-        examples = Examples(hand_over(X), classes=labels(classes), labels=rows)
-        options = self._options(X, sample_weight)
-        return self._train_rows(X, y, sample_weight, examples, classes, options)
+        classes, names, numbers = super()._numbered(column_or_1d(y, warn=True))
+        return classes, names, (np.arange(len(numbers) + 1, dtype=np.uint64), numbers)
 
     def _take_weights(self, header, arrays):
         super()._take_weights(header, arrays)

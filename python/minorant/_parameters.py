@@ -62,6 +62,16 @@ def not_negative(name, value):
     return float(value)
 
 
+def of_run(method, tol, max_evals, max_seconds):
+    """The options that a run on a user's own function or structure has."""
+    return {
+        "method": method,
+        "tol": not_negative("tol", tol),
+        "max_evals": positive("max_evals", max_evals, Integral),
+        "max_seconds": positive("max_seconds", max_seconds),
+    }
+
+
 def seed(random_state):
     """The seed that a ``random_state`` stands for. None is one fixed seed: two fits that differ in
     ``n_jobs`` alone must not differ in their seeds."""

@@ -66,7 +66,7 @@ class RampSVC(NonConvexClassifier):
         self.ramp = ramp
         self._keep(locals())
 
-    def _options(self, X, sample_weight, model=None):
+    def _options(self, X, sample_weight, model):
         options = super()._options(X, sample_weight, model)
         # It goes further down than the methods that know nothing of the loss's concave part.
         return {**options, "solver": "cccp" if self.method == "auto" else self.method}

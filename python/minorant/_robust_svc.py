@@ -5,10 +5,10 @@ from typing import Any
 
 from numpy.random import RandomState
 
-from ._kernel import TwoClassEstimator
+from ._kernel import KernelEstimator
 
 
-class RobustSVC(TwoClassEstimator):
+class RobustSVC(KernelEstimator):
     """Two classes by the ramp loss, with kernels: a row costs only so much, however wrong it is.
 
     Minimises ½ ‖w‖² + C Σ min(1 − ramp, hinge), with an intercept that is not regularised. A search

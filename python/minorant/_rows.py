@@ -5,12 +5,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
 
 from ._examples import MatrixLike
+from ._labels import class_numbers, has_label, labelled_classes, labels
 
 
 class RowsMixin(ClassifierMixin):
     """Decision values and labels of rows; not for use by itself."""
+
+    def _numbered(self, y):
+        """The classes in order, their names in the library, and for each row the number of its name."""
+        check_classification_targets(y)
+        classes, rows = class_numbers(y)
+        return classes, labels(classes), rows
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Decision values of rows.
@@ -45,3 +53,23 @@ class RowsMixin(ClassifierMixin):
         scores = self.decision_function(X)
         at = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[at]
+
+
+class SemiSupervisedMixin:
+    """Rows of which some have no label; not for use by itself.
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        The labels of the training rows; where there was none, the one that is predicted.
+    """
+
+    transduction_: NDArray[Any]
+
+    def _numbered(self, y):
+        return labelled_classes(y)
+
+    def _train_rows(self, X, y, *further):
+        super()._train_rows(X, y, *further)
+        self.transduction_ = np.where(has_label(y), y, self.predict(X)).astype(self.classes_.dtype)
+        return self

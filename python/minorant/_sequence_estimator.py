@@ -161,4 +161,5 @@ class MarginalsMixin:
             For each sequence a row for each token, with a column for each class.
         """
         tokens = self._tokens(X)
-        return tokens.split(self._model.marginals(tokens.examples(), self._threads()))
+        found = self._model.scores(tokens.examples(), self._threads(), marginals=True)
+        return tokens.split(found)

@@ -3,7 +3,6 @@
 import pickle
 import warnings
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._estimator import CertifiedEstimator, NoTableMixin, StrengthMixin
-from ._parameters import not_negative, positive, seed
+from ._parameters import of_run, positive, seed
 from ._results import Certificate, Trace
 
 
@@ -148,24 +147,23 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
             raise ValueError(f"expected an output for each of {len(X)} inputs, got {len(y)}")
         if not X:
             raise ValueError("expected at least one example, got none")
-        options = self._options(_sample_weights(sample_weight, len(X)), len(X))
+        weights = _sample_weights(sample_weight, len(X))
+        options = self._options(len(X) if weights is None else float(np.sum(weights)))
         oracle = _Oracle(self.model, X, y)
         with self._watching() as watch:
-            found, raised = _core.train_structured(
-                oracle, oracle.dim, oracle.truths, oracle.has_batches, options, watch
+            (found, trouble, raised), is_exact = _core.train_structured(
+                oracle, oracle.dim, oracle.truths, weights, oracle.has_batches, options, watch
             )
-        if raised is not None:
-            raise raised
-        self.coef_ = found["w"]
-        self.lam_ = options["lam"]
-        self.certificate_ = Certificate(found["objective"], found["lower_bound"], float(self.tol))
+        if raised is not None or trouble is not None:
+            raise raised or ValueError(trouble)
+        bound = found["lower_bound"] if is_exact else None
+        self.coef_, self.lam_ = found["x"], options["lam"]
+        self.certificate_ = Certificate(found["fun"], bound, float(self.tol))
         self.trace_ = Trace(found["trace"])
-        self.n_iter_ = int(found["iterations"])
-        self.n_evaluations_ = int(found["evaluations"])
+        self.n_iter_, self.n_evaluations_ = found["nit"], found["nfev"]
         self.n_outputs_ = sum(oracle.counts)
-        self.method_ = found["method"]
-        self.status_ = found["status"]
-        if not found["is_exact"]:
+        self.method_, self.status_ = found["method"], found["status"]
+        if not is_exact:
             warnings.warn(
                 "loss_augmented_inference has returned an output although a better one was known: "
                 "it is not exact, and nothing is proven.",
@@ -176,19 +174,14 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
             self._warn_unless_certified()
         return self
 
-    def _options(self, weights, examples):
+    def _options(self, total):
         lam, c = positive("lam", self.lam), positive("C", self.C)
         if lam is not None and c is not None:
             raise ValueError("lam and C say the same in two ways: give one of them")
-        total = examples if weights is None else float(np.sum(weights))
         return {
             "lam": 1.0 / ((c or 1.0) * total) if lam is None else lam,
-            "sample_weight": weights,
-            "method": self.method,
             "seed": seed(self.random_state),
-            "tol": not_negative("tol", self.tol),
-            "max_evals": positive("max_evals", self.max_evals, Integral),
-            "max_seconds": positive("max_seconds", self.max_seconds),
+            **of_run(self.method, self.tol, self.max_evals, self.max_seconds),
         }
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
