@@ -4,8 +4,7 @@ from typing import Literal
 
 from numpy.random import RandomState
 
-from ._chain import ChainEstimator
-from ._sequence_estimator import MarginalsMixin
+from ._sequence_estimator import ChainEstimator, MarginalsMixin
 
 
 class ChainCRF(MarginalsMixin, ChainEstimator):

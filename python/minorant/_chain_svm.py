@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
-from ._chain import ChainEstimator
+from ._sequence_estimator import ChainEstimator
 
 
 class ChainSVM(ChainEstimator):

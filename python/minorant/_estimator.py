@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core
 from ._docstrings import complete
 from ._examples import FileName
-from ._labels import classes_of
+from ._labels import classes_of, classes_of_texts
 from ._parameters import OPTION_OF, seed, sentence, table
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
@@ -219,6 +219,8 @@ class ModelEstimator(CertifiedEstimator):
     _model_name: ClassVar[str]
     #: All estimators that name their model, for files to be loaded by.
     _known: ClassVar[list[Any]] = []
+    #: Where files have the classes, and whether numbers are texts there.
+    _classes_key, _has_texts = "classes", False
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -334,7 +336,7 @@ class ModelEstimator(CertifiedEstimator):
     @classmethod
     def _classes_of(cls, header):
         """The classes of a model of a file."""
-        return classes_of(header["classes"])
+        return (classes_of_texts if cls._has_texts else classes_of)(header[cls._classes_key])
 
     @classmethod
     def _parameters_of(cls, header, arrays):
@@ -348,3 +350,35 @@ class ModelEstimator(CertifiedEstimator):
             if header.get(key) is not None:
                 found[name] = header[key]
         return found
+
+
+def load(path: FileName) -> Any:
+    """Loads a model file, whichever estimator it belongs to.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that an estimator's ``save`` or the command ``minorant`` wrote.
+
+    Returns
+    -------
+    estimator : object
+        A fitted estimator.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, minorant
+    >>> model = minorant.LinearSVC().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.safetensors"
+    ...     model.save(path)
+    ...     minorant.load(path).predict([[2.0]])
+    array(['yes'], dtype='<U3')
+    """
+    model = _core.Model.load(path)
+    for estimator in ModelEstimator._known:
+        if estimator._can_take(model.header):
+            return estimator._of_model(path, model)
+    raise ValueError(
+        f"{path} holds a {model.header['model']}, for which there is no estimator: use the command minorant"
+    )

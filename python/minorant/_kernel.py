@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._estimator import ModelEstimator
 from ._examples import LAYOUT, Examples, MatrixLike, hand_over
-from ._labels import classes_of_texts
 from ._rows import RowsMixin
 
 
@@ -64,6 +63,7 @@ class KernelEstimator(RowsMixin, ModelEstimator):
     sigma_: float | None
     feature_names_in_: NDArray[Any]
 
+    _has_texts = True
     #: Whether there may be more than two classes.
     _several_classes = False
 
@@ -135,10 +135,6 @@ class KernelEstimator(RowsMixin, ModelEstimator):
         if callable(self.kernel):
             X = self._gram(X)
         return self._model.scores(Examples(hand_over(X)), self._threads())
-
-    @classmethod
-    def _classes_of(cls, header):
-        return classes_of_texts(header["classes"])
 
     def _facts(self):
         return {"support rows": str(len(self.support_))}

@@ -38,9 +38,6 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         those that are not named.
     validation_fraction : float, default=0.0
         Share of the sequences that is held out; the weights that do best on them are kept.
-    C : float, default=None
-        Strength of the data term: λ = 1/(C Σ sample_weight). 1 if neither ``C`` nor ``lam`` is
-        given.
     tol : float, default=1e-3
         The relative local gap at which a run ends.
     method : str, default='auto'

@@ -95,16 +95,5 @@ class LogisticRegression(PathMixin, LinearClassifier):
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            One column for each class.
-        """
+        """Logarithms of what :meth:`predict_proba` returns for the same rows."""
         return np.log(self.predict_proba(X))

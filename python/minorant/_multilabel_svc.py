@@ -1,15 +1,11 @@
 """Support vector classification with sets of labels."""
 
-from typing import Any
-
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from ._examples import MatrixLike
 from ._labels import labels
 from ._linear import LinearEstimator
 
@@ -94,42 +90,17 @@ class MultilabelSVC(LinearEstimator):
         super()._take_weights(header, arrays)
         self.threshold_ = header["threshold"]
 
-    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Decision values of rows.
+    def _scores(self, X):
+        scores = super()._scores(X)
+        # Where rows have one label out of two, the difference of the two decides.
+        return (
+            scores[:, 1:] - scores[:, :1] if not self._has_sets and scores.shape[1] == 2 else scores
+        )
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One value for each class. Where rows have one label out of two, the difference of the
-            two.
-        """
-        scores = self._scores(X)
-        if not self._has_sets and scores.shape[1] == 2:
-            return scores[:, 1] - scores[:, 0]
-        return scores
-
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """Labels of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            1 for the labels that are predicted and 0 elsewhere, or one label for each row if the
-            training data had that.
-        """
-        if self.__sklearn_is_fitted__() and self._has_sets:
-            return (self.decision_function(X) > self.threshold_).astype(np.int64)
-        return super().predict(X)
+    def _labels_of(self, scores):
+        if self._has_sets:
+            return (scores > self.threshold_).astype(np.int64)
+        return super()._labels_of(scores)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "coef_")

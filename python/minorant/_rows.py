@@ -14,6 +14,9 @@ from ._labels import class_numbers, has_label, labelled_classes, labels
 class RowsMixin(ClassifierMixin):
     """Decision values and labels of rows; not for use by itself."""
 
+    #: Whether rows have sets of labels.
+    _has_sets = False
+
     def _numbered(self, y):
         """The classes in order, their names in the library, and for each row the number of its name."""
         check_classification_targets(y)
@@ -35,7 +38,7 @@ class RowsMixin(ClassifierMixin):
             for each class.
         """
         scores = self._scores(X)
-        return scores.ravel() if scores.shape[1] == 1 else scores
+        return scores.ravel() if scores.shape[1] == 1 and not self._has_sets else scores
 
     def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Labels of rows.
@@ -47,10 +50,13 @@ class RowsMixin(ClassifierMixin):
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
-            A label for each row; ties go to the first class.
+        labels : ndarray of shape (n_samples,), or (n_samples, n_classes) for sets of labels
+            A label for each row, where ties go to the first class; of sets, 1 for the labels that
+            are predicted and 0 elsewhere.
         """
-        scores = self.decision_function(X)
+        return self._labels_of(self.decision_function(X))
+
+    def _labels_of(self, scores):
         at = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[at]
 

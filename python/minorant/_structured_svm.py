@@ -54,9 +54,6 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
 
         If it also has ``loss_augmented_inference_batch(X, Y, w)``, which returns a list with an
         output for each example, that is called with as many examples at once as possible.
-    C : float, default=None
-        Strength of the data term: λ = 1/(C Σ sample_weight). 1 if neither ``C`` nor ``lam`` is
-        given.
     max_evals : int, default=None
         Most passes of the oracle over all examples.
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.random import RandomState
 
-from ._labels import classes_of_texts, has_label, labels
+from ._labels import has_label, labels
 from ._linear import NonConvexClassifier
 from ._rows import SemiSupervisedMixin
 
@@ -52,6 +52,7 @@ class TransductiveSVC(SemiSupervisedMixin, NonConvexClassifier):
     """
 
     _model_name = "tsvm"
+    _has_texts = True
 
     def __init__(
         self,
@@ -92,7 +93,3 @@ class TransductiveSVC(SemiSupervisedMixin, NonConvexClassifier):
             if rows.all()
             else (classes, names, rows)
         )
-
-    @classmethod
-    def _classes_of(cls, header):
-        return classes_of_texts(header["classes"])
