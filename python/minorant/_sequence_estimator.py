@@ -72,12 +72,12 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
             The fitted estimator.
         """
         tokens = tokens_of(X, min_count=self.min_count)
-        classes, numbers = labels_of(y, tokens)
+        classes, numbers = labels_of(y, tokens.starts)
         options = self._options()
         if sample_weight is not None:
             options["weights"] = np.ascontiguousarray(sample_weight, dtype=np.float64)
-        examples = tokens.examples([str(c) for c in classes.tolist()], numbers)
-        self._train(examples, classes, options)
+        names = [str(c) for c in classes.tolist()]
+        self._train(tokens._replace(classes=names, labels=numbers), classes, options)
         return self
 
     def _take_weights(self, header, arrays):
@@ -111,8 +111,7 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         if not len(X):
             return []
         tokens = self._tokens(X)
-        found = self._model.predict(tokens.examples(), self._threads())
-        return tokens.split(self.classes_[found])
+        return tokens.split(self.classes_[self._model.predict(tokens, self._threads())])
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
         """The share of tokens whose label is right.
@@ -213,5 +212,4 @@ class MarginalsMixin:
             For each sequence a row for each token, with a column for each class.
         """
         tokens = self._tokens(X)
-        found = self._model.scores(tokens.examples(), self._threads(), marginals=True)
-        return tokens.split(found)
+        return tokens.split(self._model.scores(tokens, self._threads(), marginals=True))
