@@ -152,7 +152,7 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
                 oracle, oracle.dim, oracle.truths, weights, oracle.has_batches, options, watch
             )
         if raised is not None or trouble is not None:
-            raise raised or ValueError(trouble)
+            raise ValueError(trouble) if raised is None else raised
         bound = found["lower_bound"] if is_exact else None
         self.coef_, self.lam_ = found["x"], options["lam"]
         self.certificate_ = Certificate(found["fun"], bound, float(self.tol))
@@ -231,14 +231,14 @@ class _Oracle:
                 raise ValueError(f"loss must be 0 for the true output, but is not for example {i}")
             self._known.append({_key(truth): 0, _feature_key(0.0, features): 0})
 
-    def ask(self, i, w):
-        """The number of an example's worst output, and its loss and features if it is new."""
-        return self._number(i, self._model.loss_augmented_inference(self._X[i], self._y[i], w))
-
-    def ask_many(self, examples, w):
-        """The answers of :meth:`ask` for several examples."""
+    def ask(self, examples, w):
+        """For each example the number of its worst output, and its loss and features if it is new."""
         inputs, truths = [self._X[i] for i in examples], [self._y[i] for i in examples]
-        found = list(self._model.loss_augmented_inference_batch(inputs, truths, w))
+        if self.has_batches:
+            found = list(self._model.loss_augmented_inference_batch(inputs, truths, w))
+        else:
+            ask = self._model.loss_augmented_inference
+            found = [ask(x, y, w) for x, y in zip(inputs, truths, strict=True)]
         if len(found) != len(examples):
             raise ValueError(
                 f"loss_augmented_inference_batch must return {len(examples)} outputs, "
@@ -247,19 +247,16 @@ class _Oracle:
         return [self._number(i, output) for i, output in zip(examples, found, strict=True)]
 
     def _number(self, i, output):
-        known, key = self._known[i], _key(output)
-        if key in known:
-            return known[key], None
-        loss, features = self._loss(i, output), self._features(i, output)
-        # Outputs with the same loss and features are the same to the optimiser.
-        same = _feature_key(loss, features)
-        if same in known:
+        known, key, news = self._known[i], _key(output), None
+        if key not in known:
+            loss, features = self._loss(i, output), self._features(i, output)
+            # Outputs with the same loss and features are the same to the optimiser.
+            same = _feature_key(loss, features)
+            if same not in known:
+                known[same], news = self.counts[i], (loss, features)
+                self.counts[i] += 1
             known[key] = known[same]
-            return known[key], None
-        number = self.counts[i]
-        self.counts[i] += 1
-        known[key] = known[same] = number
-        return number, (loss, features)
+        return known[key], news
 
     def _loss(self, i, output):
         loss = float(self._model.loss(self._y[i], output))

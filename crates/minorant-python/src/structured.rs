@@ -65,13 +65,8 @@ impl Structure {
     fn ask(&self, examples: &[usize], w: &[f64]) -> PyResult<()> {
         Python::attach(|py| {
             let array = PyArray1::from_slice(py, w);
-            let oracle = self.oracle.bind(py);
-            let answers: Vec<Named<'_>> = match examples {
-                [example] if !self.has_batches => {
-                    vec![oracle.call_method1("ask", (*example, array))?.extract()?]
-                }
-                _ => oracle.call_method1("ask_many", (examples.to_vec(), array))?.extract()?,
-            };
+            let answers = self.oracle.bind(py).call_method1("ask", (examples.to_vec(), array))?;
+            let answers: Vec<Named<'_>> = answers.extract()?;
             let mut known = lock(&self.known);
             for (&example, (number, news)) in examples.iter().zip(&answers) {
                 let outputs = &mut known.outputs[example];
