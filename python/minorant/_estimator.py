@@ -227,6 +227,10 @@ class ModelEstimator(CertifiedEstimator):
         if "_model_name" in vars(cls):
             cls._known.append(cls)
 
+    def __sklearn_is_fitted__(self):
+        # Callbacks are shown estimators that have weights, but no model yet.
+        return hasattr(self, "_model") or hasattr(self, "coef_")
+
     # Training
 
     def _options(self, model=None):

@@ -223,9 +223,6 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         found = super()._parameters_of(header, arrays)
         return {**found, "group_weights": dict(found.pop("group_weights", ())) or None}
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_model")
-
 
 def _join(X, n_features=None):
     """All frames as one array, and where each sequence starts and the last one ends."""

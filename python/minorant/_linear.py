@@ -167,8 +167,7 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
 
     def _scores(self, X):
         """One column of decision values for each row of ``coef_``."""
-        if not hasattr(self, "coef_"):
-            check_is_fitted(self)
+        check_is_fitted(self)
         X = validate_data(self, X, reset=False, **LAYOUT)
         if entries(X) * len(self.coef_) < FEW:
             return X @ self.coef_.T + self.intercept_

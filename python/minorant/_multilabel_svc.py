@@ -43,6 +43,8 @@ class MultilabelSVC(LinearEstimator):
 
     _model_name = "svm"
     _takes_sets = True
+    #: As models of files have them.
+    _has_sets = True
 
     def __init__(
         self,
@@ -102,15 +104,6 @@ class MultilabelSVC(LinearEstimator):
             return (scores > self.threshold_).astype(np.int64)
         return super()._labels_of(scores)
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "coef_")
-
     @classmethod
     def _can_take(cls, header):
         return super()._can_take(header) and header["task"] == "multilabel"
-
-    @classmethod
-    def _of_model(cls, path, model):
-        estimator = super()._of_model(path, model)
-        estimator._has_sets = True
-        return estimator
