@@ -20,7 +20,7 @@ from . import _core
 from ._docstrings import complete
 from ._examples import FileName
 from ._labels import classes_of, classes_of_texts
-from ._parameters import OPTION_OF, seed, sentence, table
+from ._parameters import option_of, seed, sentence, table
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
@@ -237,11 +237,8 @@ class ModelEstimator(CertifiedEstimator):
         """The parameters that are options of the library's model, by their names there. Their
         values are checked by the library."""
         known = table(model or self._model_name)
-        options = {
-            OPTION_OF.get(name, name): value
-            for name, value in self.get_params(deep=False).items()
-            if OPTION_OF.get(name, name) in known
-        }
+        given = {option_of(name): kept for name, kept in self.get_params(deep=False).items()}
+        options = {name: value for name, value in given.items() if name in known}
         options["threads"] = self._threads()
         if "seed" in options:
             options["seed"] = seed(self.random_state)
@@ -350,7 +347,7 @@ class ModelEstimator(CertifiedEstimator):
         if header["lambda"] is not None:
             found["lam"] = header["lambda"]
         for name in cls._get_param_names():
-            _, key = known.get(OPTION_OF.get(name, name), (None, None))
+            _, key = known.get(option_of(name), (None, None))
             if header.get(key) is not None:
                 found[name] = header[key]
         return found
