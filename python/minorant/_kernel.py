@@ -42,8 +42,6 @@ class KernelEstimator(RowsMixin, ModelEstimator):
         Intercepts, which are not regularised.
     sigma_ : float or None
         The width of 'rbf'.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training data had some.
     certificate_ : Certificate
         ``objective`` and ``local_gap``; there is no bound.
     trace_ : Trace
@@ -59,9 +57,7 @@ class KernelEstimator(RowsMixin, ModelEstimator):
 
     support_: NDArray[np.intp]
     dual_coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
     sigma_: float | None
-    feature_names_in_: NDArray[Any]
 
     _has_texts = True
     #: Whether there may be more than two classes.

@@ -49,8 +49,6 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
         Weights of the features; one row where there are two classes.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training data had some.
     """
 
     fit_intercept: bool
@@ -58,8 +56,6 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
     warm_start: bool
 
     coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
-    feature_names_in_: NDArray[Any]
 
     #: Whether ``y`` may have columns.
     _takes_sets = False

@@ -12,7 +12,16 @@ from ._labels import class_numbers, has_label, labelled_classes, labels
 
 
 class RowsMixin(ClassifierMixin):
-    """Decision values and labels of rows; not for use by itself."""
+    """Decision values and labels of rows; not for use by itself.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if the training data had some.
+    """
+
+    intercept_: NDArray[np.float64]
+    feature_names_in_: NDArray[Any]
 
     #: Whether rows have sets of labels.
     _has_sets = False
