@@ -15,7 +15,7 @@ True
 from ._chain_crf import ChainCRF
 from ._chain_svm import ChainSVM
 from ._core import methods, version as _version
-from ._files import load
+from ._estimator import load
 from ._large_margin_hmm import LargeMarginHMM
 from ._latent_svc import LatentSVC
 from ._linear_svc import LinearSVC

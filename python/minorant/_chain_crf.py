@@ -4,8 +4,7 @@ from typing import Literal
 
 from numpy.random import RandomState
 
-from ._chain import ChainEstimator
-from ._sequence_estimator import MarginalsMixin
+from ._sequence_estimator import ChainEstimator, MarginalsMixin
 
 
 class ChainCRF(MarginalsMixin, ChainEstimator):
@@ -52,17 +51,4 @@ class ChainCRF(MarginalsMixin, ChainEstimator):
         verbose: int = 0,
     ) -> None:
         self.penalty = penalty
-        self.pairs = pairs
-        self.bias = bias
-        self.boundary = boundary
-        self.per = per
-        self.min_count = min_count
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
-from ._chain import ChainEstimator
+from ._sequence_estimator import ChainEstimator
 
 
 class ChainSVM(ChainEstimator):
@@ -55,20 +55,7 @@ class ChainSVM(ChainEstimator):
         verbose: int = 0,
     ) -> None:
         self.label_loss = label_loss
-        self.pairs = pairs
-        self.bias = bias
-        self.boundary = boundary
-        self.per = per
-        self.min_count = min_count
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def _options(self, model=None):
         options = super()._options(model)

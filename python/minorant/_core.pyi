@@ -11,6 +11,10 @@ from ._examples import Examples
 
 _Callback = Callable[[dict[str, Any], NDArray[float64] | None], object]
 _Path = str | PathLike[str]
+#: The best point of a run, what went wrong, and what was raised.
+_Solved = tuple[dict[str, Any] | None, str | None, BaseException | None]
+#: Iterations and evaluations.
+_Counts = tuple[int, int]
 
 __all__ = [
     "Model",
@@ -38,7 +42,7 @@ def train(
     start: NDArray[float64] | None = None,
     to_rounding: bool = False,
     callback: _Callback | None = None,
-) -> tuple[Model, dict[str, int], dict[str, list[Any]], BaseException | None]: ...
+) -> tuple[Model, _Counts, dict[str, list[Any]], BaseException | None]: ...
 def path(
     model: str,
     examples: Examples,
@@ -48,7 +52,7 @@ def path(
     validation: Examples | None = None,
     fill: bool = True,
 ) -> tuple[
-    list[tuple[Model, dict[str, int], float, float | None]],
+    list[tuple[Model, _Counts, float, float | None]],
     list[tuple[float, float, float | None]],
     bool,
 ]: ...
@@ -56,28 +60,29 @@ def scores(features: Any, weights: NDArray[float64], threads: int) -> NDArray[fl
 def minimize(
     function: Callable[[NDArray[float64]], tuple[float, NDArray[float64]]],
     x0: NDArray[float64],
+    convex: bool,
     options: dict[str, Any],
     callback: _Callback | None,
-) -> tuple[dict[str, Any] | None, str | None, BaseException | None]: ...
+) -> _Solved: ...
 def train_structured(
     oracle: Any,
     dim: int,
     truths: list[tuple[NDArray[Any], NDArray[float64]]],
+    weights: list[float] | None,
     has_batches: bool,
     options: dict[str, Any],
     callback: _Callback | None,
-) -> tuple[dict[str, Any] | None, BaseException | None]: ...
+) -> tuple[_Solved, bool]: ...
 @final
 class Model:
-    @property
-    def name(self) -> str: ...
     @property
     def header(self) -> dict[str, Any]: ...
     @property
     def arrays(self) -> dict[str, NDArray[Any]]: ...
     def predict(self, examples: Examples, threads: int) -> NDArray[uint32]: ...
-    def scores(self, examples: Examples, threads: int) -> NDArray[float64]: ...
-    def marginals(self, examples: Examples, threads: int) -> NDArray[float64]: ...
+    def scores(
+        self, examples: Examples, threads: int, *, marginals: bool = False
+    ) -> NDArray[float64]: ...
     def at_start(self) -> Model: ...
     def save(self, path: _Path) -> bool: ...
     @staticmethod

@@ -7,9 +7,10 @@ import math
 import sys
 import warnings
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from joblib import effective_n_jobs
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -18,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core
 from ._docstrings import complete
 from ._examples import FileName
-from ._labels import classes_of
-from ._parameters import OPTION_OF, seed, sentence, table
+from ._labels import classes_of, classes_of_texts
+from ._parameters import option_of, seed, sentence, table
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
@@ -55,6 +56,13 @@ class CertifiedEstimator(BaseEstimator):
         The method that ran, and how it ended.
     """
 
+    tol: float
+    method: str
+    max_evals: int | None
+    max_seconds: float | None
+    random_state: int | RandomState | None
+    verbose: int
+
     certificate_: Certificate
     trace_: Trace
     n_iter_: int
@@ -70,6 +78,12 @@ class CertifiedEstimator(BaseEstimator):
             cls._own_doc = cls.__doc__
             docs = [vars(base).get("_own_doc") or vars(base)["__doc__"] for base in ours]
             cls.__doc__ = complete(docs)
+
+    def _keep(self, arguments):
+        """Keeps the arguments of a constructor, its ``locals()``, as they are. What several estimators
+        have is declared in their bases; their own parameters they assign themselves, for those who
+        read types."""
+        vars(self).update((name, kept) for name, kept in arguments.items() if name != "self")
 
     @contextmanager
     def _watching(self, observe=None):
@@ -139,7 +153,9 @@ class CertifiedEstimator(BaseEstimator):
 def _users_level():
     """How many frames above the caller's the user's own code is."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("minorant.", "sklearn.")):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(
+        ("minorant.", "sklearn.")
+    ):
         level, frame = level + 1, frame.f_back
     return level
 
@@ -160,6 +176,9 @@ class StrengthMixin:
     lam_ : float
         λ.
     """
+
+    C: float | None
+    lam: float | None
 
     lam_: float
 
@@ -191,11 +210,26 @@ class ModelEstimator(CertifiedEstimator):
         Number of features.
     """
 
+    n_jobs: int | None
+
     classes_: NDArray[Any]
     n_features_in_: int
 
     #: The library's name of the model.
-    _model_name: str
+    _model_name: ClassVar[str]
+    #: All estimators that name their model, for files to be loaded by.
+    _known: ClassVar[list[Any]] = []
+    #: Where files have the classes, and whether numbers are texts there.
+    _classes_key, _has_texts = "classes", False
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "_model_name" in vars(cls):
+            cls._known.append(cls)
+
+    def __sklearn_is_fitted__(self):
+        # Callbacks are shown estimators that have weights, but no model yet.
+        return hasattr(self, "_model") or hasattr(self, "coef_")
 
     # Training
 
@@ -203,11 +237,8 @@ class ModelEstimator(CertifiedEstimator):
         """The parameters that are options of the library's model, by their names there. Their
         values are checked by the library."""
         known = table(model or self._model_name)
-        options = {
-            OPTION_OF.get(name, name): value
-            for name, value in self.get_params(deep=False).items()
-            if OPTION_OF.get(name, name) in known
-        }
+        given = {option_of(name): kept for name, kept in self.get_params(deep=False).items()}
+        options = {name: value for name, value in given.items() if name in known}
         options["threads"] = self._threads()
         if "seed" in options:
             options["seed"] = seed(self.random_state)
@@ -235,8 +266,7 @@ class ModelEstimator(CertifiedEstimator):
         """Takes over what a run has left."""
         self._take(model)
         self.trace_ = trace
-        self.n_iter_ = counts["iterations"]
-        self.n_evaluations_ = counts["evaluations"]
+        self.n_iter_, self.n_evaluations_ = counts
 
     def _take(self, model):
         """Takes over what a trained model has, from a run or from a file."""
@@ -283,7 +313,9 @@ class ModelEstimator(CertifiedEstimator):
         """
         model = _core.Model.load(path)
         if not cls._can_take(model.header):
-            raise ValueError(f"{path} holds another model than {cls.__name__}: {model.name}")
+            raise ValueError(
+                f"{path} holds another model than {cls.__name__}: {model.header['model']}"
+            )
         return cls._of_model(path, model)
 
     @classmethod
@@ -305,7 +337,7 @@ class ModelEstimator(CertifiedEstimator):
     @classmethod
     def _classes_of(cls, header):
         """The classes of a model of a file."""
-        return classes_of(header["classes"])
+        return (classes_of_texts if cls._has_texts else classes_of)(header[cls._classes_key])
 
     @classmethod
     def _parameters_of(cls, header, arrays):
@@ -315,7 +347,39 @@ class ModelEstimator(CertifiedEstimator):
         if header["lambda"] is not None:
             found["lam"] = header["lambda"]
         for name in cls._get_param_names():
-            _, key = known.get(OPTION_OF.get(name, name), (None, None))
+            _, key = known.get(option_of(name), (None, None))
             if header.get(key) is not None:
                 found[name] = header[key]
         return found
+
+
+def load(path: FileName) -> Any:
+    """Loads a model file, whichever estimator it belongs to.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that an estimator's ``save`` or the command ``minorant`` wrote.
+
+    Returns
+    -------
+    estimator : object
+        A fitted estimator.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, minorant
+    >>> model = minorant.LinearSVC().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.safetensors"
+    ...     model.save(path)
+    ...     minorant.load(path).predict([[2.0]])
+    array(['yes'], dtype='<U3')
+    """
+    model = _core.Model.load(path)
+    for estimator in ModelEstimator._known:
+        if estimator._can_take(model.header):
+            return estimator._of_model(path, model)
+    raise ValueError(
+        f"{path} holds a {model.header['model']}, for which there is no estimator: use the command minorant"
+    )

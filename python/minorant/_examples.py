@@ -39,6 +39,15 @@ class Examples(NamedTuple):
     classes: Sequence[float | str] = ()
     labels: Any = None
 
+    def split(self, values):
+        """Values of tokens or frames, sequence by sequence."""
+        return np.split(values, self.starts[1:-1].astype(np.intp))
+
+
+def starts_of(lengths):
+    """Where sequences of these lengths start, and where the last one ends."""
+    return np.cumsum([0, *lengths], dtype=np.uint64)
+
 
 def entries(X):
     """Number of stored entries."""

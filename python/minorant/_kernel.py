@@ -1,15 +1,15 @@
 """What the estimators with kernels share."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._estimator import ModelEstimator
 from ._examples import LAYOUT, Examples, MatrixLike, hand_over
-from ._labels import class_numbers, classes_of_texts, labels
 from ._rows import RowsMixin
 
 
@@ -42,8 +42,6 @@ class KernelEstimator(RowsMixin, ModelEstimator):
         Intercepts, which are not regularised.
     sigma_ : float or None
         The width of 'rbf'.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training data had some.
     certificate_ : Certificate
         ``objective`` and ``local_gap``; there is no bound.
     trace_ : Trace
@@ -52,24 +50,60 @@ class KernelEstimator(RowsMixin, ModelEstimator):
         Iterations, and inner optimisations.
     """
 
+    kernel: str | Callable[[Any, Any], Any]
+    sigma: float | None
+    power: int
+    offset: float
+
     support_: NDArray[np.intp]
     dual_coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
     sigma_: float | None
-    feature_names_in_: NDArray[Any]
+
+    _has_texts = True
+    #: Whether there may be more than two classes.
+    _several_classes = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not callable(self.kernel)
         tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.classifier_tags.multi_class = self._several_classes
         return tags
 
     def _options(self, model=None):
         options = super()._options(model)
         return {**options, "kernel": "precomputed"} if callable(self.kernel) else options
 
-    def _train_rows(self, X, classes, names, rows):
-        """Trains on validated rows, whose labels have these names and numbers."""
+    def fit(self, X: MatrixLike, y: Any) -> Self:
+        """Trains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples; with a precomputed kernel, their kernel matrix.
+        y : array-like of shape (n_samples,)
+            Their labels, of two classes of which the second one in order is positive; where an
+            estimator takes rows without a label, of any number of classes, and -1 means none.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._train_rows(*validate_data(self, X, y, **LAYOUT))
+
+    def _numbered(self, y):
+        found = super()._numbered(y)
+        if len(found[0]) > 2 and not self._several_classes:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}."
+            )
+        return found
+
+    def _train_rows(self, X, y):
+        """Trains on validated rows."""
+        classes, names, rows = self._numbered(y)
         options = self._options()
         if callable(self.kernel):
             self._rows = X
@@ -98,43 +132,5 @@ class KernelEstimator(RowsMixin, ModelEstimator):
             X = self._gram(X)
         return self._model.scores(Examples(hand_over(X)), self._threads())
 
-    @classmethod
-    def _classes_of(cls, header):
-        return classes_of_texts(header["classes"])
-
     def _facts(self):
         return {"support rows": str(len(self.support_))}
-
-
-class TwoClassEstimator(KernelEstimator):
-    """Base of the estimators with kernels that take two classes; not for use by itself."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-    def fit(self, X: MatrixLike, y: Any) -> Self:
-        """Trains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples; with a precomputed kernel, their kernel matrix.
-        y : array-like of shape (n_samples,)
-            Their labels, of two classes; the second one in order is positive.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X, y = validate_data(self, X, y, **LAYOUT)
-        check_classification_targets(y)
-        kind = type_of_target(y)
-        if kind != "binary":
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}."
-            )
-        classes, rows = class_numbers(y)
-        return self._train_rows(X, classes, labels(classes), rows)

@@ -34,9 +34,7 @@ def class_weights(class_weight, classes, names, y, sample_weight):
 
 def labels(classes):
     """Classes as the library knows them: numbers where they are such, else texts."""
-    return [
-        float(c) if isinstance(c, Real) and float(c) == c else str(c) for c in classes.tolist()
-    ]
+    return [float(c) if isinstance(c, Real) and float(c) == c else str(c) for c in classes.tolist()]
 
 
 def classes_of(names):
@@ -67,9 +65,10 @@ def has_label(y):
     return np.array([str(value) != "-1" for value in y.tolist()], dtype=bool)
 
 
-def labelled_classes(y, labelled):
-    """The classes in order, their names in the library, and the number of each row among these; 0
-    is the name of rows without a label, and the first number where there are such rows."""
+def labelled_classes(y):
+    """The classes in order, their names in the library after 0, the name of rows without a label, and
+    for each row the number of its name."""
+    labelled = has_label(y)
     found = y[labelled]
     if found.dtype.kind == "O":
         kinds = {type(value) for value in found.tolist()}
@@ -89,4 +88,4 @@ def labelled_classes(y, labelled):
         names = [str(c) for c in classes.tolist()]
     rows = np.zeros(len(y), dtype=np.uint32)
     rows[labelled] = numbers + 1
-    return classes, names, rows
+    return classes, [0.0, *names], rows

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
-from ._examples import Examples
+from ._examples import Examples, starts_of
 from ._labels import class_numbers, labels
 
 
@@ -38,9 +38,6 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         those that are not named.
     validation_fraction : float, default=0.0
         Share of the sequences that is held out; the weights that do best on them are kept.
-    C : float, default=None
-        Strength of the data term: λ = 1/(C Σ sample_weight). 1 if neither ``C`` nor ``lam`` is
-        given.
     tol : float, default=1e-3
         The relative local gap at which a run ends.
     method : str, default='auto'
@@ -104,19 +101,9 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         self.topology = topology
         self.group_weights = group_weights
         self.validation_fraction = validation_fraction
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
-    def fit(
-        self, X: Sequence[ArrayLike], y: Any, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit(self, X: Sequence[ArrayLike], y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Trains.
 
         Parameters
@@ -135,27 +122,25 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
             The fitted estimator.
         """
         options = self._options()
-        frames, starts = _join(X)
-        if self.task == "label":
-            told = _join_labels(y, starts)
-        else:
-            told = np.asarray(y)
-            if told.shape != (len(starts) - 1,):
-                raise ValueError(
-                    f"expected one label for each sequence ({len(starts) - 1}), found shape "
-                    f"{told.shape}"
-                )
+        examples = _join(X)
+        lengths = np.diff(examples.starts.astype(np.int64))
+        told = _join_labels(y, lengths) if self.task == "label" else np.asarray(y)
+        if self.task != "label" and told.shape != lengths.shape:
+            raise ValueError(
+                f"expected one label for each sequence ({len(lengths)}), found shape {told.shape}"
+            )
         if sample_weight is not None:
             options["weights"] = np.ascontiguousarray(sample_weight, dtype=np.float64)
         classes, rows = class_numbers(told)
-        examples = Examples(frames, starts, classes=labels(classes), labels=rows)
-        self._train(examples, classes, options)
+        self._train(examples._replace(classes=labels(classes), labels=rows), classes, options)
         return self
 
     def _options(self, model=None):
         options, groups = super()._options(model), self.group_weights
         if groups is not None:
-            options["group_weight"] = list(groups.items()) if isinstance(groups, Mapping) else groups
+            options["group_weight"] = (
+                list(groups.items()) if isinstance(groups, Mapping) else groups
+            )
         return options
 
     def _take_weights(self, header, arrays):
@@ -179,11 +164,9 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         return self._predict(self._model, X)
 
     def _predict(self, model, X):
-        frames, starts = _join(X, self.n_features_in_)
-        labels = self.classes_[model.predict(Examples(frames, starts), self._threads())]
-        if self.task == "classify":
-            return labels
-        return np.split(labels, starts[1:-1].astype(np.intp))
+        examples = _join(X, self.n_features_in_)
+        labels = self.classes_[model.predict(examples, self._threads())]
+        return labels if self.task == "classify" else examples.split(labels)
 
     def decision_function(self, X: Sequence[ArrayLike]) -> NDArray[np.float64]:
         """Scores of the classes, where sequences are classified.
@@ -201,7 +184,7 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         check_is_fitted(self)
         if self.task == "label":
             raise ValueError("a model that labels frames has no scores of classes")
-        return self._model.scores(Examples(*_join(X, self.n_features_in_)), self._threads())
+        return self._model.scores(_join(X, self.n_features_in_), self._threads())
 
     def score(self, X: Sequence[ArrayLike], y: Any) -> float:
         """The share of sequences (or frames) that are told right.
@@ -240,17 +223,12 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         found = super()._parameters_of(header, arrays)
         return {**found, "group_weights": dict(found.pop("group_weights", ())) or None}
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_model")
-
 
 def _join(X, n_features=None):
     """All frames as one array, and where each sequence starts and the last one ends."""
     if isinstance(X, np.ndarray) and X.ndim == 2:
         raise ValueError("expected a list of sequences, found one array of two dimensions")
-    sequences = [
-        check_array(x, dtype=np.float64, order="C", ensure_min_samples=0) for x in list(X)
-    ]
+    sequences = [check_array(x, dtype=np.float64, order="C", ensure_min_samples=0) for x in list(X)]
     if not sequences:
         raise ValueError("expected at least one sequence, found none")
     features = sequences[0].shape[1] if n_features is None else n_features
@@ -259,14 +237,13 @@ def _join(X, n_features=None):
             raise ValueError(
                 f"expected frames of {features} features, found {x.shape[1]} in sequence {at}"
             )
-    starts = np.cumsum([0, *(len(x) for x in sequences)], dtype=np.uint64)
-    return np.ascontiguousarray(np.concatenate(sequences)), starts
+    frames = np.ascontiguousarray(np.concatenate(sequences))
+    return Examples(frames, starts_of(len(x) for x in sequences))
 
 
-def _join_labels(y, starts):
+def _join_labels(y, lengths):
     """The labels of all frames, which must be as many as each sequence has."""
     labels = [np.asarray(z) for z in y]
-    lengths = np.diff(starts.astype(np.int64))
     if len(labels) != len(lengths):
         raise ValueError(f"expected labels for {len(lengths)} sequences, found {len(labels)}")
     for at, (z, length) in enumerate(zip(labels, lengths, strict=True)):

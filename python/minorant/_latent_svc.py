@@ -5,10 +5,10 @@ from typing import Any
 
 from numpy.random import RandomState
 
-from ._kernel import TwoClassEstimator
+from ._kernel import KernelEstimator
 
 
-class LatentSVC(TwoClassEstimator):
+class LatentSVC(KernelEstimator):
     """Two classes, of which the second has several hidden components.
 
     Minimises ½ Σ_k ‖w_k‖² + C_neg Σ over negatives Σ_k hinge(−h_k) + C_pos Σ over positives
@@ -60,14 +60,4 @@ class LatentSVC(TwoClassEstimator):
         self.n_components = n_components
         self.C_pos = C_pos
         self.C_neg = C_neg
-        self.kernel = kernel
-        self.sigma = sigma
-        self.power = power
-        self.offset = offset
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())

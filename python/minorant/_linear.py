@@ -1,17 +1,21 @@
 """What all linear estimators share: from checked arrays to the compiled half and back."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from . import _core
 from ._callbacks import Callbacks, CallbackSupportMixin, with_callbacks
 from ._estimator import ModelEstimator, StrengthMixin
 from ._examples import LAYOUT, Examples, MatrixLike, entries, hand_over
-from ._labels import class_numbers, class_weights, labels
+from ._labels import class_weights
 from ._parameters import positive
 from ._rows import RowsMixin
 
@@ -45,15 +49,16 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
         Weights of the features; one row where there are two classes.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training data had some.
     """
 
-    coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
-    feature_names_in_: NDArray[Any]
+    fit_intercept: bool
+    intercept_scaling: float
+    warm_start: bool
 
-    _model_name = "svm"
+    coef_: NDArray[np.float64]
+
+    #: Whether ``y`` may have columns.
+    _takes_sets = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -62,15 +67,48 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
 
     # Training
 
-    def _train_rows(self, X, y, sample_weight, examples, classes, options, model=None):
-        """Trains on validated rows."""
+    @with_callbacks
+    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Trains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,)
+            Their labels. Where an estimator takes rows without a label, -1 means none; where it
+            takes sets of labels, an array or sparse matrix of shape (n_samples, n_classes) has 1
+            where an example has a label, and 0 elsewhere.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; an integer weight equals that many copies of the example.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._train_rows(*self._checked(X, y, sample_weight))
+
+    def _checked(self, X, y, sample_weight):
+        """Rows and labels, the classes, the examples as the compiled half takes them, the options."""
+        X, y = validate_data(self, X, y, multi_output=self._takes_sets, **LAYOUT)
+        classes, names, numbers = self._numbered(y)
+        options = self._options(X, sample_weight, self._model_for(y))
+        return X, y, classes, Examples(hand_over(X), classes=names, labels=numbers), options
+
+    def _model_for(self, y):
+        """The library's model for these labels."""
+        return self._model_name
+
+    def _train_rows(self, X, y, classes, examples, options):
+        """Trains on what is checked."""
         start = self._start(classes, X.shape[1]) if self.warm_start else None
-        callbacks = Callbacks(self, X, y, sample_weight)
+        callbacks = Callbacks(self, X, y, options["weights"])
         self._train(
             examples,
             classes,
             options,
-            model=model,
+            model=self._model_for(y),
             observe=self._observer(callbacks, classes, X.shape[1]) if callbacks.are_set else None,
             keep=self.warm_start,
             start=start,
@@ -79,7 +117,7 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
         callbacks.end()
         return self
 
-    def _options(self, X, sample_weight, model=None):
+    def _options(self, X, sample_weight, model):
         options = super()._options(model)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -125,8 +163,7 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
 
     def _scores(self, X):
         """One column of decision values for each row of ``coef_``."""
-        if not hasattr(self, "coef_"):
-            check_is_fitted(self)
+        check_is_fitted(self)
         X = validate_data(self, X, reset=False, **LAYOUT)
         if entries(X) * len(self.coef_) < FEW:
             return X @ self.coef_.T + self.intercept_
@@ -150,37 +187,19 @@ class LinearClassifier(LinearEstimator):
         Weights of the classes; 1 for those that are not named.
     """
 
-    @with_callbacks
-    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Trains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; an integer weight equals that many copies of the example.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X, y, classes, examples, options = self._checked(X, y, sample_weight)
-        return self._train_rows(X, y, sample_weight, examples, classes, options)
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None
 
     def _checked(self, X, y, sample_weight):
-        """Rows and labels, also as the compiled half takes them, and the options."""
-        X, y = validate_data(self, X, y, **LAYOUT)
-        check_classification_targets(y)
-        classes, rows = class_numbers(y)
-        names = labels(classes)
-        options = self._options(X, sample_weight)
-        weights = class_weights(self.class_weight, classes, names, y, sample_weight)
-        options["class_weight"] = weights or None
-        return X, y, classes, Examples(hand_over(X), classes=names, labels=rows), options
+        X, y, classes, examples, options = super()._checked(X, y, sample_weight)
+        labelled, weights = self._labelled(y), options["weights"]
+        weights = None if weights is None else weights[labelled]
+        names = examples.classes[-len(classes) :]
+        weights = class_weights(self.class_weight, classes, names, y[labelled], weights)
+        return X, y, classes, examples, {**options, "class_weight": weights or None}
+
+    def _labelled(self, y):
+        """Which rows have a label."""
+        return slice(None)
 
     @classmethod
     def _can_take(cls, header):
@@ -210,9 +229,9 @@ class NonConvexClassifier(LinearClassifier):
         ``certified`` is False.
     """
 
-    def _options(self, X, sample_weight, model=None):
+    def _options(self, X, sample_weight, model):
         options = super()._options(X, sample_weight, model)
-        if self.max_evals is None and entries(X) < SMALL and model is None:
+        if self.max_evals is None and entries(X) < SMALL and model == self._model_name:
             # A run to rounding may creep for ever where there is no bound; this much is enough.
             options["max_evals"] = ENOUGH
         return options

@@ -45,6 +45,8 @@ class LinearSVC(PathMixin, LinearClassifier):
     True
     """
 
+    _model_name = "svm"
+
     def __init__(
         self,
         *,
@@ -68,19 +70,7 @@ class LinearSVC(PathMixin, LinearClassifier):
         self.loss = loss
         self.huber = huber
         self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.warm_start = warm_start
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def _checked(self, X, y, sample_weight):
         X, y, classes, examples, options = super()._checked(X, y, sample_weight)

@@ -72,19 +72,7 @@ class LogisticRegression(PathMixin, LinearClassifier):
     ) -> None:
         self.penalty = penalty
         self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.warm_start = warm_start
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
@@ -107,16 +95,5 @@ class LogisticRegression(PathMixin, LinearClassifier):
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            One column for each class.
-        """
+        """Logarithms of what :meth:`predict_proba` returns for the same rows."""
         return np.log(self.predict_proba(X))

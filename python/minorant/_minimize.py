@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult
 
 from . import _core
-from ._parameters import not_negative, positive
+from ._parameters import not_negative, of_run, positive
 from ._results import Trace, html_table, number
 
 _MESSAGES = {
@@ -170,16 +170,11 @@ def minimize(
         raise ValueError("x0 must have at least one number")
     options = {
         "lam": not_negative("lam", lam),
-        "method": method,
         "center": None if center is None else _vector("center", center),
         "weights": None if weights is None else _vector("weights", weights),
-        "tol": not_negative("tol", tol),
-        "max_evals": positive("max_evals", max_evals, Integral),
-        "max_seconds": positive("max_seconds", max_seconds),
-        "convex": bool(convex),
         "memory": positive("memory", memory, Integral),
+        **of_run(method, tol, max_evals, max_seconds),
     }
-
     calls = itertools.count(1)
 
     def evaluate(w):
@@ -190,23 +185,19 @@ def minimize(
         except EvaluationError as error:
             raise EvaluationError(f"at evaluation {call} {error}") from None
 
-    found, trouble, raised = _core.minimize(evaluate, x0, options, _watcher(callback))
-    result = None if found is None else _result(found)
+    watch = None if callback is None else _watcher(callback)
+    found, trouble, raised = _core.minimize(evaluate, x0, bool(convex), options, watch)
+    result = None if found is None else _result(found, trouble)
+    if raised is None and trouble is not None:
+        raised = EvaluationError(trouble)
     if isinstance(raised, EvaluationError):
         raised.best = result
     if raised is not None:
         raise raised
-    if result is None or result.status == "failed":
-        error = EvaluationError(trouble or "there is no point to return")
-        error.best = result
-        raise error
     return result
 
 
 def _watcher(callback):
-    if callback is None:
-        return None
-
     def watch(record, x):
         try:
             return bool(callback(MinimizeResult(x=x, fun=record["best_objective"], **record)))
@@ -235,8 +226,8 @@ def _checked(answer, size):
     return value, gradient
 
 
-def _result(found):
-    trouble = found.pop("trouble")
+def _result(found, trouble):
+    del found["method"]
     found["success"] = found["status"] == "converged"
     found["message"] = trouble or _MESSAGES.get(found["status"], found["status"])
     found["trace"] = Trace(found["trace"])

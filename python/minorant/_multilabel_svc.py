@@ -1,17 +1,12 @@
 """Support vector classification with sets of labels."""
 
-from typing import Any, Self
-
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
-from ._callbacks import with_callbacks
-from ._examples import LAYOUT, Examples, MatrixLike, hand_over
-from ._labels import class_numbers, labels
+from ._labels import labels
 from ._linear import LinearEstimator
 
 
@@ -46,6 +41,11 @@ class MultilabelSVC(LinearEstimator):
 
     threshold_: float
 
+    _model_name = "svm"
+    _takes_sets = True
+    #: As models of files have them.
+    _has_sets = True
+
     def __init__(
         self,
         *,
@@ -62,43 +62,14 @@ class MultilabelSVC(LinearEstimator):
         random_state: int | RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.warm_start = warm_start
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 
-    @with_callbacks
-    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Trains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-        y : {array-like, sparse matrix} of shape (n_samples, n_classes) or (n_samples,)
-            1 where an example has a label and 0 elsewhere, or one label for each example.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; an integer weight equals that many copies of the example.
-
-        Returns
-        -------
-        self : MultilabelSVC
-            The fitted estimator.
-        """
-        X, y = validate_data(self, X, y, multi_output=True, **LAYOUT)
+    def _numbered(self, y):
         check_classification_targets(y)
         kind = type_of_target(y)
         self._has_sets = kind == "multilabel-indicator"
@@ -107,67 +78,32 @@ class MultilabelSVC(LinearEstimator):
             sets.eliminate_zeros()
             sets.sort_indices()
             classes = np.arange(sets.shape[1])
-            rows = sets.indptr.astype(np.uint64), sets.indices.astype(np.uint32)
-        elif kind in ("binary", "multiclass"):
-            y = column_or_1d(y, warn=True)
-            classes, numbers = class_numbers(y)
-            rows = np.arange(len(numbers) + 1, dtype=np.uint64), numbers
-        else:
+            return (
+                classes,
+                labels(classes),
+                (sets.indptr.astype(np.uint64), sets.indices.astype(np.uint32)),
+            )
+        if kind not in ("binary", "multiclass"):
             raise ValueError(f"MultilabelSVC takes labels or a label indicator matrix, not {kind}")
-        examples = Examples(hand_over(X), classes=labels(classes), labels=rows)
-        options = self._options(X, sample_weight)
-        return self._train_rows(X, y, sample_weight, examples, classes, options)
+        classes, names, numbers = super()._numbered(column_or_1d(y, warn=True))
+        return classes, names, (np.arange(len(numbers) + 1, dtype=np.uint64), numbers)
 
     def _take_weights(self, header, arrays):
         super()._take_weights(header, arrays)
         self.threshold_ = header["threshold"]
 
-    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Decision values of rows.
+    def _scores(self, X):
+        scores = super()._scores(X)
+        # Where rows have one label out of two, the difference of the two decides.
+        return (
+            scores[:, 1:] - scores[:, :1] if not self._has_sets and scores.shape[1] == 2 else scores
+        )
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One value for each class. Where rows have one label out of two, the difference of the
-            two.
-        """
-        scores = self._scores(X)
-        if not self._has_sets and scores.shape[1] == 2:
-            return scores[:, 1] - scores[:, 0]
-        return scores
-
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """Labels of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            1 for the labels that are predicted and 0 elsewhere, or one label for each row if the
-            training data had that.
-        """
-        if self.__sklearn_is_fitted__() and self._has_sets:
-            return (self.decision_function(X) > self.threshold_).astype(np.int64)
-        return super().predict(X)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "coef_")
+    def _labels_of(self, scores):
+        if self._has_sets:
+            return (scores > self.threshold_).astype(np.int64)
+        return super()._labels_of(scores)
 
     @classmethod
     def _can_take(cls, header):
         return super()._can_take(header) and header["task"] == "multilabel"
-
-    @classmethod
-    def _of_model(cls, path, model):
-        estimator = super()._of_model(path, model)
-        estimator._has_sets = True
-        return estimator

@@ -97,18 +97,7 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
         self.activation = activation
         self.pretrain = pretrain
         self.validation_fraction = validation_fraction
-        self.boundary = boundary
-        self.per = per
-        self.min_count = min_count
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def _take_weights(self, header, arrays):
         super()._take_weights(header, arrays)

@@ -12,26 +12,23 @@ from sklearn.utils import check_random_state
 
 from . import _core
 
-#: Options that estimators have under another name; all others have the option's own.
-OPTION_OF = {
-    "C": "c",
-    "C1": "c1",
-    "C2": "c2",
-    "C_neg": "c_neg",
-    "C_pos": "c_pos",
+#: Options that estimators have under quite another name.
+_OTHER_NAMES = {
     "group_weights": "group_weight",
     "intercept_scaling": "bias",
     "lam": "lambda",
     "method": "solver",
     "multi_class": "multiclass",
-    "n_components": "components",
     "n_jobs": "threads",
-    "n_mixtures": "mixtures",
-    "n_starts": "starts",
-    "n_states": "states",
     "random_state": "seed",
     "sample_weight": "weights",
 }
+
+
+def option_of(name):
+    """The option that a parameter is: ``C1`` is c1, and ``n_states`` states."""
+    return _OTHER_NAMES.get(name) or name.lower().removeprefix("n_")
+
 
 #: The options of a model: the default as it would be typed, and the name in model files.
 table = cache(_core.options)
@@ -39,7 +36,7 @@ table = cache(_core.options)
 
 def sentence(option, what, parameters):
     """The library's sentence about an option, with the name of the parameter in its place."""
-    names = {OPTION_OF.get(name, name): name for name in [*parameters, "sample_weight"]}
+    names = {option_of(name): name for name in [*parameters, "sample_weight"]}
     other = re.compile(r"(?<=with )(\w+)")
     what = other.sub(lambda found: names.get(found[0], found[0]), what)
     return f"{names.get(option, option)} {what}"
@@ -60,6 +57,16 @@ def not_negative(name, value):
     if not isinstance(value, Real) or not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a number of 0 or more, got {value!r}")
     return float(value)
+
+
+def of_run(method, tol, max_evals, max_seconds):
+    """The options that a run on a user's own function or structure has."""
+    return {
+        "method": method,
+        "tol": not_negative("tol", tol),
+        "max_evals": positive("max_evals", max_evals, Integral),
+        "max_seconds": positive("max_seconds", max_seconds),
+    }
 
 
 def seed(random_state):

@@ -1,5 +1,6 @@
 """A range of λ: warm-started, with a certificate for each λ and for every one in between."""
 
+from copy import deepcopy
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -156,14 +157,10 @@ class Path(Generic[Estimator]):
 
 def _objective(estimator, lam):
     """The objective of an estimator's weights at another λ."""
-    return estimator.certificate_.objective + (lam - estimator.lam_) * _half_square(estimator)
-
-
-def _half_square(estimator):
     square = (estimator.coef_**2).sum()
     if estimator.fit_intercept:
         square += ((estimator.intercept_ / estimator.intercept_scaling) ** 2).sum()
-    return 0.5 * square
+    return estimator.certificate_.objective + (lam - estimator.lam_) * 0.5 * square
 
 
 class PathMixin:
@@ -252,11 +249,9 @@ def path(
 
 
 def _fitted(template, classes, model, counts):
-    estimator = clone(template).set_params(lam=model.header["lambda"])
+    # The template has seen the data, and knows what the features are.
+    estimator = deepcopy(template).set_params(lam=model.header["lambda"])
     estimator.classes_ = classes
-    estimator.n_features_in_ = template.n_features_in_
-    if hasattr(template, "feature_names_in_"):
-        estimator.feature_names_in_ = template.feature_names_in_
     estimator._finish(model, counts, Trace())
     return estimator
 

@@ -64,21 +64,9 @@ class RampSVC(NonConvexClassifier):
         verbose: int = 0,
     ) -> None:
         self.ramp = ramp
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.warm_start = warm_start
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
-    def _options(self, X, sample_weight, model=None):
+    def _options(self, X, sample_weight, model):
         options = super()._options(X, sample_weight, model)
         # It goes further down than the methods that know nothing of the loss's concave part.
         return {**options, "solver": "cccp" if self.method == "auto" else self.method}

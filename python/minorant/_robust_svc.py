@@ -5,10 +5,10 @@ from typing import Any
 
 from numpy.random import RandomState
 
-from ._kernel import TwoClassEstimator
+from ._kernel import KernelEstimator
 
 
-class RobustSVC(TwoClassEstimator):
+class RobustSVC(KernelEstimator):
     """Two classes by the ramp loss, with kernels: a row costs only so much, however wrong it is.
 
     Minimises ½ ‖w‖² + C Σ min(1 − ramp, hinge), with an intercept that is not regularised. A search
@@ -56,14 +56,4 @@ class RobustSVC(TwoClassEstimator):
     ) -> None:
         self.C = C
         self.ramp = ramp
-        self.kernel = kernel
-        self.sigma = sigma
-        self.power = power
-        self.offset = offset
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())

@@ -1,19 +1,15 @@
 """Semi-supervised support vector classification with kernels."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
-from ._examples import LAYOUT, MatrixLike
 from ._kernel import KernelEstimator
-from ._labels import has_label, labelled_classes
+from ._rows import SemiSupervisedMixin
 
 
-class S3VC(KernelEstimator):
+class S3VC(SemiSupervisedMixin, KernelEstimator):
     """Semi-supervised support vector classification with kernels, beyond local minima.
 
     Minimises ½ ‖w‖² + C1 Σ hinge over the labelled rows + C2 Σ hinge over the others under the
@@ -40,8 +36,6 @@ class S3VC(KernelEstimator):
 
     Attributes
     ----------
-    transduction_ : ndarray of shape (n_samples,)
-        The labels of the training rows; where there was none, the one that is predicted.
     certificate_ : Certificate
         ``objective`` and ``local_gap``; a ``lower_bound`` where the method is 'bb'.
 
@@ -65,9 +59,8 @@ class S3VC(KernelEstimator):
     True
     """
 
-    transduction_: NDArray[Any]
-
     _model_name = "s3vm"
+    _several_classes = True
 
     def __init__(
         self,
@@ -94,39 +87,7 @@ class S3VC(KernelEstimator):
         self.balance = balance
         self.mode = mode
         self.degree = degree
-        self.kernel = kernel
-        self.sigma = sigma
-        self.power = power
-        self.offset = offset
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: MatrixLike, y: Any) -> Self:
-        """Trains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples; with a precomputed kernel, their kernel matrix.
-        y : array-like of shape (n_samples,)
-            Their labels; -1 where there is none.
-
-        Returns
-        -------
-        self : S3VC
-            The fitted estimator.
-        """
-        X, y = validate_data(self, X, y, **LAYOUT)
-        labelled = has_label(y)
-        classes, names, rows = labelled_classes(y, labelled)
-        self._train_rows(X, classes, [0.0, *names], rows)
-        self.transduction_ = np.where(labelled, y, self.predict(X)).astype(classes.dtype)
-        return self
+        self._keep(locals())
 
     def _options(self, model=None):
         balance = self.balance

@@ -1,14 +1,14 @@
 """What the estimators of sequences share: sequences in, sequences of labels out."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
-from ._labels import classes_of_texts
 from ._sequences import labels_of, tokens_of
 
 
@@ -41,8 +41,14 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         Number of attributes.
     """
 
+    boundary: bool
+    per: Literal["sequence", "token"]
+    min_count: int | None
+
     transitions_: NDArray[np.float64]
     feature_names_: list[str] | None
+
+    _classes_key, _has_texts = "labels", True
 
     def fit(
         self, X: Sequence[Any], y: Sequence[Any], sample_weight: ArrayLike | None = None
@@ -66,12 +72,12 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
             The fitted estimator.
         """
         tokens = tokens_of(X, min_count=self.min_count)
-        classes, numbers = labels_of(y, tokens)
+        classes, numbers = labels_of(y, tokens.starts)
         options = self._options()
         if sample_weight is not None:
             options["weights"] = np.ascontiguousarray(sample_weight, dtype=np.float64)
-        examples = tokens.examples([str(c) for c in classes.tolist()], numbers)
-        self._train(examples, classes, options)
+        names = [str(c) for c in classes.tolist()]
+        self._train(tokens._replace(classes=names, labels=numbers), classes, options)
         return self
 
     def _take_weights(self, header, arrays):
@@ -105,8 +111,7 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         if not len(X):
             return []
         tokens = self._tokens(X)
-        found = self._model.predict(tokens.examples(), self._threads())
-        return tokens.split(self.classes_[found])
+        return tokens.split(self.classes_[self._model.predict(tokens, self._threads())])
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
         """The share of tokens whose label is right.
@@ -135,9 +140,59 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
             raise ValueError(f"the attributes of {path} are hashed: only the command can use it")
         return super()._of_model(path, model)
 
-    @classmethod
-    def _classes_of(cls, header):
-        return classes_of_texts(header["labels"])
+
+class ChainEstimator(SequenceEstimator):
+    """Base of the chains; not for use by itself.
+
+    Parameters
+    ----------
+    pairs : {'all', 'observed'}, default='all'
+        Which (attribute, label) and (label, label) pairs have a weight: all, or only those that
+        the training data has.
+    bias : float, default=None
+        The value of a constant attribute of every token; none if not given.
+
+    Attributes
+    ----------
+    coef_ : ndarray or sparse array of shape (n_classes, n_features)
+        Weights of the attributes; sparse where only observed pairs have some.
+    intercept_, start_, end_ : ndarray of shape (n_classes,)
+        Weights of the constant, and of labels at the beginning and at the end; zeros where there
+        are none.
+    """
+
+    pairs: Literal["all", "observed"]
+    bias: float | None
+
+    coef_: Any
+    intercept_: NDArray[np.float64]
+    start_: NDArray[np.float64]
+    end_: NDArray[np.float64]
+
+    def _take_weights(self, header, arrays):
+        super()._take_weights(header, arrays)
+        attributes, labels, weights = header["columns"], len(header["labels"]), arrays["weights"]
+        listed = slice(None)
+        counts = [attributes * labels, 0, labels * labels, 0, 0]
+        if header["observed_pairs"]:
+            rows, listed = arrays["pairs.labels"], arrays["pairs.transitions"].astype(np.intp)
+            counts = [len(rows), 0, len(listed), 0, 0]
+        if header["bias"] is not None:
+            counts[1] = labels
+        if header["boundary"]:
+            counts[3:] = [labels, labels]
+        coef, bias, pairs, start, end = np.split(weights, np.cumsum(counts)[:-1])
+        if header["observed_pairs"]:
+            indices, starts = rows.astype(np.int64), arrays["pairs.starts"].astype(np.int64)
+            self.coef_ = sparse.csc_array((coef, indices, starts), shape=(labels, attributes))
+        else:
+            self.coef_ = coef.reshape(attributes, labels).T
+        zeros = np.zeros(labels)
+        self.intercept_ = header["bias"] * bias if bias.size else zeros
+        transitions = np.zeros(labels * labels)
+        transitions[listed] = pairs
+        self.transitions_ = transitions.reshape(labels, labels)
+        self.start_, self.end_ = (start, end) if start.size else (zeros, zeros.copy())
 
 
 class MarginalsMixin:
@@ -157,4 +212,4 @@ class MarginalsMixin:
             For each sequence a row for each token, with a column for each class.
         """
         tokens = self._tokens(X)
-        return tokens.split(self._model.marginals(tokens.examples(), self._threads()))
+        return tokens.split(self._model.scores(tokens, self._threads(), marginals=True))

@@ -4,39 +4,18 @@ where sequences start. Every estimator of sequences takes the same kinds of inpu
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ._examples import Examples, hand_over
+from ._examples import Examples, hand_over, starts_of
 
 #: Labels are 16-bit numbers.
 MOST_LABELS = 1 << 16
 
 
-class Tokens(NamedTuple):
-    """The tokens of all sequences, one after the other.
-
-    ``features`` has a row for each token, sequence i has the rows ``starts[i]:starts[i + 1]``, and
-    ``names`` are the names of the columns, None where they have none.
-    """
-
-    features: object
-    starts: np.ndarray
-    names: list | None
-
-    def examples(self, classes=(), labels=None):
-        """The same as the compiled half takes it, with labels where there are some."""
-        return Examples(hand_over(self.features), self.starts, self.names, classes, labels)
-
-    def split(self, values):
-        """Values of tokens, sequence by sequence."""
-        return np.split(values, self.starts[1:-1].astype(np.intp))
-
-
 def tokens_of(X, names=None, width=None, min_count=None):
-    """The tokens of sequences.
+    """The tokens of sequences as the compiled half takes them.
 
     ``X`` holds one entry for each sequence: an array or a sparse matrix with a row for each token,
     or a list with the attributes of each token. A token's attributes are a mapping or a collection
@@ -48,16 +27,15 @@ def tokens_of(X, names=None, width=None, min_count=None):
     left out; otherwise those that occur at least ``min_count`` times get a column each.
     """
     X = _as_list(X)
-    wants_names = names is not None or (width is None and _has_attributes(X))
-    if wants_names:
+    if names is not None or (width is None and _has_attributes(X)):
         return _from_attributes(X, names, min_count)
     return _from_arrays(X, width)
 
 
-def labels_of(y, tokens):
+def labels_of(y, starts):
     """The classes in order, and the class number of each token."""
     y = _as_list(y)
-    lengths = np.diff(tokens.starts.astype(np.int64))
+    lengths = np.diff(starts.astype(np.int64))
     if len(y) != len(lengths):
         raise ValueError(f"expected labels for {len(lengths)} sequences, got {len(y)}")
     for at, (labels, length) in enumerate(zip(y, lengths, strict=True)):
@@ -90,9 +68,8 @@ def _as_list(X):
 def _has_attributes(X):
     """Whether tokens have attributes by name, as the first of them says."""
     for sequence in X:
-        if sparse.issparse(sequence) or isinstance(sequence, np.ndarray):
-            return False
-        if not hasattr(sequence, "__iter__"):
+        is_matrix = sparse.issparse(sequence) or isinstance(sequence, np.ndarray)
+        if is_matrix or not hasattr(sequence, "__iter__"):
             return False
         for token in sequence:
             if isinstance(token, Mapping | str | set | frozenset):
@@ -116,7 +93,7 @@ def _from_arrays(X, width):
         if part.shape[1] != wanted:
             raise ValueError(f"sequence {at} has {part.shape[1]} features, expected {wanted}")
         parts.append(part)
-    lengths = [len_of(sequence) for sequence in X]
+    lengths = [s.shape[0] if hasattr(s, "shape") else len(s) for s in X]
     if not parts:
         features = np.zeros((0, width or 0))
     elif any(sparse.issparse(part) for part in parts):
@@ -125,25 +102,19 @@ def _from_arrays(X, width):
         features = np.concatenate(parts)
     kind = features.dtype if features.dtype in (np.float32, np.float64) else np.float64
     features = features.astype(kind, copy=False)
-    values = features.data if sparse.issparse(features) else features
+    _check_finite(features.data if sparse.issparse(features) else features)
+    return Examples(hand_over(features), starts_of(lengths))
+
+
+def _check_finite(values):
     if not np.isfinite(values).all():
         raise ValueError("Input X contains NaN or infinity.")
-    return Tokens(features, _starts(lengths), None)
-
-
-def len_of(sequence):
-    """Number of tokens of a sequence."""
-    return sequence.shape[0] if hasattr(sequence, "shape") else len(sequence)
-
-
-def _starts(lengths):
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.uint64)]).astype(np.uint64)
 
 
 def _from_attributes(X, names, min_count):
-    known = {} if names is None else {name: at for at, name in enumerate(names)}
     is_open = names is None
-    columns, values, ends, lengths = [], [], [0], []
+    known = {name: at for at, name in enumerate(names or ())}
+    columns, values, ends = [], [], [0]
     for at, sequence in enumerate(X):
         for token in sequence:
             for name, value in _attributes(token, at):
@@ -157,11 +128,9 @@ def _from_attributes(X, names, min_count):
                 columns.append(column)
                 values.append(value)
             ends.append(len(columns))
-        lengths.append(len(sequence))
-    values = np.array(values, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("Input X contains NaN or infinity.")
     columns, ends = np.array(columns, dtype=np.int64), np.array(ends, dtype=np.int64)
+    values = np.array(values, dtype=np.float64)
+    _check_finite(values)
     features = sparse.csr_array((values, columns, ends), shape=(len(ends) - 1, len(known)))
     features.sum_duplicates()
     names = list(known)
@@ -169,7 +138,7 @@ def _from_attributes(X, names, min_count):
         counts = np.bincount(columns, minlength=len(names))
         kept = np.flatnonzero(counts >= min_count)
         features, names = features[:, kept], [names[column] for column in kept]
-    return Tokens(features, _starts(lengths), names)
+    return Examples(hand_over(features), starts_of(len(sequence) for sequence in X), names)
 
 
 def _attributes(token, at):

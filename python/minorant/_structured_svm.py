@@ -3,7 +3,6 @@
 import pickle
 import warnings
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._estimator import CertifiedEstimator, NoTableMixin, StrengthMixin
-from ._parameters import not_negative, positive, seed
+from ._parameters import of_run, positive, seed
 from ._results import Certificate, Trace
 
 
@@ -55,9 +54,6 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
 
         If it also has ``loss_augmented_inference_batch(X, Y, w)``, which returns a list with an
         output for each example, that is called with as many examples at once as possible.
-    C : float, default=None
-        Strength of the data term: λ = 1/(C Σ sample_weight). 1 if neither ``C`` nor ``lam`` is
-        given.
     max_evals : int, default=None
         Most passes of the oracle over all examples.
 
@@ -121,14 +117,7 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         verbose: int = 0,
     ) -> None:
         self.model = model
-        self.C = C
-        self.lam = lam
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self, X: Sequence[Any], y: Sequence[Any], sample_weight: ArrayLike | None = None
@@ -155,24 +144,23 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
             raise ValueError(f"expected an output for each of {len(X)} inputs, got {len(y)}")
         if not X:
             raise ValueError("expected at least one example, got none")
-        options = self._options(_sample_weights(sample_weight, len(X)), len(X))
+        weights = _sample_weights(sample_weight, len(X))
+        options = self._options(len(X) if weights is None else float(np.sum(weights)))
         oracle = _Oracle(self.model, X, y)
         with self._watching() as watch:
-            found, raised = _core.train_structured(
-                oracle, oracle.dim, oracle.truths, oracle.has_batches, options, watch
+            (found, trouble, raised), is_exact = _core.train_structured(
+                oracle, oracle.dim, oracle.truths, weights, oracle.has_batches, options, watch
             )
-        if raised is not None:
-            raise raised
-        self.coef_ = found["w"]
-        self.lam_ = options["lam"]
-        self.certificate_ = Certificate(found["objective"], found["lower_bound"], float(self.tol))
+        if raised is not None or trouble is not None:
+            raise ValueError(trouble) if raised is None else raised
+        bound = found["lower_bound"] if is_exact else None
+        self.coef_, self.lam_ = found["x"], options["lam"]
+        self.certificate_ = Certificate(found["fun"], bound, float(self.tol))
         self.trace_ = Trace(found["trace"])
-        self.n_iter_ = int(found["iterations"])
-        self.n_evaluations_ = int(found["evaluations"])
+        self.n_iter_, self.n_evaluations_ = found["nit"], found["nfev"]
         self.n_outputs_ = sum(oracle.counts)
-        self.method_ = found["method"]
-        self.status_ = found["status"]
-        if not found["is_exact"]:
+        self.method_, self.status_ = found["method"], found["status"]
+        if not is_exact:
             warnings.warn(
                 "loss_augmented_inference has returned an output although a better one was known: "
                 "it is not exact, and nothing is proven.",
@@ -183,19 +171,14 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
             self._warn_unless_certified()
         return self
 
-    def _options(self, weights, examples):
+    def _options(self, total):
         lam, c = positive("lam", self.lam), positive("C", self.C)
         if lam is not None and c is not None:
             raise ValueError("lam and C say the same in two ways: give one of them")
-        total = examples if weights is None else float(np.sum(weights))
         return {
             "lam": 1.0 / ((c or 1.0) * total) if lam is None else lam,
-            "sample_weight": weights,
-            "method": self.method,
             "seed": seed(self.random_state),
-            "tol": not_negative("tol", self.tol),
-            "max_evals": positive("max_evals", self.max_evals, Integral),
-            "max_seconds": positive("max_seconds", self.max_seconds),
+            **of_run(self.method, self.tol, self.max_evals, self.max_seconds),
         }
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
@@ -248,14 +231,14 @@ class _Oracle:
                 raise ValueError(f"loss must be 0 for the true output, but is not for example {i}")
             self._known.append({_key(truth): 0, _feature_key(0.0, features): 0})
 
-    def ask(self, i, w):
-        """The number of an example's worst output, and its loss and features if it is new."""
-        return self._number(i, self._model.loss_augmented_inference(self._X[i], self._y[i], w))
-
-    def ask_many(self, examples, w):
-        """The answers of :meth:`ask` for several examples."""
+    def ask(self, examples, w):
+        """For each example the number of its worst output, and its loss and features if it is new."""
         inputs, truths = [self._X[i] for i in examples], [self._y[i] for i in examples]
-        found = list(self._model.loss_augmented_inference_batch(inputs, truths, w))
+        if self.has_batches:
+            found = list(self._model.loss_augmented_inference_batch(inputs, truths, w))
+        else:
+            ask = self._model.loss_augmented_inference
+            found = [ask(x, y, w) for x, y in zip(inputs, truths, strict=True)]
         if len(found) != len(examples):
             raise ValueError(
                 f"loss_augmented_inference_batch must return {len(examples)} outputs, "
@@ -264,19 +247,16 @@ class _Oracle:
         return [self._number(i, output) for i, output in zip(examples, found, strict=True)]
 
     def _number(self, i, output):
-        known, key = self._known[i], _key(output)
-        if key in known:
-            return known[key], None
-        loss, features = self._loss(i, output), self._features(i, output)
-        # Outputs with the same loss and features are the same to the optimiser.
-        same = _feature_key(loss, features)
-        if same in known:
+        known, key, news = self._known[i], _key(output), None
+        if key not in known:
+            loss, features = self._loss(i, output), self._features(i, output)
+            # Outputs with the same loss and features are the same to the optimiser.
+            same = _feature_key(loss, features)
+            if same not in known:
+                known[same], news = self.counts[i], (loss, features)
+                self.counts[i] += 1
             known[key] = known[same]
-            return known[key], None
-        number = self.counts[i]
-        self.counts[i] += 1
-        known[key] = known[same] = number
-        return number, (loss, features)
+        return known[key], news
 
     def _loss(self, i, output):
         loss = float(self._model.loss(self._y[i], output))

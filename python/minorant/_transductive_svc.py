@@ -1,20 +1,17 @@
 """Semi-supervised support vector classification."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ._callbacks import with_callbacks
-from ._examples import LAYOUT, Examples, MatrixLike, hand_over
-from ._labels import class_weights, classes_of_texts, has_label, labelled_classes, labels
+from ._labels import has_label, labels
 from ._linear import NonConvexClassifier
+from ._rows import SemiSupervisedMixin
 
 
-class TransductiveSVC(NonConvexClassifier):
+class TransductiveSVC(SemiSupervisedMixin, NonConvexClassifier):
     """Linear support vector classification of rows of which most have no label.
 
     Rows without a label (-1, as in scikit-learn's semi-supervised module) keep the decision
@@ -33,11 +30,6 @@ class TransductiveSVC(NonConvexClassifier):
     C : float, default=None
         Strength of the data term: λ = 1/(C Σ sample_weight), summed over the rows with a label.
         1 if neither ``C`` nor ``lam`` is given.
-
-    Attributes
-    ----------
-    transduction_ : ndarray of shape (n_samples,)
-        The labels of the training rows; where there was none, the one that is predicted.
 
     Notes
     -----
@@ -59,9 +51,8 @@ class TransductiveSVC(NonConvexClassifier):
     True
     """
 
-    transduction_: NDArray[Any]
-
     _model_name = "tsvm"
+    _has_texts = True
 
     def __init__(
         self,
@@ -86,55 +77,19 @@ class TransductiveSVC(NonConvexClassifier):
         self.gamma = gamma
         self.n_starts = n_starts
         self.balance_mean = balance_mean
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.warm_start = warm_start
-        self.C = C
-        self.lam = lam
-        self.n_jobs = n_jobs
-        self.tol = tol
-        self.method = method
-        self.max_evals = max_evals
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
-    @with_callbacks
-    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Trains.
+    def _labelled(self, y):
+        return has_label(y)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-        y : array-like of shape (n_samples,)
-            Their labels; -1 where there is none.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; an integer weight equals that many copies of the example.
+    def _model_for(self, y):
+        # The same objective, and the library's transduction insists on rows to transduce.
+        return "svm" if has_label(y).all() else self._model_name
 
-        Returns
-        -------
-        self : TransductiveSVC
-            The fitted estimator.
-        """
-        X, y = validate_data(self, X, y, **LAYOUT)
-        labelled = has_label(y)
-        classes, names, rows = labelled_classes(y, labelled)
-        model, unlabelled = None, [0.0]
-        if labelled.all():
-            # The same objective, and the library's transduction insists on rows to transduce.
-            model, unlabelled, names, rows = "svm", [], labels(classes), rows - np.uint32(1)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        of_labelled = None if sample_weight is None else sample_weight[labelled]
-        weights = class_weights(self.class_weight, classes, names, y[labelled], of_labelled)
-        options = {**self._options(X, sample_weight, model), "class_weight": weights or None}
-        examples = Examples(hand_over(X), classes=[*unlabelled, *names], labels=rows)
-        self._train_rows(X, y, sample_weight, examples, classes, options, model)
-        self.transduction_ = np.where(labelled, y, self.predict(X)).astype(classes.dtype)
-        return self
-
-    @classmethod
-    def _classes_of(cls, header):
-        return classes_of_texts(header["classes"])
+    def _numbered(self, y):
+        classes, names, rows = super()._numbered(y)
+        return (
+            (classes, labels(classes), rows - np.uint32(1))
+            if rows.all()
+            else (classes, names, rows)
+        )

@@ -10,7 +10,7 @@ import runpy
 import pytest
 
 import minorant
-from minorant._parameters import OPTION_OF
+from minorant._parameters import option_of
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "python"
 PUBLIC = [getattr(minorant, name) for name in minorant.__all__]
@@ -88,7 +88,7 @@ def test_defaults_are_those_of_the_option_table(estimator):
     table = minorant._core.options(estimator._model_name)
     others = set()
     for name, parameter in inspect.signature(estimator).parameters.items():
-        option = OPTION_OF.get(name, name)
+        option = option_of(name)
         if option not in table:
             others.add(name)
         if option not in table or name in OTHER_DEFAULTS:

@@ -9,71 +9,66 @@ use minorant::data::{
 };
 use minorant::family::{Data, DataKind, Form, Reading};
 use minorant::linalg::{Matrix, Values};
-use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Rows of features as Python hands them over, in single or in double precision.
+type Starts<'py> = PyReadonlyArray1<'py, u64>;
+
+/// Numbers in single or in double precision.
 #[derive(FromPyObject)]
-pub(crate) enum Features<'py> {
-    /// Dense rows.
-    Dense32(PyReadonlyArray2<'py, f32>),
-    /// Dense rows.
-    Dense64(PyReadonlyArray2<'py, f64>),
-    /// Columns, row starts, column indices and values.
-    Sparse32(usize, Starts<'py>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, f32>),
-    /// Columns, row starts, column indices and values.
-    Sparse64(usize, Starts<'py>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, f64>),
+pub(crate) enum Reals<'py> {
+    /// In single precision.
+    Single(PyReadonlyArrayDyn<'py, f32>),
+    /// In double precision.
+    Double(PyReadonlyArrayDyn<'py, f64>),
 }
 
-type Starts<'py> = PyReadonlyArray1<'py, u64>;
+impl Reals<'_> {
+    fn values(&self) -> PyResult<Values<'_>> {
+        Ok(match self {
+            Reals::Single(array) => Values::F32(Cow::Borrowed(array.as_slice()?)),
+            Reals::Double(array) => Values::F64(Cow::Borrowed(array.as_slice()?)),
+        })
+    }
+
+    fn shape(&self) -> &[usize] {
+        match self {
+            Reals::Single(array) => array.shape(),
+            Reals::Double(array) => array.shape(),
+        }
+    }
+}
+
+/// Rows of features as Python hands them over.
+#[derive(FromPyObject)]
+pub(crate) enum Features<'py> {
+    /// Columns, row starts, column indices and values.
+    Sparse(usize, Starts<'py>, PyReadonlyArray1<'py, u32>, Reals<'py>),
+    /// Dense rows.
+    Dense(Reals<'py>),
+}
 
 impl Features<'_> {
     /// The matrix, checked, without a copy.
     pub(crate) fn matrix(&self) -> PyResult<Matrix<'_>> {
-        fn dense<'a, T: Element + Clone>(
-            array: &'a PyReadonlyArray2<'_, T>,
-            values: impl FnOnce(Cow<'a, [T]>) -> Values<'a>,
-        ) -> PyResult<Matrix<'a>> {
-            let (shape, values) = (array.shape(), values(Cow::Borrowed(array.as_slice()?)));
-            Matrix::dense(shape[0], shape[1], values).or_else(refuse)
-        }
-        fn sparse<'a>(
-            (cols, starts, columns): (usize, &'a Starts<'_>, &'a PyReadonlyArray1<'_, u32>),
-            values: Values<'a>,
-        ) -> PyResult<Matrix<'a>> {
-            Matrix::csr(cols, starts.as_slice()?, columns.as_slice()?, values).or_else(refuse)
-        }
         match self {
-            Features::Dense32(array) => dense(array, Values::F32),
-            Features::Dense64(array) => dense(array, Values::F64),
-            Features::Sparse32(cols, starts, columns, values) => {
-                sparse((*cols, starts, columns), Values::F32(Cow::Borrowed(values.as_slice()?)))
+            Features::Sparse(cols, starts, columns, reals) => {
+                Matrix::csr(*cols, starts.as_slice()?, columns.as_slice()?, reals.values()?)
+                    .or_else(refuse)
             }
-            Features::Sparse64(cols, starts, columns, values) => {
-                sparse((*cols, starts, columns), Values::F64(Cow::Borrowed(values.as_slice()?)))
-            }
+            Features::Dense(reals) => match *reals.shape() {
+                [rows, cols] => Matrix::dense(rows, cols, reals.values()?).or_else(refuse),
+                _ => refuse("expected an array of two dimensions"),
+            },
         }
     }
 }
 
 /// A class: a number or a text.
-#[derive(FromPyObject, Clone)]
-pub(crate) enum Class {
-    /// A number.
-    Number(f64),
-    /// A text.
-    Text(String),
-}
-
-impl From<Class> for Label {
-    fn from(class: Class) -> Label {
-        match class {
-            Class::Number(number) => Label::Number(number),
-            Class::Text(text) => Label::Text(text),
-        }
-    }
+pub(crate) fn label(object: &Bound<'_, PyAny>) -> PyResult<Label> {
+    object.extract().map(Label::Number).or_else(|_| object.extract().map(Label::Text))
 }
 
 /// Which classes the examples have.
@@ -96,7 +91,7 @@ pub(crate) struct Examples<'py> {
     /// What the columns are called.
     names: Option<Vec<String>>,
     /// The classes in order.
-    classes: Vec<Class>,
+    classes: Vec<Bound<'py, PyAny>>,
     /// Which of these classes the examples have.
     labels: Option<Numbers<'py>>,
 }
@@ -219,7 +214,7 @@ impl Examples<'_> {
         if found != expected || numbers.iter().any(|&z| z as usize >= self.classes.len()) {
             return refuse(format!("expected {expected} labels of the classes, found {found}"));
         }
-        let classes = self.classes.iter().cloned().map(Label::from).collect();
+        let classes = self.classes.iter().map(label).collect::<PyResult<_>>()?;
         Ok(Labels { classes, rows })
     }
 }

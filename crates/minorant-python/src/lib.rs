@@ -21,23 +21,10 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::methods;
-    #[pymodule_export]
-    use super::minimize::minimize;
-    #[pymodule_export]
-    use super::model::Model;
-    #[pymodule_export]
-    use super::options::{OptionError, options_of};
-    #[pymodule_export]
-    use super::path::path;
-    #[pymodule_export]
-    use super::predict::scores;
-    #[pymodule_export]
-    use super::structured::train_structured;
-    #[pymodule_export]
-    use super::train::train;
-    #[pymodule_export]
-    use super::version;
+    use super::{
+        methods, minimize::minimize, model::Model, options::OptionError, options::options_of,
+        path::path, predict::scores, structured::train_structured, train::train, version,
+    };
 }
 
 /// The names of all methods.

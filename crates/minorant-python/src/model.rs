@@ -35,32 +35,10 @@ impl Model {
         let work = || self.0.predict_with(held.view(), wanted);
         py.detach(|| PyResult::Ok(watch::pool(threads)?.install(work)))?.or_else(refuse)
     }
-
-    fn numbers<'py>(
-        &self,
-        py: Python<'py>,
-        examples: &Examples<'py>,
-        wanted: Wanted,
-        threads: usize,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        match self.predictions(py, examples, wanted, threads)?.numbers {
-            Some(numbers) => {
-                let shape = [numbers.rows(), numbers.width];
-                numbers.values.into_pyarray(py).reshape(shape)
-            }
-            None => refuse(format!("{} has no such numbers", self.0.name())),
-        }
-    }
 }
 
 #[pymethods]
 impl Model {
-    /// The name of the model.
-    #[getter]
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
     /// The header of its file: facts of the run that made it, settings, and what the model adds.
     #[getter]
     fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -98,24 +76,23 @@ impl Model {
         }
     }
 
-    /// Decision values, a row for each example or token.
+    /// Decision values, a row for each example or token; or the probabilities of a token's labels.
+    #[pyo3(signature = (examples, threads, *, marginals=false))]
     fn scores<'py>(
         &self,
         py: Python<'py>,
         examples: Examples<'py>,
         threads: usize,
+        marginals: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.numbers(py, &examples, Wanted::Scores, threads)
-    }
-
-    /// The probability of each label, a row for each token.
-    fn marginals<'py>(
-        &self,
-        py: Python<'py>,
-        examples: Examples<'py>,
-        threads: usize,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.numbers(py, &examples, Wanted::Marginals, threads)
+        let wanted = if marginals { Wanted::Marginals } else { Wanted::Scores };
+        match self.predictions(py, &examples, wanted, threads)?.numbers {
+            Some(numbers) => {
+                let shape = [numbers.rows(), numbers.width];
+                numbers.values.into_pyarray(py).reshape(shape)
+            }
+            None => refuse(format!("{} has no such numbers", self.0.name())),
+        }
     }
 
     /// The same model with the weights that training began with, where its file holds them.

@@ -1,9 +1,8 @@
 //! Parameters of estimators as settings of the library: every value is handed to the library's
 //! option table, which knows the ranges and says what is wrong.
 
-use crate::data::Class;
+use crate::data::label;
 use crate::train::refuse;
-use minorant::data::Label;
 use minorant::family::{Settings, model};
 use minorant::options::{self, Effect, Kind, Need, OptionSpec, Value};
 use numpy::PyReadonlyArray1;
@@ -85,8 +84,9 @@ fn value(object: &Bound<'_, PyAny>, kind: Option<Kind>) -> PyResult<Option<Value
         Value::Number(number)
     } else if let Ok(wholes) = object.extract::<Vec<u64>>() {
         Value::Wholes(wholes)
-    } else if let Ok(pairs) = object.extract::<Vec<(Class, f64)>>() {
-        Value::Pairs(pairs.into_iter().map(|(name, x)| (Label::from(name), x)).collect())
+    } else if let Ok(pairs) = object.extract::<Vec<(Bound<'_, PyAny>, f64)>>() {
+        let pair = |(name, x): (Bound<'_, PyAny>, f64)| Ok((label(&name)?, x));
+        Value::Pairs(pairs.into_iter().map(pair).collect::<PyResult<_>>()?)
     } else {
         // No option has such values: the table says what it expects instead.
         Value::Word(object.repr()?.to_string())

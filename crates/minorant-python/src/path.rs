@@ -3,7 +3,7 @@
 use crate::data::Examples;
 use crate::model::Model;
 use crate::options::settings;
-use crate::train::{counts, failed, threads};
+use crate::train::{Counts, failed, threads};
 use crate::watch;
 use minorant::path::{PathOptions, path as walk};
 use minorant::risk::Cancel;
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// One λ: the model, its counts, its error on the training data and on the validation data.
-type PathPoint<'py> = (Model, Bound<'py, PyDict>, f64, Option<f64>);
+type PathPoint = (Model, Counts, f64, Option<f64>);
 /// Two neighbours, the smaller first, and the largest relative gap from one to the other.
 type Between = (f64, f64, Option<f64>);
 
@@ -29,7 +29,7 @@ pub(crate) fn path<'py>(
     lams: Vec<f64>,
     validation: Option<Examples<'py>>,
     fill: bool,
-) -> PyResult<(Vec<PathPoint<'py>>, Vec<Between>, bool)> {
+) -> PyResult<(Vec<PathPoint>, Vec<Between>, bool)> {
     let settings = settings(model, options)?;
     let data = examples.rows()?;
     let validation = validation.as_ref().map(Examples::rows).transpose()?;
@@ -43,9 +43,8 @@ pub(crate) fn path<'py>(
     let found = watched.result.map_err(failed)?;
     let between = found.between.iter().map(|b| (b.lo, b.hi, b.relative_gap)).collect();
     let point = |point: minorant::path::PathPoint| {
-        let report = counts(py, &point.report)?;
-        Ok((Model(point.model), report, point.train_error, point.validation_error))
+        let counts = (point.report.iterations, point.report.evaluations);
+        (Model(point.model), counts, point.train_error, point.validation_error)
     };
-    let points = found.points.into_iter().map(point).collect::<PyResult<_>>()?;
-    Ok((points, between, found.is_whole))
+    Ok((found.points.into_iter().map(point).collect(), between, found.is_whole))
 }

@@ -1,12 +1,11 @@
 //! Decision values of rows, from weights that the estimator keeps.
 
 use crate::data::Features;
+use crate::train::refuse;
 use crate::watch;
 use minorant::linalg::parallel::{map_chunks_mut, split_evenly};
 use minorant::linalg::{Design, PackedWeights};
-use numpy::{IntoPyArray, PyArray2};
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 /// X·W for rows X and weights W (features by outputs).
@@ -20,8 +19,7 @@ pub(crate) fn scores<'py>(
     let matrix = features.matrix()?;
     let [inputs, outputs] = [weights.shape()[0], weights.shape()[1]];
     if inputs != matrix.cols() || outputs == 0 {
-        let sentence = format!("expected weights for {} columns", matrix.cols());
-        return Err(PyValueError::new_err(sentence));
+        return refuse(format!("expected weights for {} columns", matrix.cols()));
     }
     let rows = matrix.rows();
     let weights = weights.as_slice()?;
@@ -31,18 +29,14 @@ pub(crate) fn scores<'py>(
         let mut values = vec![0.0; rows * outputs];
         // One chunk is worked on by the calling thread itself.
         let chunks = split_evenly(rows, if threads == 1 { 1 } else { 4 * threads });
-        let mut work = || {
-            map_chunks_mut(&chunks, &mut values, outputs, |_, rows, out| {
-                design.forward(rows, &packed, out);
-            });
-        };
+        let forward = |_, rows, out: &mut [f64]| design.forward(rows, &packed, out);
+        let mut work = || map_chunks_mut(&chunks, &mut values, outputs, forward);
         if threads == 1 {
-            work()
+            work();
         } else {
-            watch::pool(threads)?.install(work)
+            watch::pool(threads)?.install(work);
         }
         Ok(values)
     });
-    let values: Bound<'py, PyArray1<f64>> = values?.into_pyarray(py);
-    values.reshape([rows, outputs])
+    values?.into_pyarray(py).reshape([rows, outputs])
 }

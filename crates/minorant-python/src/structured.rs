@@ -2,32 +2,14 @@
 //! of Python is one output an example and pass; features and losses of outputs are kept here, and
 //! an output is known by its number in its example's list, the truth by 0.
 
-use crate::train::refuse;
-use crate::{trace, watch};
-use minorant::regularizer::L2;
+use crate::minimize::{Options, Solved, solve};
 use minorant::risk::{Cancel, ExampleWeights};
-use minorant::solver::{self, Method, MethodOptions, Problem, StopRules};
 use minorant::structured::{MarginRisk, Scores, StructuredModel};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// What the user asks for, as a dictionary.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Options {
-    lam: f64,
-    /// One for each example, checked.
-    sample_weight: Option<Vec<f64>>,
-    method: String,
-    seed: u64,
-    tol: f64,
-    max_evals: Option<u64>,
-    max_seconds: Option<f64>,
-}
 
 /// Joint features that are not zero: where, and what.
 type Sparse<'py> = (PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, f64>);
@@ -83,13 +65,8 @@ impl Structure {
     fn ask(&self, examples: &[usize], w: &[f64]) -> PyResult<()> {
         Python::attach(|py| {
             let array = PyArray1::from_slice(py, w);
-            let oracle = self.oracle.bind(py);
-            let answers: Vec<Named<'_>> = match examples {
-                [example] if !self.has_batches => {
-                    vec![oracle.call_method1("ask", (*example, array))?.extract()?]
-                }
-                _ => oracle.call_method1("ask_many", (examples.to_vec(), array))?.extract()?,
-            };
+            let answers = self.oracle.bind(py).call_method1("ask", (examples.to_vec(), array))?;
+            let answers: Vec<Named<'_>> = answers.extract()?;
             let mut known = lock(&self.known);
             for (&example, (number, news)) in examples.iter().zip(&answers) {
                 let outputs = &mut known.outputs[example];
@@ -172,20 +149,20 @@ impl StructuredModel for Structure {
     }
 }
 
-/// Trains. `oracle` names outputs; `truths` are the joint features of the true ones. Returns
-/// weights and what a run leaves behind, or nothing with the exception that ended it.
+/// Trains. `oracle` names outputs; `truths` are the joint features of the true ones, and `weights` those
+/// of the examples, where they are not all 1. Returns what [`solve`] does, and whether no output was
+/// named although a known one is better.
 #[pyfunction]
 pub(crate) fn train_structured<'py>(
     py: Python<'py>,
     oracle: Py<PyAny>,
     dim: usize,
     truths: Vec<Sparse<'py>>,
+    weights: Option<Vec<f64>>,
     has_batches: bool,
-    options: Options,
+    options: Options<'py>,
     callback: Option<Py<PyAny>>,
-) -> PyResult<(Option<Bound<'py, PyDict>>, Option<PyErr>)> {
-    let method = Method::from_name(&options.method).or_else(refuse)?;
-    let regularizer = L2::new(options.lam).or_else(refuse)?;
+) -> PyResult<(Solved<'py>, bool)> {
     let truth = |features: &Sparse<'_>| Ok(vec![Output::new(0.0, features)?]);
     let outputs = truths.iter().map(truth).collect::<PyResult<Vec<_>>>()?;
     let examples = outputs.len();
@@ -200,43 +177,13 @@ pub(crate) fn train_structured<'py>(
         failure: Mutex::new(None),
         is_inexact: AtomicBool::new(false),
     };
-    let weights = match &options.sample_weight {
-        Some(weights) => ExampleWeights::new(weights, &vec![1.0; examples]),
+    let weights = match weights {
+        Some(weights) => ExampleWeights::new(&weights, &vec![1.0; examples]),
         None => ExampleWeights::mean(examples),
     };
     let risk = MarginRisk::new(structure, weights);
-    let settings = MethodOptions { seed: options.seed, ..MethodOptions::default() };
-    let rules = StopRules {
-        tol: options.tol,
-        max_evaluations: options.max_evals,
-        max_seconds: options.max_seconds,
-        ..StopRules::default()
-    };
-    let watched = watch::here(py, &cancel, callback.as_ref(), |observer| {
-        let problem = Problem::new(&risk, &regularizer);
-        let mut solver = method.build(problem, &settings).map_err(|error| error.to_string())?;
-        let method = method.resolve(problem);
-        let outcome = solver::run(&mut *solver, problem, rules, &cancel, observer, &mut ());
-        outcome.map(|outcome| (outcome, method.name())).map_err(|error| error.to_string())
-    });
+    let (found, trouble, raised) = solve(py, &risk, None, &options, &cancel, callback.as_ref())?;
     let failure = lock(&risk.model().failure).take();
-    if let Some(failure) = failure {
-        return Ok((None, Some(failure)));
-    }
-    let (outcome, method) = match watched.result {
-        Ok(found) => found,
-        Err(error) => return watched.raised.map_or_else(|| refuse(error), |e| Ok((None, Some(e)))),
-    };
     let is_exact = !risk.model().is_inexact.load(Ordering::Relaxed);
-    let dict = PyDict::new(py);
-    dict.set_item("w", PyArray1::from_vec(py, outcome.point.w))?;
-    dict.set_item("objective", outcome.certificate.objective)?;
-    dict.set_item("lower_bound", outcome.certificate.lower_bound.filter(|_| is_exact))?;
-    dict.set_item("is_exact", is_exact)?;
-    dict.set_item("method", method)?;
-    dict.set_item("status", outcome.status.as_str())?;
-    dict.set_item("evaluations", outcome.evaluations)?;
-    dict.set_item("iterations", outcome.iterations)?;
-    dict.set_item("trace", trace::columns(py, &watched.records)?)?;
-    Ok((Some(dict), watched.raised))
+    Ok(((found, trouble, failure.or(raised)), is_exact))
 }

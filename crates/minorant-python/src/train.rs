@@ -4,7 +4,7 @@ use crate::data::Examples;
 use crate::model::Model;
 use crate::options::{refused, settings};
 use crate::{trace, watch};
-use minorant::family::{Context, Settings, TrainError, TrainReport};
+use minorant::family::{Context, Settings, TrainError};
 use minorant::options::OptionError;
 use minorant::options::common::{LAMBDA, THREADS};
 use minorant::regularizer::RegularizerError;
@@ -15,9 +15,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+/// Iterations and evaluations of a run, which a model does not hold.
+pub(crate) type Counts = (u64, u64);
 /// What training returns: the model, its counts, the trace's columns, and the exception that ended
 /// the run early, if one did.
-type Trained<'py> = (Model, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<PyErr>);
+type Trained<'py> = (Model, Counts, Bound<'py, PyDict>, Option<PyErr>);
 
 /// A sentence as an exception.
 pub(crate) fn refuse<T>(error: impl ToString) -> PyResult<T> {
@@ -70,17 +72,9 @@ pub(crate) fn train<'py>(
     };
     match watched.result {
         Ok((model, report)) => {
-            let columns = trace::columns(py, &watched.records)?;
-            Ok((Model(model), counts(py, &report)?, columns, watched.raised))
+            let (counts, records) = ((report.iterations, report.evaluations), &watched.records);
+            Ok((Model(model), counts, trace::columns(py, records)?, watched.raised))
         }
         Err(error) => Err(watched.raised.unwrap_or_else(|| failed(error))),
     }
-}
-
-/// The counts of a report, which a model does not hold.
-pub(crate) fn counts<'py>(py: Python<'py>, report: &TrainReport) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("evaluations", report.evaluations)?;
-    dict.set_item("iterations", report.iterations)?;
-    Ok(dict)
 }

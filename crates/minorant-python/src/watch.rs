@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::cell::OnceCell;
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// How long a signal may wait.
@@ -21,25 +21,55 @@ const POLL: Duration = Duration::from_millis(50);
 /// A record and the best weights so far, where they are known.
 type Shown = (TraceRecord, Option<Vec<f64>>);
 
-/// Keeps the records of a run and shows each to the watching thread, if that has a callback.
-struct Relay {
+/// Keeps the records of a run and shows each, with the best weights where they are wanted.
+struct Relay<F> {
     records: Vec<TraceRecord>,
     best: Option<Vec<f64>>,
-    shown: Sender<Shown>,
-    seen: Option<Receiver<()>>,
+    wants_best: bool,
+    show: F,
 }
 
-impl Observer for Relay {
+impl<F: FnMut(Shown)> Observer for Relay<F> {
     fn best(&mut self, w: &[f64]) {
-        self.best = self.seen.as_ref().map(|_| w.to_vec());
+        self.best = self.wants_best.then(|| w.to_vec());
     }
 
     fn iteration(&mut self, record: &TraceRecord) {
         self.records.push(record.clone());
-        if let Some(seen) = &self.seen {
-            // Nobody answers only if the watching thread has panicked; its panic tells more.
-            let _ = self.shown.send((record.clone(), self.best.take())).map(|()| seen.recv());
+        (self.show)((record.clone(), self.best.take()));
+    }
+}
+
+/// Asks Python whether to go on, until it raises something.
+struct Asker<'a> {
+    callback: Option<&'a Py<PyAny>>,
+    cancel: &'a Cancel,
+    raised: Option<PyErr>,
+}
+
+impl Asker<'_> {
+    fn consult(&mut self, shown: Option<Shown>) {
+        if self.raised.is_some() {
+            return;
         }
+        match Python::attach(|py| self.ask(py, shown)) {
+            Ok(false) => {}
+            Ok(true) => self.cancel.cancel(),
+            Err(error) => {
+                self.raised = Some(error);
+                self.cancel.hurry();
+            }
+        }
+    }
+
+    /// Whether to stop: signals are asked first, then the callback.
+    fn ask(&self, py: Python<'_>, shown: Option<Shown>) -> PyResult<bool> {
+        py.check_signals()?;
+        let (Some(callback), Some((record, best))) = (self.callback, shown) else {
+            return Ok(false);
+        };
+        let best = best.map(|best| PyArray1::from_vec(py, best));
+        callback.bind(py).call1((trace::record(py, &record)?, best))?.is_truthy()
     }
 }
 
@@ -62,27 +92,20 @@ pub(crate) fn run<T: Send>(
     callback: Option<&Py<PyAny>>,
     work: impl FnOnce(&mut dyn Observer) -> T + Send,
 ) -> PyResult<Watched<T>> {
-    let finished = Mutex::new(None);
     let (shown, records) = channel();
     let (answer, seen) = channel();
-    let mut relay = Relay { records: Vec::new(), best: None, shown, seen: callback.map(|_| seen) };
-    let mut raised = None;
-    let mut consult = |shown: Option<Shown>| {
-        if raised.is_some() {
-            return;
-        }
-        match Python::attach(|py| ask(py, callback, shown.as_ref())) {
-            Ok(false) => {}
-            Ok(true) => cancel.cancel(),
-            Err(error) => {
-                raised = Some(error);
-                cancel.hurry();
-            }
+    let wants_best = callback.is_some();
+    let show = move |record: Shown| {
+        if wants_best {
+            // Nobody answers only if the watching thread has panicked; its panic tells more.
+            let _ = shown.send(record).map(|()| seen.recv());
         }
     };
-    let slot = &finished;
+    let mut relay = Relay { records: Vec::new(), best: None, wants_best, show };
+    let mut asker = Asker { callback, cancel, raised: None };
+    let finished = Mutex::new(None);
     py.detach(|| {
-        let (pool, records) = (pool(threads)?, records);
+        let (pool, records, slot) = (pool(threads)?, records, &finished);
         pool.in_place_scope(|scope| {
             scope.spawn(move |_| {
                 let result = work(&mut relay);
@@ -94,11 +117,11 @@ pub(crate) fn run<T: Send>(
             loop {
                 match records.recv_timeout(POLL) {
                     Ok(shown) => {
-                        consult(Some(shown));
+                        asker.consult(Some(shown));
                         // The run waits for this unless it has panicked.
                         let _ = answer.send(());
                     }
-                    Err(RecvTimeoutError::Timeout) => consult(None),
+                    Err(RecvTimeoutError::Timeout) => asker.consult(None),
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
             }
@@ -108,49 +131,13 @@ pub(crate) fn run<T: Send>(
     let finished = finished.into_inner().ok().flatten();
     let (result, records) =
         finished.ok_or_else(|| PyRuntimeError::new_err("the work ended without a result"))?;
-    Ok(Watched { result, records, raised })
-}
-
-/// Asks Python whether to stop: its signals first, then the callback.
-fn ask(py: Python<'_>, callback: Option<&Py<PyAny>>, shown: Option<&Shown>) -> PyResult<bool> {
-    py.check_signals()?;
-    let (Some(callback), Some((record, best))) = (callback, shown) else { return Ok(false) };
-    let best = best.as_ref().map(|best| PyArray1::from_slice(py, best));
-    callback.bind(py).call1((trace::record(py, record)?, best))?.is_truthy()
+    Ok(Watched { result, records, raised: asker.raised })
 }
 
 /// A pool of its own for each call: threads of a shared one would not survive a fork.
 pub(crate) fn pool(threads: usize) -> PyResult<ThreadPool> {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build();
     pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))
-}
-
-/// Keeps the records and asks Python after each iteration, on the thread that works.
-struct Here<'a> {
-    records: Vec<TraceRecord>,
-    best: Option<Vec<f64>>,
-    callback: Option<&'a Py<PyAny>>,
-    cancel: &'a Cancel,
-    raised: Option<PyErr>,
-}
-
-impl Observer for Here<'_> {
-    fn best(&mut self, w: &[f64]) {
-        self.best = self.callback.map(|_| w.to_vec());
-    }
-
-    fn iteration(&mut self, record: &TraceRecord) {
-        self.records.push(record.clone());
-        let shown = (record.clone(), self.best.take());
-        match Python::attach(|py| ask(py, self.callback, Some(&shown))) {
-            Ok(false) => {}
-            Ok(true) => self.cancel.cancel(),
-            Err(error) => {
-                self.raised.get_or_insert(error);
-                self.cancel.hurry();
-            }
-        }
-    }
 }
 
 /// Runs `work` on the calling thread, whose iterations had better be short.
@@ -160,12 +147,14 @@ pub(crate) fn here<T: Send>(
     callback: Option<&Py<PyAny>>,
     work: impl FnOnce(&mut dyn Observer) -> T + Send,
 ) -> Watched<T> {
-    let mut here = Here { records: Vec::new(), best: None, callback, cancel, raised: None };
-    let result = py.detach(|| {
+    let mut asker = Asker { callback, cancel, raised: None };
+    let (result, records) = py.detach(|| {
         stay_alone();
-        work(&mut here)
+        let (wants_best, show) = (callback.is_some(), |shown| asker.consult(Some(shown)));
+        let mut relay = Relay { records: Vec::new(), best: None, wants_best, show };
+        (work(&mut relay), relay.records)
     });
-    Watched { result, records: here.records, raised: here.raised }
+    Watched { result, records, raised: asker.raised }
 }
 
 thread_local! {
