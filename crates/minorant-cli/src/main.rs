@@ -35,13 +35,14 @@ fn main() -> ExitCode {
         Verb::Completions(args) => verbs::completions::run(args),
         Verb::Man(args) => verbs::man::run(args),
     };
-    let error = match result {
-        Ok(code) => return code,
-        Err(error) => error,
-    };
+    let Err(error) = result else { return ExitCode::SUCCESS };
     if output::is_broken_pipe(&error) {
         // Whoever read our output has gone away; there is nobody to tell.
         return ExitCode::SUCCESS;
+    }
+    if let Some(nothing) = error.downcast_ref::<verbs::audit::NothingToCheck>() {
+        output::tell(&nothing.to_string());
+        return ExitCode::from(3);
     }
     if let Some(UsageError(why)) = error.downcast_ref() {
         clap::Error::raw(ErrorKind::ValueValidation, format!("{why}\n")).exit();

@@ -24,6 +24,11 @@ pub(crate) fn scientific(value: f64) -> String {
     }
 }
 
+/// A number as `shown` writes it, or a dash where there is none.
+pub(crate) fn optional(value: Option<f64>, shown: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| NONE.into(), shown)
+}
+
 /// A number not below `value`, and as near to it as the digits allow.
 pub(crate) fn above(value: f64, digits: usize) -> String {
     grouped(&directed(value, digits, 1.0))
@@ -109,7 +114,8 @@ fn exponent(scientific: &str) -> i32 {
     scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0)
 }
 
-fn without_zeros(text: &str) -> String {
+/// A number without the zeros at the end of its decimals.
+pub(crate) fn without_zeros(text: &str) -> String {
     match text.split_once('e') {
         Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits)),
         None => trimmed(text).into(),

@@ -160,11 +160,38 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A number as `shown` writes it, or a hyphen where there is none.
+pub(crate) fn dash(value: Option<f64>, shown: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".into(), shown)
+}
+
+/// Lines that begin with a heading each.
+pub(crate) fn aligned<'h>(lines: impl IntoIterator<Item = (&'h str, String)>) -> String {
+    let lines = lines.into_iter().map(|(heading, text)| format!("{heading:<13} {text}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a run found, by headings.
+pub(crate) fn answer(report: &TrainReport) -> Vec<(&str, String)> {
+    let certificate = report.certificate;
+    let (status, evaluations) = (report.status.as_str(), report.evaluations);
+    vec![
+        ("objective", crate::number::objective(certificate.objective)),
+        ("lower bound", certificate.lower_bound.map_or("none".into(), crate::number::bound)),
+        ("gap", gap_in_words(&certificate, report.local_gap)),
+        ("status", format!("{status}, {evaluations} evaluations in {:.2} s", report.seconds)),
+    ]
+}
+
 /// A table: columns as wide as their widest cell, the first left-aligned, the others right.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
+pub(crate) fn table<'h>(
+    head: impl IntoIterator<Item = &'h str>,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> String {
+    let head = head.into_iter().map(String::from).collect();
+    let rows: Vec<Vec<String>> = [head].into_iter().chain(rows).collect();
     let width = |c: usize| rows.iter().map(|row| row[c].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
     let line = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths).enumerate().map(|(c, (cell, &width))| {
             if c == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }

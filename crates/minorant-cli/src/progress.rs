@@ -58,13 +58,6 @@ impl Watchers {
             bar.finish_and_clear();
         }
     }
-
-    /// Writes all records to a file, one JSON object a line. It appears when the run is over, so
-    /// that a failed one leaves nothing behind.
-    pub(crate) fn write_trace(&self, path: &Path) -> anyhow::Result<()> {
-        let lines = self.records.iter().map(|record| format!("{}\n", trace_json(record)));
-        Ok(minorant::write_atomically(path, lines.collect::<String>().as_bytes())?)
-    }
 }
 
 impl Observer for Watchers {
@@ -106,6 +99,13 @@ impl Observer for Watchers {
             }
         }
     }
+}
+
+/// Writes records to a file, one JSON object a line. It appears when the run is over, so that a failed
+/// one leaves nothing behind.
+pub(crate) fn write_trace(records: &[TraceRecord], path: &Path) -> anyhow::Result<()> {
+    let lines = records.iter().map(|record| format!("{}\n", trace_json(record)));
+    Ok(minorant::write_atomically(path, lines.collect::<String>().as_bytes())?)
 }
 
 /// A trace line.

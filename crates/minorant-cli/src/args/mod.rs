@@ -5,16 +5,15 @@ mod generate;
 mod minimize;
 mod table;
 
-pub(crate) use generate::{
-    CloudsArgs, GenerateArgs, GenerateKind, PartsArgs, PhonesArgs, PlatesArgs,
-};
+pub(crate) use generate::GenerateArgs;
 pub(crate) use minimize::MinimizeArgs;
-pub(crate) use table::{FlagError, UsageError, described, shown_for, with_dashes};
+pub(crate) use table::{FlagError, Taking, UsageError, described, shown_for, with_dashes};
 
 use clap::{Args, Command, CommandFactory, Parser, Subcommand};
 use minorant::family::{self, Entry, Settings};
+use minorant::path;
 use std::path::PathBuf;
-use table::{Comparing, Reading, TableArgs, Taking, Training, Tuning, Walking};
+use table::{Comparing, Reading, TableArgs, Training, Tuning, Walking};
 
 /// Trains models whose objective has kinks, and proves how good the answer is.
 #[derive(Debug, Parser)]
@@ -91,26 +90,33 @@ impl Cli {
     }
 }
 
-/// A verb's command with the options of a model, or with the list of models.
+/// A verb's command with the options of a model, or with the list of the models that it takes.
 pub(crate) fn of_model(command: Command, entry: Option<Entry>) -> Command {
     let verb = command.get_name().to_string();
-    let command = shown_for(command, entry);
-    let Some(entry) = entry else {
-        let models = family::models().iter();
-        let lines: Vec<String> = models
-            .map(|entry| format!("  {:<12} {}", entry.model.name, entry.model.about))
-            .collect();
-        let text = format!(
-            "Models (each has options of its own: minorant {verb} MODEL --help):\n{}",
-            lines.join("\n")
-        );
-        return command.after_help(text);
+    let walks = ["path", "tune"].contains(&verb.as_str());
+    let models: Vec<Entry> =
+        if walks { path::models().collect() } else { family::models().to_vec() };
+    let entry =
+        entry.filter(|entry| models.iter().any(|known| known.model.name == entry.model.name));
+    let command = shown_for(command, entry, &models);
+    let Some(Entry { model, .. }) = entry else {
+        let line = |entry: &Entry| format!("\n  {:<12} {}", entry.model.name, entry.model.about);
+        return command.after_help(format!(
+            "Models (each has options of its own: minorant {verb} MODEL --help):{}",
+            models.iter().map(line).collect::<String>()
+        ));
     };
-    let (name, about) = (entry.model.name, entry.model.about);
-    let example = entry.model.example;
-    command.about(format!("{name}: {about}")).after_help(format!(
-        "Solvers: {}\n\nExample:\n  minorant {verb} {name} {example}",
-        entry.solvers().join(", ")
+    let solvers = entry.map_or(Vec::new(), |entry| entry.solvers());
+    let without = |flag: &str| model.example.split(flag).next().unwrap_or_default();
+    let example = match verb.as_str() {
+        "train" => model.example.to_string(),
+        "compare" => format!("{} --solvers {}", without(" --out"), solvers[1..3].join(",")),
+        _ => format!("{} --lambdas 1e-1:1e-5:9", without(" --lambda")),
+    };
+    command.about(format!("{}: {}", model.name, model.about)).after_help(format!(
+        "Solvers: {}\n\nExample:\n  minorant {verb} {} {example}",
+        solvers.join(", "),
+        model.name
     ))
 }
 
@@ -118,7 +124,7 @@ pub(crate) fn of_model(command: Command, entry: Option<Entry>) -> Command {
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs<T: Taking> {
     /// The model; minorant train --help lists them
-    #[arg(value_name = "MODEL", value_parser = parse_model)]
+    #[arg(value_name = "MODEL", value_parser = T::model)]
     model: Entry,
     /// Data files; several are read as one (a label file goes right behind its features)
     #[arg(required = true, value_name = "DATA")]
@@ -127,16 +133,7 @@ pub(crate) struct ProblemArgs<T: Taking> {
     options: TableArgs<T>,
 }
 
-fn parse_model(name: &str) -> Result<Entry, String> {
-    family::model(name)
-}
-
 impl<T: Taking> ProblemArgs<T> {
-    /// The name of the model.
-    pub(crate) fn model(&self) -> &'static str {
-        self.model.model.name
-    }
-
     /// What was asked for.
     pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
         self.options.settings(self.model)
@@ -246,29 +243,23 @@ pub(crate) struct CompareArgs {
     pub(crate) solvers: Vec<String>,
 }
 
-/// λ from one end to the other, at equal ratios.
+/// λ from one end to the other, at equal ratios: the ends, and how many.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Grid {
-    from: f64,
-    to: f64,
-    count: usize,
-}
+pub(crate) struct Grid(f64, f64, usize);
 
 impl Grid {
     /// The values of λ, descending.
     pub(crate) fn lambdas(self) -> anyhow::Result<Vec<f64>> {
-        Ok(minorant::path::geometric(self.from, self.to, self.count)?)
+        Ok(path::geometric(self.0, self.1, self.2)?)
     }
 }
 
 fn parse_grid(text: &str) -> Result<Grid, String> {
-    let expected = || format!("expected A:B:K, such as 1e-1:1e-5:9, found '{text}'");
-    let [from, to, count] = text.split(':').collect::<Vec<_>>()[..] else {
-        return Err(expected());
+    let grid = || {
+        let [from, to, count] = text.split(':').collect::<Vec<_>>()[..] else { return None };
+        Some(Grid(from.parse().ok()?, to.parse().ok()?, count.parse().ok()?))
     };
-    let number = |text: &str| text.parse::<f64>().map_err(|_| expected());
-    let count = count.parse().map_err(|_| expected())?;
-    Ok(Grid { from: number(from)?, to: number(to)?, count })
+    grid().ok_or_else(|| format!("expected A:B:K, such as 1e-1:1e-5:9, found '{text}'"))
 }
 
 /// Solve for a range of λ.
@@ -368,21 +359,14 @@ pub(crate) struct OutputArgs {
 pub(crate) struct ThreadArgs {
     /// Threads; all cores if not given. The result does not depend on it
     #[arg(long, value_name = "N")]
-    threads: Option<usize>,
-}
-
-impl ThreadArgs {
-    /// Runs `work` on that many threads.
-    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> anyhow::Result<T> {
-        on_threads(self.threads, work)
-    }
+    pub(crate) threads: Option<usize>,
 }
 
 /// Runs `work` on so many threads, or on all cores.
-pub(crate) fn on_threads<T: Send>(
+pub(crate) fn on_threads(
     threads: Option<usize>,
-    work: impl FnOnce() -> T + Send,
-) -> anyhow::Result<T> {
+    work: impl FnOnce() -> anyhow::Result<()> + Send,
+) -> anyhow::Result<()> {
     if let Some(threads) = threads {
         anyhow::ensure!(
             (1..=1024).contains(&threads),
@@ -390,5 +374,5 @@ pub(crate) fn on_threads<T: Send>(
         );
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
-    Ok(pool.install(work))
+    pool.install(work)
 }

@@ -5,47 +5,96 @@
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use minorant::family::{self, Entry, Settings};
 use minorant::options::{Group, Kind, OptionError, OptionSpec, Value, read_numbers};
+use minorant::path;
 use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Which options of the table a verb takes.
+/// What of the table a verb takes.
 pub(crate) trait Taking: std::fmt::Debug + Clone + Send + Sync + 'static {
     /// Whether the verb takes this option.
     fn takes(spec: &OptionSpec) -> bool;
+
+    /// The model of this name, if the verb takes it, or a sentence that lists those that it takes.
+    fn model(name: &str) -> Result<Entry, String> {
+        family::model(name)
+    }
 }
 
-macro_rules! takings {
-    ($($(#[$doc:meta])* $name:ident: |$spec:ident| $takes:expr;)+) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone)]
-        pub(crate) struct $name;
+/// The verbs on fitted models take the options for reading data.
+#[derive(Debug, Clone)]
+pub(crate) struct Reading;
 
-        impl Taking for $name {
-            fn takes($spec: &OptionSpec) -> bool {
-                $takes
-            }
-        }
-    )+};
-}
+/// `train` takes every option.
+#[derive(Debug, Clone)]
+pub(crate) struct Training;
+
+/// `compare` names its solvers itself and leaves only a report.
+#[derive(Debug, Clone)]
+pub(crate) struct Comparing;
+
+/// `path` names its λ itself and leaves a report and a folder of models.
+#[derive(Debug, Clone)]
+pub(crate) struct Walking;
+
+/// `tune` names its λ itself and leaves one model.
+#[derive(Debug, Clone)]
+pub(crate) struct Tuning;
 
 /// What only a single training run leaves behind or starts from.
 const OF_ONE_RUN: [&str; 6] = ["proof", "trace", "start", "checkpoint", "resume", "out"];
 
-takings! {
-    /// `train` takes every option.
-    Training: |_spec| true;
-    /// `compare` names its solvers itself and leaves only a report.
-    Comparing: |spec| spec.name != "solver" && !OF_ONE_RUN.contains(&spec.name);
-    /// `path` names its λ itself and leaves a report and a folder of models.
-    Walking: |spec| !["lambda", "c"].contains(&spec.name) && !OF_ONE_RUN.contains(&spec.name);
-    /// `tune` names its λ itself and leaves one model.
-    Tuning: |spec| {
-        spec.name == "out"
-            || (!["lambda", "c", "report"].contains(&spec.name) && !OF_ONE_RUN.contains(&spec.name))
-    };
-    /// The verbs on fitted models take the options for reading data.
-    Reading: |spec| spec.group == Group::Reading;
+impl Taking for Reading {
+    fn takes(spec: &OptionSpec) -> bool {
+        spec.group == Group::Reading
+    }
+}
+
+impl Taking for Training {
+    fn takes(_spec: &OptionSpec) -> bool {
+        true
+    }
+}
+
+impl Taking for Comparing {
+    fn takes(spec: &OptionSpec) -> bool {
+        spec.name != "solver" && !OF_ONE_RUN.contains(&spec.name)
+    }
+}
+
+/// The options of the models that have a path.
+static OF_PATHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    path::models().flat_map(|entry| entry.options()).map(|taken| taken.spec.name).collect()
+});
+
+impl Taking for Walking {
+    fn takes(spec: &OptionSpec) -> bool {
+        // The range of λ stands for λ, and planes serve every λ with the penalty l2 only.
+        let is_fixed = ["lambda", "c", "penalty"].contains(&spec.name);
+        !is_fixed && !OF_ONE_RUN.contains(&spec.name) && OF_PATHS.contains(&spec.name)
+    }
+
+    fn model(name: &str) -> Result<Entry, String> {
+        let entry = family::model(name)?;
+        let names: Vec<&str> = path::models().map(|entry| entry.model.name).collect();
+        match names.contains(&name) {
+            true => Ok(entry),
+            false => Err(format!(
+                "{name} has no path over lambda; those that have one are: {}",
+                names.join(", ")
+            )),
+        }
+    }
+}
+
+impl Taking for Tuning {
+    fn takes(spec: &OptionSpec) -> bool {
+        spec.name == "out" || (spec.name != "report" && Walking::takes(spec))
+    }
+
+    fn model(name: &str) -> Result<Entry, String> {
+        Walking::model(name)
+    }
 }
 
 /// Options of the table as they were typed.
@@ -117,19 +166,15 @@ fn kind_for(entry: Entry, name: &str) -> Kind {
     own.or_else(other).map_or(Kind::Flag, |spec| spec.kind)
 }
 
-/// The name of an option with its declarations.
-type Declared = (&'static str, Vec<&'static OptionSpec>);
-
-/// All options by name, in the order of the help. Every verb asks for them, so they are put together
-/// once.
-static BY_NAME: LazyLock<Vec<Declared>> = LazyLock::new(|| {
-    let mut found: Vec<Declared> = Vec::new();
+/// All options in the order of the help, each name once. Every verb asks for them, so they are put
+/// together once.
+static BY_NAME: LazyLock<Vec<&'static OptionSpec>> = LazyLock::new(|| {
+    let mut found: Vec<&'static OptionSpec> = Vec::new();
     let groups = [Group::Problem, Group::Method, Group::Stopping, Group::Reading, Group::Output];
     for group in groups {
         for spec in family::options().iter().filter(|spec| spec.group == group) {
-            match found.iter_mut().find(|(name, _)| *name == spec.name) {
-                Some((_, specs)) => specs.push(spec),
-                None => found.push((spec.name, vec![spec])),
+            if !found.iter().any(|known| known.name == spec.name) {
+                found.push(spec);
             }
         }
     }
@@ -137,8 +182,8 @@ static BY_NAME: LazyLock<Vec<Declared>> = LazyLock::new(|| {
 });
 
 /// The options that a verb takes.
-fn by_name<T: Taking>() -> impl Iterator<Item = &'static Declared> {
-    BY_NAME.iter().filter(|(_, specs)| T::takes(specs[0]))
+fn by_name<T: Taking>() -> impl Iterator<Item = &'static OptionSpec> {
+    BY_NAME.iter().copied().filter(|spec| T::takes(spec))
 }
 
 /// The help of one declaration: its sentence, its choices, its default.
@@ -155,11 +200,10 @@ fn help(spec: &OptionSpec) -> String {
     text
 }
 
-fn argument(name: &'static str, specs: &[&'static OptionSpec]) -> Arg {
-    let spec = specs[0];
+fn argument(spec: &'static OptionSpec) -> Arg {
     // The help comes with `described` and `shown_for`, where somebody asks for it.
-    let arg = Arg::new(name).long(name).help_heading(spec.group.heading());
-    let arg = if name == "quiet" { arg.short('q') } else { arg };
+    let arg = Arg::new(spec.name).long(spec.name).help_heading(spec.group.heading());
+    let arg = if spec.name == "quiet" { arg.short('q') } else { arg };
     match spec.kind {
         Kind::Flag => arg.action(ArgAction::SetTrue),
         Kind::Pairs(_) => {
@@ -172,7 +216,7 @@ fn argument(name: &'static str, specs: &[&'static OptionSpec]) -> Arg {
 
 impl<T: Taking> Args for TableArgs<T> {
     fn augment_args(command: Command) -> Command {
-        by_name::<T>().fold(command, |command, (name, specs)| command.arg(argument(name, specs)))
+        command.args(by_name::<T>().map(argument))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -182,17 +226,14 @@ impl<T: Taking> Args for TableArgs<T> {
 
 impl<T: Taking> FromArgMatches for TableArgs<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut given = Vec::new();
-        for &(name, ref specs) in by_name::<T>() {
-            let words: Vec<String> = match specs[0].kind {
-                Kind::Flag if matches.get_flag(name) => vec![String::new()],
-                Kind::Flag => Vec::new(),
-                _ => matches.get_many::<String>(name).into_iter().flatten().cloned().collect(),
+        let given = by_name::<T>().map(|spec| {
+            let words = match spec.kind {
+                Kind::Flag => vec![String::new(); usize::from(matches.get_flag(spec.name))],
+                _ => matches.get_many(spec.name).into_iter().flatten().cloned().collect(),
             };
-            if !words.is_empty() {
-                given.push((name, words));
-            }
-        }
+            (spec.name, words)
+        });
+        let given = given.filter(|(_, words)| !words.is_empty()).collect();
         Ok(TableArgs { given, of: PhantomData })
     }
 
@@ -202,34 +243,36 @@ impl<T: Taking> FromArgMatches for TableArgs<T> {
     }
 }
 
-/// A verb's command with the help of all options of the table that it takes.
-pub(crate) fn described(command: Command) -> Command {
-    BY_NAME.iter().fold(command, |command, (name, specs)| {
-        let takes = command.get_arguments().any(|arg| arg.get_id() == *name);
-        if takes { command.mut_arg(name, |arg| arg.help(help(specs[0]))) } else { command }
+/// A verb's command whose options of the table have the help of what `spec` finds by their names;
+/// those that it does not find are hidden.
+fn with_help(
+    command: Command,
+    spec: impl Fn(&'static OptionSpec) -> Option<&'static OptionSpec>,
+) -> Command {
+    BY_NAME.iter().fold(command, |command, known| {
+        if !command.get_arguments().any(|arg| arg.get_id() == known.name) {
+            return command;
+        }
+        command.mut_arg(known.name, |arg| match spec(known) {
+            Some(spec) => arg.help(help(spec)),
+            None => arg.hide(true),
+        })
     })
 }
 
+/// A verb's command with the help of all options of the table that it takes.
+pub(crate) fn described(command: Command) -> Command {
+    with_help(command, Some)
+}
+
 /// A verb's command as the help shows it for one model: only the options that it takes, with its
-/// own defaults. Without a model it shows only the options that all models take.
-pub(crate) fn shown_for(command: Command, entry: Option<Entry>) -> Command {
-    let mut command = command;
-    for &(name, _) in by_name::<Training>() {
-        if !command.get_arguments().any(|arg| arg.get_id() == name) {
-            continue;
+/// own defaults. Without a model it shows only the options that all `models` take.
+pub(crate) fn shown_for(command: Command, entry: Option<Entry>, models: &[Entry]) -> Command {
+    with_help(command, |spec| match entry {
+        Some(entry) => entry.option(spec.name),
+        None => {
+            let is_common = models.iter().all(|entry| entry.option(spec.name).is_some());
+            models[0].option(spec.name).filter(|_| is_common)
         }
-        let own = match entry {
-            Some(entry) => entry.option(name),
-            None => {
-                let all = family::models().iter();
-                let is_common = all.clone().all(|entry| entry.option(name).is_some());
-                family::models()[0].option(name).filter(|_| is_common)
-            }
-        };
-        command = command.mut_arg(name, |arg| match own {
-            Some(spec) => arg.help(help(spec)),
-            None => arg.hide(true),
-        });
-    }
-    command
+    })
 }

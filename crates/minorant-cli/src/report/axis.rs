@@ -1,6 +1,8 @@
 //! Scales of charts: which values an axis covers, and where its ticks stand. Positions are
 //! fractions of the axis' length; pixels are `chart`'s business.
 
+use crate::number::without_zeros;
+
 /// A tick.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tick {
@@ -21,8 +23,20 @@ pub(super) struct Axis {
 
 /// Values beyond this are not drawn: sums and differences of drawn values stay finite.
 pub(super) const LARGEST: f64 = 1e300;
+/// A gap of 0 has no place on a log scale; it is drawn here, at the rounding of doubles.
+pub(super) const LEAST_GAP: f64 = 1e-16;
 /// Ticks stand this close to the ends and still count as inside.
 const EDGE: f64 = 1e-9;
+
+/// Whether a value can be drawn.
+pub(super) fn drawable(value: &f64) -> bool {
+    value.abs() <= LARGEST
+}
+
+/// A gap to draw a line at, where it has a place among gaps.
+pub(super) fn rule(gap: f64) -> Option<f64> {
+    Some(gap).filter(|gap| (LEAST_GAP..=10.0).contains(gap))
+}
 
 impl Axis {
     /// A linear axis from `low` to `high` with about `count` ticks at round numbers.
@@ -48,6 +62,12 @@ impl Axis {
             axis.ticks.push(Tick { at, label: linear_label(value, step, magnitude) });
         }
         axis
+    }
+
+    /// A linear axis with a share of its length left free at both ends.
+    pub(super) fn linear_with_room(low: f64, high: f64, room: f64) -> Axis {
+        let margin = room * (high - low);
+        Axis::linear(low - margin, high + margin, 5)
     }
 
     /// A logarithmic axis; 0 and below have no place on it.
@@ -112,13 +132,7 @@ fn linear_label(value: f64, step: f64, magnitude: f64) -> String {
         }
         // As many digits as the step needs, and one more than that for steps of 2.5.
         let digits = ((value.abs() / step).log10() + 1.0).floor().clamp(0.0, 12.0);
-        let text = format!("{value:.*e}", digits as usize);
-        match text.split_once('e') {
-            Some((number, exponent)) if number.contains('.') => {
-                format!("{}e{exponent}", number.trim_end_matches('0').trim_end_matches('.'))
-            }
-            _ => text,
-        }
+        without_zeros(&format!("{value:.*e}", digits as usize))
     } else {
         let mut decimals = (-step.log10()).ceil().clamp(0.0, 15.0) as usize;
         // 2.5 times a power of ten has one decimal more.
@@ -142,11 +156,8 @@ mod tests {
     use super::*;
 
     fn labels(axis: &Axis) -> Vec<&str> {
-        axis.ticks
-            .iter()
-            .map(|tick| tick.label.as_str())
-            .filter(|label| !label.is_empty())
-            .collect()
+        let all = axis.ticks.iter().map(|tick| tick.label.as_str());
+        all.filter(|label| !label.is_empty()).collect()
     }
 
     #[test]
@@ -167,14 +178,10 @@ mod tests {
 
     #[test]
     fn odd_ranges_have_ticks_too() {
-        for (low, high) in [
-            (0.0, 0.0),
-            (1.0, 1.0),
-            (-3.0, -3.0),
-            (1.0, 1.0 + 1e-15),
-            (-1e300, 1e300),
-            (0.0, 1e-300),
-        ] {
+        let near = (1.0, 1.0 + 1e-15);
+        for (low, high) in
+            [(0.0, 0.0), (1.0, 1.0), (-3.0, -3.0), near, (-1e300, 1e300), (0.0, 1e-300)]
+        {
             let axis = Axis::linear(low, high, 5);
             assert!((2..20).contains(&axis.ticks.len()), "{low} {high} {axis:?}");
             assert!(axis.ticks.iter().all(|tick| tick.at.is_finite() && tick.label.len() < 20));

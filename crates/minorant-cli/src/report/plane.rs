@@ -1,7 +1,7 @@
 //! A picture of rows with two features: the points, which of them have labels, and where the
 //! decision changes. Drawn by hand like the charts, in the page's colours.
 
-use super::Section;
+use super::{Section, chart};
 use minorant::data::{Dataset, Label};
 use minorant::family::{Data, FittedModel, Wanted};
 use minorant::linalg::Matrix;
@@ -9,22 +9,19 @@ use std::fmt::Write;
 
 /// What there is to draw.
 #[derive(Debug, Clone)]
-pub(crate) struct Plane {
-    /// What the picture shows.
-    pub(crate) caption: String,
-    /// The points.
-    pub(crate) points: Vec<PlanePoint>,
-    /// Decisions on a grid of [`GRID`] by [`GRID`] places over the frame, row by row from
-    /// below.
-    pub(crate) decisions: Vec<f64>,
+struct Plane {
+    caption: &'static str,
+    points: Vec<PlanePoint>,
+    /// Decisions on a grid of [`GRID`] by [`GRID`] places over the frame, row by row from below.
+    decisions: Vec<f64>,
 }
 
 /// A point: where it is, what it is decided to be, and whether its label was known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct PlanePoint {
-    pub(crate) place: [f64; 2],
-    pub(crate) is_positive: bool,
-    pub(crate) is_labelled: bool,
+struct PlanePoint {
+    place: [f64; 2],
+    is_positive: bool,
+    is_labelled: bool,
 }
 
 /// Places of the grid in each direction.
@@ -70,33 +67,32 @@ pub(crate) fn section(
     let grid = grid(frame(places.iter().copied())).concat();
     let grid = Matrix::dense(GRID * GRID, 2, grid.into())?;
     let grid = Dataset { features: grid, labels: data.labels.clone() };
-    let picture = |caption: &str, model: &FittedModel| -> anyhow::Result<Plane> {
+    let is_labelled = |i: usize| {
+        let has = |z: &u32| data.labels.classes[*z as usize] != Label::Number(0.0);
+        data.labels.row(i).iter().all(has)
+    };
+    let picture = |caption: &'static str, model: &FittedModel| -> anyhow::Result<String> {
         let decisions = |data: &Dataset<'_>| -> anyhow::Result<Vec<f64>> {
             let found = model.predict_with(data, Wanted::Scores).map_err(anyhow::Error::msg)?;
             Ok(found.numbers().to_vec())
         };
         let of_rows = decisions(data)?;
-        let is_labelled = |i: usize| {
-            let has = |z: &u32| data.labels.classes[*z as usize] != Label::Number(0.0);
-            data.labels.row(i).iter().all(has)
-        };
         let point = |(i, place): (usize, &[f64; 2])| PlanePoint {
             place: *place,
             is_positive: of_rows[i] > 0.0,
             is_labelled: is_labelled(i),
         };
-        Ok(Plane {
-            caption: caption.into(),
-            points: places.iter().enumerate().map(point).collect(),
-            decisions: decisions(&grid)?,
-        })
+        let points = places.iter().enumerate().map(point).collect();
+        Ok(Plane { caption, points, decisions: decisions(&grid)? }.to_html())
     };
     Ok(Section {
-        heading: "The plane".into(),
+        heading: "The plane",
         paragraphs: vec![
-            "Points in the colour of their decision, those with a label large; the line is where the decision changes.".into(),
+            "Points in the colour of their decision, those with a label large; the line is where \
+             the decision changes."
+                .into(),
         ],
-        planes: vec![
+        figures: vec![
             picture("Before: by the labelled rows alone", before)?,
             picture("After: with the unlabelled rows", after)?,
         ],
@@ -106,38 +102,25 @@ pub(crate) fn section(
 
 impl Plane {
     /// The picture as HTML.
-    pub(super) fn to_html(&self) -> String {
+    fn to_html(&self) -> String {
         let frame = frame(self.points.iter().map(|point| point.place));
-        let x = |value: f64| SIZE * (value - frame[0][0]) / (frame[0][1] - frame[0][0]);
-        let y = |value: f64| SIZE - SIZE * (value - frame[1][0]) / (frame[1][1] - frame[1][0]);
-        let mut svg = format!(
-            "<figure class=\"chart\">\n<svg viewBox=\"0 0 {SIZE} {SIZE}\" role=\"img\" aria-label=\"{0}\" style=\"max-width:{SIZE}px\">\n",
-            super::escape(&self.caption)
-        );
-        let _ = writeln!(
-            svg,
-            "<path d=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\"/>",
-            self.boundary()
-        );
+        let share = |[low, high]: [f64; 2], value: f64| SIZE * (value - low) / (high - low);
+        let mut drawing = format!("<path class=\"border\" d=\"{}\"/>\n", self.boundary());
         let step = self.points.len().div_ceil(MOST_POINTS).max(1);
-        for (number, point) in self.points.iter().enumerate() {
-            if number % step != 0 && !point.is_labelled {
-                continue;
-            }
-            let colour = if point.is_positive { "var(--c1)" } else { "var(--c0)" };
-            let (radius, edge) = if point.is_labelled { (7.0, 2.0) } else { (2.5, 0.0) };
-            let (cx, cy) = (x(point.place[0]), y(point.place[1]));
+        let is_drawn =
+            |(number, point): &(usize, &PlanePoint)| number % step == 0 || point.is_labelled;
+        for (_, point) in self.points.iter().enumerate().filter(is_drawn) {
+            let colour = usize::from(point.is_positive);
+            let (kind, radius) = if point.is_labelled { ("known", 7.0) } else { ("", 2.5) };
+            let [x, y] = [0, 1].map(|axis| share(frame[axis], point.place[axis]));
             let _ = writeln!(
-                svg,
-                "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"{radius}\" fill=\"{colour}\" stroke=\"currentColor\" stroke-width=\"{edge}\"/>"
+                drawing,
+                "<circle class=\"{kind} c{colour}\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"{radius}\"/>",
+                SIZE - y
             );
         }
-        let _ = write!(
-            svg,
-            "</svg>\n<figcaption>{}</figcaption>\n</figure>\n",
-            super::escape(&self.caption)
-        );
-        svg
+        let drawing = chart::svg(SIZE, SIZE, self.caption, "", &drawing);
+        chart::figure(self.caption, &drawing, "")
     }
 
     /// Where the decision changes sign: a line through each cell of the grid in which it does.
@@ -182,7 +165,7 @@ mod tests {
         };
         let points = vec![point(-1.0, -1.0, false), point(1.0, 1.0, true)];
         let decisions = grid(frame(points.iter().map(|p| p.place))).iter().map(|p| p[0]).collect();
-        let plane = Plane { caption: "a & b".into(), points, decisions };
+        let plane = Plane { caption: "a & b", points, decisions };
         let html = plane.to_html();
         assert!(html.contains("a &amp; b") && html.matches("<circle").count() == 2);
         // The line x = 0 lies in the middle of the picture, one piece in each row of cells.
