@@ -155,7 +155,8 @@ fn wrong_ranges_are_refused() {
     }
     for (verb, model) in [("path", "ramp-svm"), ("tune", "hmm"), ("path", "chain-crf")] {
         let refused = bench.call(&format!("{verb} {model} train.svm --lambdas 1:0.1:3"));
-        let why = format!("{model} has no path over lambda; those that have one are: svm, logistic");
+        let why =
+            format!("{model} has no path over lambda; those that have one are: svm, logistic");
         assert!(refused.code == 2 && refused.stderr.contains(&why), "{}", refused.stderr);
     }
     bench.refuses(

@@ -1,6 +1,7 @@
 //! `minorant generate` as typed: one table of the kinds of data and of their options.
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use super::table::{GENERATE, TableArgs};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use std::path::PathBuf;
 
 /// The kinds of data: name, what they are, options and examples. An option is a line: its name, its
@@ -74,32 +75,22 @@ const EXAMPLES: &str = "Examples:
   minorant train segment-svm plates.npz --lambda 0.1";
 
 /// What to make.
-#[derive(Debug)]
-pub(crate) struct GenerateArgs {
-    /// The kind of data.
-    pub(crate) kind: String,
-    given: ArgMatches,
-}
+pub(crate) type GenerateArgs = TableArgs<GENERATE>;
 
 impl GenerateArgs {
+    /// The kind of data, and what was typed for it.
+    pub(crate) fn kind(&self) -> (&str, &ArgMatches) {
+        self.0.subcommand().unwrap_or(("", &self.0))
+    }
+
+    /// The values of an option.
+    pub(crate) fn all<T: Clone + Send + Sync + 'static>(&self, name: &str) -> Vec<T> {
+        self.kind().1.get_many(name).into_iter().flatten().cloned().collect()
+    }
+
     /// A whole number that has a default.
     pub(crate) fn whole(&self, name: &str) -> usize {
-        self.value(name).unwrap_or_default()
-    }
-
-    /// The value of an option.
-    pub(crate) fn value<T: Clone + Send + Sync + 'static>(&self, name: &str) -> Option<T> {
-        self.given.get_one::<T>(name).cloned()
-    }
-
-    /// The widths of the characters.
-    pub(crate) fn widths(&self) -> Vec<usize> {
-        self.given.get_many("widths").into_iter().flatten().copied().collect()
-    }
-
-    /// The file to write.
-    pub(crate) fn out(&self) -> PathBuf {
-        self.value("out").unwrap_or_default()
+        self.all(name).pop().unwrap_or_default()
     }
 }
 
@@ -123,31 +114,14 @@ fn argument(line: &'static str) -> Arg {
     }
 }
 
-impl Args for GenerateArgs {
-    fn augment_args(command: Command) -> Command {
-        let kind = |[name, about, options, examples]: [&'static str; 4]| {
-            let several = if examples.contains('\n') { "s" } else { "" };
-            let examples = format!("Example{several}:\n  {examples}");
-            let arguments = options.lines().map(argument);
-            Command::new(name).about(about).after_help(examples).args(arguments)
-        };
-        let command = command.after_help(EXAMPLES).subcommands(KINDS.map(kind));
-        command.subcommand_required(true).arg_required_else_help(true)
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for GenerateArgs {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let (kind, given) = matches.subcommand().unwrap_or(("", matches));
-        Ok(GenerateArgs { kind: kind.into(), given: given.clone() })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
+/// The command with a subcommand for each kind.
+pub(super) fn declare(command: Command) -> Command {
+    let kind = |[name, about, options, examples]: [&'static str; 4]| {
+        let several = if examples.contains('\n') { "s" } else { "" };
+        let examples = format!("Example{several}:\n  {examples}");
+        let arguments = options.lines().map(argument);
+        Command::new(name).about(about).after_help(examples).args(arguments)
+    };
+    let command = command.after_help(EXAMPLES).subcommands(KINDS.map(kind));
+    command.subcommand_required(true).arg_required_else_help(true)
 }

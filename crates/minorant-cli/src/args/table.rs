@@ -2,63 +2,41 @@
 //! help, and the settings of a model. A word that cannot be parsed is a mistake of the command line
 //! (exit code 2); the library says whatever else is wrong with a value.
 
+use super::generate;
+use anyhow::ensure;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use minorant::family::{self, Entry, Settings};
 use minorant::options::{Group, Kind, OptionError, OptionSpec, Value, read_numbers};
 use minorant::path;
-use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// What of the table a verb takes.
-pub(crate) trait Taking: std::fmt::Debug + Clone + Send + Sync + 'static {
-    /// Whether the verb takes this option.
-    fn takes(spec: &OptionSpec) -> bool;
+/// The verbs that take options of the table.
+pub(crate) const TRAIN: u8 = 0;
+pub(crate) const COMPARE: u8 = 1;
+pub(crate) const PATH: u8 = 2;
+pub(crate) const TUNE: u8 = 3;
+/// The verbs on fitted models, which take the options for reading data.
+pub(crate) const READ: u8 = 4;
+/// The verb that makes data up has a table of its own.
+pub(crate) const GENERATE: u8 = 5;
 
-    /// The model of this name, if the verb takes it, or a sentence that lists those that it takes.
-    fn model(name: &str) -> Result<Entry, String> {
-        family::model(name)
-    }
-}
-
-/// The verbs on fitted models take the options for reading data.
-#[derive(Debug, Clone)]
-pub(crate) struct Reading;
-
-/// `train` takes every option.
-#[derive(Debug, Clone)]
-pub(crate) struct Training;
-
-/// `compare` names its solvers itself and leaves only a report.
-#[derive(Debug, Clone)]
-pub(crate) struct Comparing;
-
-/// `path` names its λ itself and leaves a report and a folder of models.
-#[derive(Debug, Clone)]
-pub(crate) struct Walking;
-
-/// `tune` names its λ itself and leaves one model.
-#[derive(Debug, Clone)]
-pub(crate) struct Tuning;
-
-/// What only a single training run leaves behind or starts from.
-const OF_ONE_RUN: [&str; 6] = ["proof", "trace", "start", "checkpoint", "resume", "out"];
-
-impl Taking for Reading {
-    fn takes(spec: &OptionSpec) -> bool {
-        spec.group == Group::Reading
-    }
-}
-
-impl Taking for Training {
-    fn takes(_spec: &OptionSpec) -> bool {
-        true
-    }
-}
-
-impl Taking for Comparing {
-    fn takes(spec: &OptionSpec) -> bool {
-        spec.name != "solver" && !OF_ONE_RUN.contains(&spec.name)
+/// Whether a verb takes an option.
+fn takes(verb: u8, spec: &OptionSpec) -> bool {
+    let name = spec.name;
+    // What only a single training run leaves behind or starts from.
+    let of_one_run = ["proof", "trace", "start", "checkpoint", "resume", "out"].contains(&name);
+    match verb {
+        TRAIN => true,
+        READ => spec.group == Group::Reading,
+        // The solvers are named apart, and only a report is left behind.
+        COMPARE => name != "solver" && !of_one_run,
+        // The range of λ stands for λ, and planes serve every λ with the penalty l2 only.
+        PATH => {
+            let is_fixed = ["lambda", "c", "penalty"].contains(&name);
+            !is_fixed && !of_one_run && OF_PATHS.contains(&name)
+        }
+        _ => name == "out" || (name != "report" && takes(PATH, spec)),
     }
 }
 
@@ -67,42 +45,26 @@ static OF_PATHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     path::models().flat_map(|entry| entry.options()).map(|taken| taken.spec.name).collect()
 });
 
-impl Taking for Walking {
-    fn takes(spec: &OptionSpec) -> bool {
-        // The range of λ stands for λ, and planes serve every λ with the penalty l2 only.
-        let is_fixed = ["lambda", "c", "penalty"].contains(&spec.name);
-        !is_fixed && !OF_ONE_RUN.contains(&spec.name) && OF_PATHS.contains(&spec.name)
-    }
-
-    fn model(name: &str) -> Result<Entry, String> {
-        let entry = family::model(name)?;
-        let names: Vec<&str> = path::models().map(|entry| entry.model.name).collect();
-        match names.contains(&name) {
-            true => Ok(entry),
-            false => Err(format!(
-                "{name} has no path over lambda; those that have one are: {}",
-                names.join(", ")
-            )),
-        }
+/// The models that a verb takes.
+pub(crate) fn models_of(verb: u8) -> Vec<Entry> {
+    match verb {
+        PATH | TUNE => path::models().collect(),
+        _ => family::models().to_vec(),
     }
 }
 
-impl Taking for Tuning {
-    fn takes(spec: &OptionSpec) -> bool {
-        spec.name == "out" || (spec.name != "report" && Walking::takes(spec))
-    }
-
-    fn model(name: &str) -> Result<Entry, String> {
-        Walking::model(name)
-    }
+/// The model of this name, if the verb takes it, or a sentence that lists those that it takes.
+pub(crate) fn parse_model<const VERB: u8>(name: &str) -> Result<Entry, String> {
+    let entry = family::model(name)?;
+    let names: Vec<&str> = models_of(VERB).iter().map(|entry| entry.model.name).collect();
+    let fits = names.contains(&name).then_some(entry);
+    let names = names.join(", ");
+    fits.ok_or(format!("{name} has no path over lambda; those that have one are: {names}"))
 }
 
-/// Options of the table as they were typed.
+/// Options that a table declares, as they were typed.
 #[derive(Debug, Clone)]
-pub(crate) struct TableArgs<T> {
-    given: Vec<(&'static str, Vec<String>)>,
-    of: PhantomData<T>,
-}
+pub(crate) struct TableArgs<const VERB: u8>(pub(super) ArgMatches);
 
 /// A mistake of the command line, as opposed to a value out of range.
 #[derive(Debug, thiserror::Error)]
@@ -116,25 +78,34 @@ pub(crate) struct FlagError(OptionError);
 
 /// Puts dashes before the option that an error of the library begins with.
 pub(crate) fn with_dashes(error: OptionError) -> anyhow::Error {
-    if error.is_usage {
-        return UsageError(format!("--{error}")).into();
-    }
-    FlagError(error).into()
+    if error.is_usage { UsageError(format!("--{error}")).into() } else { FlagError(error).into() }
 }
 
-impl<T: Taking> TableArgs<T> {
+impl<const VERB: u8> TableArgs<VERB> {
     /// The settings of a model with what was typed.
     pub(crate) fn settings(&self, entry: Entry) -> anyhow::Result<Settings> {
         let mut settings = Settings::of(entry);
-        for (name, words) in &self.given {
+        for OptionSpec { name, kind, .. } in options_of(VERB) {
+            let words: Vec<&str> = match kind {
+                Kind::Flag => vec![""; usize::from(self.0.get_flag(name))],
+                _ => self.0.get_many(name).into_iter().flatten().map(String::as_str).collect(),
+            };
             for word in words {
-                let kind = kind_for(entry, name);
+                // Data that comes in one format only may be said to have that format all the same.
+                if VERB == READ && *name == "format" && entry.option(name).is_none() {
+                    ensure!(word == "npz", "data of this kind has the format npz, not {word}");
+                    continue;
+                }
+                // Another model's option of the name tells how the word of a wrong one is read.
+                let other = || family::models().iter().find_map(|entry| entry.option(name));
+                let own = entry.option(name);
+                let kind = own.or_else(other).map_or(Kind::Flag, |spec| spec.kind);
                 let value = kind.parse(word).map_err(|why| {
                     UsageError(format!("invalid value '{word}' for --{name}: {why}"))
                 });
                 // A file of numbers is only read for a model that takes it.
                 let value = match (kind, value?) {
-                    (Kind::NumbersOfFile, _) if entry.option(name).is_some() => {
+                    (Kind::NumbersOfFile, _) if own.is_some() => {
                         Value::Numbers(read_numbers(Path::new(word)).map_err(anyhow::Error::msg)?)
                     }
                     (_, value) => value,
@@ -145,25 +116,6 @@ impl<T: Taking> TableArgs<T> {
         settings.check().map_err(with_dashes)?;
         Ok(settings)
     }
-
-    /// The last word that was typed for an option.
-    pub(crate) fn word(&self, name: &str) -> Option<&str> {
-        let (_, words) = self.given.iter().find(|(known, _)| *known == name)?;
-        words.last().map(String::as_str)
-    }
-
-    /// The same options but for one.
-    pub(crate) fn without(&self, name: &str) -> Self {
-        let others = self.given.iter().filter(|(known, _)| *known != name);
-        TableArgs { given: others.cloned().collect(), of: PhantomData }
-    }
-}
-
-/// The kind of the model's option, or of another model's that has the name.
-fn kind_for(entry: Entry, name: &str) -> Kind {
-    let own = entry.option(name);
-    let other = || family::models().iter().find_map(|entry| entry.option(name));
-    own.or_else(other).map_or(Kind::Flag, |spec| spec.kind)
 }
 
 /// All options in the order of the help, each name once. Every verb asks for them, so they are put
@@ -182,8 +134,8 @@ static BY_NAME: LazyLock<Vec<&'static OptionSpec>> = LazyLock::new(|| {
 });
 
 /// The options that a verb takes.
-fn by_name<T: Taking>() -> impl Iterator<Item = &'static OptionSpec> {
-    BY_NAME.iter().copied().filter(|spec| T::takes(spec))
+fn options_of(verb: u8) -> impl Iterator<Item = &'static OptionSpec> {
+    BY_NAME.iter().copied().filter(move |spec| takes(verb, spec))
 }
 
 /// The help of one declaration: its sentence, its choices, its default.
@@ -201,7 +153,7 @@ fn help(spec: &OptionSpec) -> String {
 }
 
 fn argument(spec: &'static OptionSpec) -> Arg {
-    // The help comes with `described` and `shown_for`, where somebody asks for it.
+    // The help comes with `shown_for`, where somebody asks for it.
     let arg = Arg::new(spec.name).long(spec.name).help_heading(spec.group.heading());
     let arg = if spec.name == "quiet" { arg.short('q') } else { arg };
     match spec.kind {
@@ -214,9 +166,12 @@ fn argument(spec: &'static OptionSpec) -> Arg {
     }
 }
 
-impl<T: Taking> Args for TableArgs<T> {
+impl<const VERB: u8> Args for TableArgs<VERB> {
     fn augment_args(command: Command) -> Command {
-        command.args(by_name::<T>().map(argument))
+        match VERB {
+            GENERATE => generate::declare(command),
+            _ => command.args(options_of(VERB).map(argument)),
+        }
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -224,55 +179,30 @@ impl<T: Taking> Args for TableArgs<T> {
     }
 }
 
-impl<T: Taking> FromArgMatches for TableArgs<T> {
+impl<const VERB: u8> FromArgMatches for TableArgs<VERB> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = by_name::<T>().map(|spec| {
-            let words = match spec.kind {
-                Kind::Flag => vec![String::new(); usize::from(matches.get_flag(spec.name))],
-                _ => matches.get_many(spec.name).into_iter().flatten().cloned().collect(),
-            };
-            (spec.name, words)
-        });
-        let given = given.filter(|(_, words)| !words.is_empty()).collect();
-        Ok(TableArgs { given, of: PhantomData })
+        Ok(TableArgs(matches.clone()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
+        self.0 = matches.clone();
         Ok(())
     }
 }
 
-/// A verb's command whose options of the table have the help of what `spec` finds by their names;
-/// those that it does not find are hidden.
-fn with_help(
-    command: Command,
-    spec: impl Fn(&'static OptionSpec) -> Option<&'static OptionSpec>,
-) -> Command {
-    BY_NAME.iter().fold(command, |command, known| {
-        if !command.get_arguments().any(|arg| arg.get_id() == known.name) {
+/// A verb's command as the help shows it for some models: the options that all of them take, with the
+/// defaults of the first, while the others are hidden. Without models it shows all options.
+pub(crate) fn shown_for(command: Command, models: &[Entry]) -> Command {
+    BY_NAME.iter().fold(command, |command, spec| {
+        if !command.get_arguments().any(|arg| arg.get_id() == spec.name) {
             return command;
         }
-        command.mut_arg(known.name, |arg| match spec(known) {
+        let mut own = models.iter().map(|entry| entry.option(spec.name));
+        let is_common = own.clone().all(|own| own.is_some());
+        let shown = own.next().unwrap_or(Some(spec)).filter(|_| is_common);
+        command.mut_arg(spec.name, |arg| match shown {
             Some(spec) => arg.help(help(spec)),
             None => arg.hide(true),
         })
-    })
-}
-
-/// A verb's command with the help of all options of the table that it takes.
-pub(crate) fn described(command: Command) -> Command {
-    with_help(command, Some)
-}
-
-/// A verb's command as the help shows it for one model: only the options that it takes, with its
-/// own defaults. Without a model it shows only the options that all `models` take.
-pub(crate) fn shown_for(command: Command, entry: Option<Entry>, models: &[Entry]) -> Command {
-    with_help(command, |spec| match entry {
-        Some(entry) => entry.option(spec.name),
-        None => {
-            let is_common = models.iter().all(|entry| entry.option(spec.name).is_some());
-            models[0].option(spec.name).filter(|_| is_common)
-        }
     })
 }

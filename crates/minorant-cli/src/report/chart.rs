@@ -2,7 +2,7 @@
 //! for a lower bound, a legend. Colours and dashes are classes of the style sheet, so that
 //! the page's theme decides them. Which values and scales, `curves` and `path` say.
 
-use super::axis::{Axis, Tick};
+use super::axis::Axis;
 use super::escape;
 
 /// One line, such as a solver's.
@@ -19,7 +19,6 @@ pub(super) struct Line {
     pub(super) summary: String,
 }
 
-/// One chart.
 #[derive(Debug, Clone)]
 pub(super) struct Chart {
     /// The title; no two charts of a page have the same.
@@ -53,11 +52,19 @@ const VISIBLE: f64 = 0.2;
 const COLOURS: usize = 6;
 const DASHES: usize = 5;
 
-fn stroke(class: &str, d: &str) -> String {
+/// A line along a path, where there is any.
+pub(super) fn stroke(class: &str, d: &str) -> String {
+    if d.is_empty() {
+        return String::new();
+    }
     format!("<path class=\"{class}\" d=\"{d}\"/>\n")
 }
 
+/// Text at a place, where there is any.
 fn text(class: &str, x: f64, y: f64, words: &str) -> String {
+    if words.is_empty() {
+        return String::new();
+    }
     format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>\n", escape(words))
 }
 
@@ -92,7 +99,12 @@ impl Line {
 }
 
 impl Chart {
-    /// The figure.
+    /// A chart of lines over `x_name`, each value of which holds until the next.
+    pub(super) fn new(title: String, x_name: &'static str, x: Axis, y: Axis) -> Self {
+        let (lines, note) = (Vec::new(), String::new());
+        Chart { title, x_name, x, y, lines, rule: None, is_joined: false, note }
+    }
+
     pub(super) fn to_html(&self) -> String {
         if self.lines.is_empty() {
             return figure(&self.title, "", &self.note);
@@ -117,7 +129,7 @@ impl Chart {
 
     /// Where the vertical axis stands: right of its labels.
     fn left(&self) -> f64 {
-        let longest = self.y.ticks.iter().map(|tick| tick.label.len()).max().unwrap_or(0);
+        let longest = self.y.ticks.iter().map(|(_, label)| label.len()).max().unwrap_or(0);
         14.0 + DIGIT * longest as f64
     }
 
@@ -134,12 +146,9 @@ impl Chart {
             svg += &self.area(line);
         }
         for line in &self.lines {
-            if !line.floor.is_empty() {
-                let class = format!("line thin {}", line.class());
-                svg += &stroke(&class, &path(&self.corners(&line.floor)));
+            for (class, points) in [("line thin", &line.floor), ("line", &line.points)] {
+                svg += &stroke(&format!("{class} {}", line.class()), &path(&self.corners(points)));
             }
-            let class = format!("line {}", line.class());
-            svg += &stroke(&class, &path(&self.corners(&line.points)));
         }
         svg += "</g>\n";
         // The horizontal line stands above the others so that its name stays readable.
@@ -154,24 +163,19 @@ impl Chart {
 
     fn axes(&self) -> String {
         let left = self.left();
-        let is_named = |tick: &Tick| !tick.label.is_empty();
         let mut svg = String::new();
-        for tick in &self.y.ticks {
-            let y = up(tick.at);
-            let class = if is_named(tick) { "grid" } else { "grid faint" };
+        for (at, label) in &self.y.ticks {
+            let y = up(*at);
+            let class = if label.is_empty() { "grid faint" } else { "grid" };
             svg += &stroke(class, &format!("M{left:.1} {y:.1}H{RIGHT}"));
-            if is_named(tick) {
-                svg += &text("tick end", left - 7.0, y, &tick.label);
-            }
+            svg += &text("tick end", left - 7.0, y, label);
         }
         svg += &stroke("axis", &format!("M{left:.1} {FLOOR}H{RIGHT}"));
-        for tick in &self.x.ticks {
-            let x = left + tick.at * (RIGHT - left);
-            let length = if is_named(tick) { 5 } else { 3 };
+        for (at, label) in &self.x.ticks {
+            let x = left + at * (RIGHT - left);
+            let length = if label.is_empty() { 3 } else { 5 };
             svg += &stroke("axis", &format!("M{x:.1} {FLOOR}v{length}"));
-            if is_named(tick) {
-                svg += &text("tick mid", x, FLOOR + 19.0, &tick.label);
-            }
+            svg += &text("tick mid", x, FLOOR + 19.0, label);
         }
         let scale = if self.x.is_log { " (log scale)" } else { "" };
         let name = format!("{}{scale}", self.x_name);
@@ -189,15 +193,13 @@ impl Chart {
 
     fn end(&self, line: &Line) -> String {
         let shown = line.points.last().filter(|(x, y)| self.x.shows(*x) && self.y.shows(*y));
-        let Some(&(x, y)) = self.corners(shown.map_or(&[], std::slice::from_ref)).first() else {
-            return String::new();
-        };
-        format!(
-            "<circle class=\"dot c{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"><title>{}: {}</title></circle>\n",
-            line.style % COLOURS,
-            escape(&line.name),
-            escape(&line.summary)
-        )
+        let corner = self.corners(shown.map_or(&[], std::slice::from_ref)).pop();
+        let (colour, name) = (line.style % COLOURS, escape(&line.name));
+        let dot = corner.map(|(x, y)| {
+            let summary = escape(&line.summary);
+            format!("<circle class=\"dot c{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"><title>{name}: {summary}</title></circle>\n")
+        });
+        dot.unwrap_or_default()
     }
 
     /// The corners of a line.
@@ -230,7 +232,7 @@ pub(super) fn extremes(lines: &[Line]) -> Option<(f64, f64)> {
     values.reduce(|(low, high), (y, _)| (low.min(y), high.max(y)))
 }
 
-fn path(corners: &[(f64, f64)]) -> String {
+pub(super) fn path(corners: &[(f64, f64)]) -> String {
     let mut path = String::new();
     let mut at = (f64::NAN, f64::NAN);
     for &(x, y) in corners {

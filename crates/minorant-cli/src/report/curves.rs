@@ -5,15 +5,8 @@ use super::axis::{Axis, LEAST_GAP, drawable, rule};
 use super::chart::{Chart, Line, extremes};
 use super::runs::Run;
 use crate::number::{count, significant};
-
-/// The state of a run at one moment; all numbers can be drawn.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Moment {
-    evaluations: f64,
-    seconds: f64,
-    objective: f64,
-    bound: Option<f64>,
-}
+use minorant::certificate::Certificate;
+use minorant::trace::TraceRecord;
 
 /// Runs whose lengths differ by more share a chart on a log scale only.
 const UNLIKE_LENGTHS: f64 = 6.0;
@@ -23,18 +16,18 @@ const LONG_FALL: f64 = 100.0;
 /// What stands on a horizontal axis.
 struct Effort {
     name: &'static str,
-    of: fn(&Moment) -> f64,
+    of: fn(&TraceRecord) -> f64,
     shown: fn(f64) -> String,
 }
 
 const EFFORTS: [Effort; 2] = [
-    Effort { name: "evaluations", of: |m| m.evaluations, shown: |x| count(x as u64) },
+    Effort { name: "evaluations", of: |m| m.evaluations as f64, shown: |x| count(x as u64) },
     Effort { name: "seconds", of: |m| m.seconds, shown: |x| significant(x, 3) },
 ];
 
 /// The page's charts, as figures.
 pub(super) fn figures(runs: &[Run<'_>], tol: f64) -> Vec<String> {
-    let runs: Vec<(&str, Vec<Moment>)> =
+    let runs: Vec<(&str, Vec<TraceRecord>)> =
         runs.iter().map(|run| (run.solver, moments(run))).collect();
     let objectives = EFFORTS.map(|effort| objective_chart(&runs, &effort));
     let gaps = EFFORTS.map(|effort| gap_chart(&runs, &effort, tol));
@@ -43,33 +36,29 @@ pub(super) fn figures(runs: &[Run<'_>], tol: f64) -> Vec<String> {
     objectives.iter().chain(&gaps[..shown]).map(Chart::to_html).collect()
 }
 
-/// The moments of a run, best values so far, the end included.
-fn moments(run: &Run<'_>) -> Vec<Moment> {
+/// The records of a run and its end, with the best values so far; all numbers can be drawn.
+fn moments(run: &Run<'_>) -> Vec<TraceRecord> {
     let certificate = run.certificate;
-    let trace = run.trace.iter().map(|record| Moment {
-        evaluations: record.evaluations as f64,
-        seconds: record.seconds,
-        objective: record.best_objective,
-        bound: certificate.lower_bound.and(record.lower_bound),
-    });
     // The last bound comes after the last record.
-    let end = Moment {
-        evaluations: run.evaluations as f64,
+    let end = TraceRecord {
+        evaluations: run.evaluations,
         seconds: run.seconds,
-        objective: certificate.objective,
-        bound: certificate.lower_bound,
+        best_objective: certificate.objective,
+        lower_bound: certificate.lower_bound,
+        ..TraceRecord::default()
     };
-    let mut moments: Vec<Moment> = Vec::new();
-    for mut moment in trace.chain([end]) {
-        moment.bound = moment.bound.filter(drawable);
-        if !(drawable(&moment.objective) && drawable(&moment.seconds)) {
+    let mut moments: Vec<TraceRecord> = Vec::new();
+    for mut moment in run.trace.iter().cloned().chain([end]) {
+        if !(drawable(&moment.best_objective) && drawable(&moment.seconds)) {
             continue;
         }
+        moment.lower_bound = certificate.lower_bound.and(moment.lower_bound).filter(drawable);
         if let Some(before) = moments.last() {
             moment.evaluations = moment.evaluations.max(before.evaluations);
             moment.seconds = moment.seconds.max(before.seconds);
-            moment.objective = moment.objective.min(before.objective);
-            moment.bound = [moment.bound, before.bound].into_iter().flatten().reduce(f64::max);
+            moment.best_objective = moment.best_objective.min(before.best_objective);
+            let bounds = [moment.lower_bound, before.lower_bound].into_iter().flatten();
+            moment.lower_bound = bounds.reduce(f64::max);
         }
         moments.push(moment);
     }
@@ -77,18 +66,18 @@ fn moments(run: &Run<'_>) -> Vec<Moment> {
 }
 
 /// The gap relative to the objective, where it exists.
-fn gap(moment: &Moment) -> Option<f64> {
-    let gap = (moment.objective - moment.bound?).max(0.0);
-    let relative = if gap == 0.0 { 0.0 } else { gap / moment.objective.abs() };
-    Some(relative.max(LEAST_GAP)).filter(drawable)
+fn gap(moment: &TraceRecord) -> Option<f64> {
+    let (objective, lower_bound) = (moment.best_objective, moment.lower_bound);
+    let gap = Certificate { objective, lower_bound }.relative_gap()?;
+    Some(gap.max(LEAST_GAP)).filter(drawable)
 }
 
 /// A line for each run that has values, and the names of those that have none.
 fn lines<'r>(
-    runs: &[(&'r str, Vec<Moment>)],
+    runs: &[(&'r str, Vec<TraceRecord>)],
     effort: &Effort,
     digits: usize,
-    value: impl Fn(&Moment) -> Option<f64>,
+    value: impl Fn(&TraceRecord) -> Option<f64>,
 ) -> (Vec<Line>, Vec<&'r str>) {
     let (mut lines, mut without) = (Vec::new(), Vec::new());
     for (style, (solver, moments)) in runs.iter().enumerate() {
@@ -106,10 +95,11 @@ fn lines<'r>(
     (lines, without)
 }
 
-fn objective_chart(runs: &[(&str, Vec<Moment>)], effort: &Effort) -> Chart {
-    let (mut lines, _) = lines(runs, effort, 6, |moment| Some(moment.objective));
+fn objective_chart(runs: &[(&str, Vec<TraceRecord>)], effort: &Effort) -> Chart {
+    let (mut lines, _) = lines(runs, effort, 6, |moment| Some(moment.best_objective));
     for line in &mut lines {
-        let bounds = runs[line.style].1.iter().filter_map(|m| Some(((effort.of)(m), m.bound?)));
+        let bounds =
+            runs[line.style].1.iter().filter_map(|m| Some(((effort.of)(m), m.lower_bound?)));
         line.floor = bounds.collect();
     }
     let note = match lines.iter().any(|line| !line.floor.is_empty()) {
@@ -117,19 +107,12 @@ fn objective_chart(runs: &[(&str, Vec<Moment>)], effort: &Effort) -> Chart {
         true => "Thin lines: the proven lower bound.",
         false => "",
     };
-    Chart {
-        title: format!("Objective by {}", effort.name),
-        x_name: effort.name,
-        x: effort_axis(&lines),
-        y: objective_axis(&lines),
-        lines,
-        rule: None,
-        is_joined: false,
-        note: note.into(),
-    }
+    let title = format!("Objective by {}", effort.name);
+    let chart = Chart::new(title, effort.name, effort_axis(&lines), objective_axis(&lines));
+    Chart { lines, note: note.into(), ..chart }
 }
 
-fn gap_chart(runs: &[(&str, Vec<Moment>)], effort: &Effort, tol: f64) -> Chart {
+fn gap_chart(runs: &[(&str, Vec<TraceRecord>)], effort: &Effort, tol: f64) -> Chart {
     let (lines, without) = lines(runs, effort, 2, gap);
     let note = match without.join(", ") {
         _ if lines.is_empty() => {
@@ -139,16 +122,9 @@ fn gap_chart(runs: &[(&str, Vec<Moment>)], effort: &Effort, tol: f64) -> Chart {
         names => format!("Without a proven bound, and so without a gap: {names}."),
     };
     let tol = rule(tol);
-    Chart {
-        title: format!("Relative gap by {}", effort.name),
-        x_name: effort.name,
-        x: effort_axis(&lines),
-        y: gap_axis(&lines, tol),
-        lines,
-        rule: tol.map(|tol| (tol, "tolerance")),
-        is_joined: false,
-        note,
-    }
+    let title = format!("Relative gap by {}", effort.name);
+    let chart = Chart::new(title, effort.name, effort_axis(&lines), gap_axis(&lines, tol));
+    Chart { lines, rule: tol.map(|tol| (tol, "tolerance")), note, ..chart }
 }
 
 fn effort_axis(lines: &[Line]) -> Axis {
@@ -214,15 +190,16 @@ mod tests {
             record(4, 0.7, Some(0.2)),
         ];
         let moments = moments(&Run { report: &run("bmrm", 0.5, Some(0.4)), trace: &trace });
-        let seen: Vec<_> = moments.iter().map(|m| (m.evaluations, m.objective, m.bound)).collect();
-        assert_eq!(seen, [(2.0, 1.0, None), (4.0, 0.7, Some(0.2)), (20.0, 0.5, Some(0.4))]);
+        let seen: Vec<_> =
+            moments.iter().map(|m| (m.evaluations, m.best_objective, m.lower_bound)).collect();
+        assert_eq!(seen, [(2, 1.0, None), (4, 0.7, Some(0.2)), (20, 0.5, Some(0.4))]);
         assert!(gap(&moments[2]).is_some_and(|gap| (gap - 0.2).abs() < 1e-12));
     }
 
     #[test]
     fn bounds_of_a_local_model_are_not_drawn() {
         let run = Run { report: &run("nrbm", 0.5, None), trace: &[record(1, 1.0, Some(0.2))] };
-        assert!(moments(&run).iter().all(|moment| moment.bound.is_none()));
+        assert!(moments(&run).iter().all(|moment| moment.lower_bound.is_none()));
     }
 
     #[test]

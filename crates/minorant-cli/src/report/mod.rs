@@ -41,7 +41,6 @@ pub(crate) struct Section {
     pub(crate) table: Vec<Column>,
 }
 
-/// A column of a table.
 #[derive(Debug)]
 pub(crate) struct Column {
     name: &'static str,
@@ -84,7 +83,6 @@ impl Column {
 }
 
 impl Page {
-    /// The whole page.
     pub(crate) fn to_html(&self) -> String {
         let (version, title) = (env!("CARGO_PKG_VERSION"), escape(&self.title));
         let claim = format!(
@@ -93,6 +91,15 @@ impl Page {
             escape(&self.verdict.headline),
             escape(&self.verdict.sentences.join(" "))
         );
+        let fact = |(name, value): &(&str, String)| {
+            format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value))
+        };
+        let mut facts: String = self.facts.iter().map(fact).collect();
+        if !facts.is_empty() {
+            facts = format!(
+                "<section>\n<h2>The problem</h2>\n<dl class=\"facts\">\n{facts}</dl>\n</section>\n"
+            );
+        }
         let reading = self.reading.iter().map(ToString::to_string).collect();
         let reading =
             Section { heading: "How to read this page", paragraphs: reading, ..Section::default() };
@@ -121,21 +128,9 @@ impl Page {
 </html>
 "#,
             style = include_str!("style.css"),
-            facts = facts(&self.facts),
             sections = sections.collect::<String>()
         )
     }
-}
-
-fn facts(facts: &[(&str, String)]) -> String {
-    if facts.is_empty() {
-        return String::new();
-    }
-    let fact = |(name, value): &(&str, String)| {
-        format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value))
-    };
-    let facts: String = facts.iter().map(fact).collect();
-    format!("<section>\n<h2>The problem</h2>\n<dl class=\"facts\">\n{facts}</dl>\n</section>\n")
 }
 
 impl Section {
@@ -152,12 +147,12 @@ impl Section {
     }
 }
 
+const BEST: &str = "<p class=\"note\">Bold and underlined: the best of its column. Evaluations and \
+                    seconds are compared among certified runs only.</p>\n";
+
 /// A table. Wide ones scroll by themselves, also by keyboard.
 fn table(columns: &[Column]) -> String {
     let classes: Vec<&str> = columns.iter().map(Column::class).collect();
-    let head = columns.iter().zip(&classes);
-    let head =
-        head.map(|(c, class)| format!("<th scope=\"col\" class=\"{class}\">{}</th>", c.name));
     let cell = |at: usize, row: usize| {
         let (column, class) = (&columns[at], classes[at]);
         let element = if at == 0 { "th scope=\"row\"" } else { "td" };
@@ -173,14 +168,12 @@ fn table(columns: &[Column]) -> String {
         format!("<tr>{cells}</tr>\n")
     };
     let rows: String = (0..columns[0].cells.len()).map(row).collect();
-    let head: String = head.collect();
-    let note = match columns.iter().any(|column| column.is_best.contains(&true)) {
-        true => {
-            "<p class=\"note\">Bold and underlined: the best of its column. Evaluations and \
-                 seconds are compared among certified runs only.</p>\n"
-        }
-        false => "",
+    let name = |(column, class): (&Column, &&str)| {
+        format!("<th scope=\"col\" class=\"{class}\">{}</th>", column.name)
     };
+    let head: String = columns.iter().zip(&classes).map(name).collect();
+    let has_best = columns.iter().any(|column| column.is_best.contains(&true));
+    let note = if has_best { BEST } else { "" };
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\">\n<table>\n\
          <thead>\n<tr>{head}</tr>\n</thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n{note}"
@@ -189,18 +182,15 @@ fn table(columns: &[Column]) -> String {
 
 /// Text as HTML shows it, in elements and in attributes.
 fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            // Control characters are not allowed in a page, escaped or not.
-            c if c.is_control() && !c.is_ascii_whitespace() => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    let escaped = |character: char| match character {
+        '&' => "&amp;".into(),
+        '<' => "&lt;".into(),
+        '>' => "&gt;".into(),
+        '"' => "&quot;".into(),
+        '\'' => "&#39;".into(),
+        // Control characters are not allowed in a page, escaped or not.
+        c if c.is_control() && !c.is_ascii_whitespace() => "\u{fffd}".into(),
+        c => c.to_string(),
+    };
+    text.chars().map(escaped).collect()
 }

@@ -70,38 +70,26 @@ fn over_lambda(found: &Path, value: impl Fn(&PathPoint) -> Option<f64>) -> Vec<(
     points
 }
 
-/// The lines that have something to draw, each with its name and its style.
-fn lines<const N: usize>(all: [(&str, usize, Vec<(f64, f64)>); N]) -> Vec<Line> {
-    let line = |(name, style, points): (&str, usize, Vec<(f64, f64)>)| {
-        // The path is walked downwards: its end is at the smallest λ.
-        let &(x, y) = points.first()?;
-        let summary = format!("{} at λ = {}", significant(y, 4), setting(x));
-        Some(Line { name: name.into(), style, points, floor: Vec::new(), summary })
-    };
-    all.into_iter().filter_map(line).collect()
+/// A line, where there is something to draw.
+fn line(name: &str, style: usize, points: Vec<(f64, f64)>) -> Option<Line> {
+    // The path is walked downwards: its end is at the smallest λ.
+    let &(x, y) = points.first()?;
+    let summary = format!("{} at λ = {}", significant(y, 4), setting(x));
+    Some(Line { name: name.into(), style, points, summary, ..Line::default() })
 }
 
 fn chart(found: &Path, title: &str, y: Axis, lines: Vec<Line>) -> Chart {
     let lambdas = || found.points.iter().map(lambda_of);
     let (low, high) = (lambdas().fold(LARGEST, f64::min), lambdas().fold(0.0, f64::max));
     let note = if lines.is_empty() { "There is nothing here that could be drawn." } else { "" };
-    Chart {
-        title: title.into(),
-        x_name: "λ",
-        x: Axis::log(low, high),
-        y,
-        lines,
-        rule: None,
-        is_joined: true,
-        note: note.into(),
-    }
+    let chart = Chart::new(title.into(), "λ", Axis::log(low, high), y);
+    Chart { lines, is_joined: true, note: note.into(), ..chart }
 }
 
 fn errors(found: &Path) -> Chart {
-    let lines = lines([
-        ("training", 0, over_lambda(found, |point| Some(point.train_error))),
-        ("validation", 1, over_lambda(found, |point| point.validation_error)),
-    ]);
+    let training = line("training", 0, over_lambda(found, |point| Some(point.train_error)));
+    let validation = line("validation", 1, over_lambda(found, |point| point.validation_error));
+    let lines: Vec<Line> = training.into_iter().chain(validation).collect();
     let (low, high) = extremes(&lines).unwrap_or((0.0, 1.0));
     let margin = 0.08 * (high - low);
     let y = Axis::linear((low - margin).max(0.0), high + margin, 5);
@@ -110,7 +98,7 @@ fn errors(found: &Path) -> Chart {
 
 fn objectives(found: &Path) -> Chart {
     let objectives = over_lambda(found, |point| Some(point.report.certificate.objective));
-    let mut lines = lines([("objective", 0, objectives)]);
+    let mut lines: Vec<Line> = line("objective", 0, objectives).into_iter().collect();
     let (low, high) = extremes(&lines).unwrap_or((0.0, 1.0));
     let y = if low > 0.0 && high > LONG_WAY * low {
         Axis::log(0.8 * low, 1.2 * high)
@@ -133,10 +121,9 @@ fn gaps(found: &Path, tol: f64) -> Chart {
         let gap = stretch.relative_gap.filter(|gap| *gap <= LARGEST).map(seen);
         gap.into_iter().flat_map(|gap| [(stretch.lo, gap), (stretch.hi, gap)])
     });
-    let lines = lines([
-        ("of the models, each at its λ", 0, of_models),
-        ("in between, of the better neighbour", 3, between.collect()),
-    ]);
+    let of_models = line("of the models, each at its λ", 0, of_models);
+    let between = line("in between, of the better neighbour", 3, between.collect());
+    let lines: Vec<Line> = of_models.into_iter().chain(between).collect();
     let (low, high) = extremes(&lines).unwrap_or((0.0, 1.0));
     let rule = rule(3.0 * tol);
     let (low, high) = rule.map_or((low, high), |rule| (low.min(rule), high.max(rule)));

@@ -1,7 +1,7 @@
 //! `minorant audit`: checks the certificate of a model against its data.
 
 use crate::args::{AuditArgs, on_threads};
-use crate::output::{self, maybe};
+use crate::output;
 use minorant::audit::Audit;
 use minorant::family::FittedModel;
 use minorant::options::read_numbers;
@@ -15,7 +15,7 @@ pub(crate) struct NothingToCheck(String);
 pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<()> {
     let fitted = &args.fitted;
     let mut model = FittedModel::load(&fitted.model)?;
-    let settings = fitted.reading(model.facts.settings.entry())?;
+    let settings = fitted.reading.settings(model.facts.settings.entry())?;
     if let Some(path) = &args.proof {
         model.load_proof(path)?;
     }
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<()> {
     }
     let weights = args.weights.as_deref().map(read_numbers).transpose();
     let weights = weights.map_err(anyhow::Error::msg)?;
-    on_threads(fitted.threads.threads, || {
+    on_threads(fitted.threads, || {
         let data = model.read_for_audit(&settings, &fitted.files)?;
         show(model.audit(data.view(), weights.as_deref()), fitted.json)
     })
@@ -36,8 +36,8 @@ fn show(audit: Audit, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let object = json!({
             "holds": audit.holds,
-            "objective": maybe(audit.objective),
-            "lower_bound": maybe(audit.lower_bound),
+            "objective": audit.objective,
+            "lower_bound": audit.lower_bound,
             "why": audit.why,
         });
         output::print(&object.to_string())?;

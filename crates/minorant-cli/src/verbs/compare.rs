@@ -47,7 +47,9 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
 /// The report of a comparison.
 pub(super) fn page(title: String, data: &str, tol: f64, all: &[Trained]) -> Page {
     let facts = all.first().map_or(Vec::new(), |run| facts(&run.model, &run.report, data));
-    runs::page(title, facts, tol, &all.iter().map(Trained::run).collect::<Vec<_>>())
+    let runs =
+        all.iter().map(|Trained { report, records, .. }| runs::Run { report, trace: records });
+    runs::page(title, facts, tol, &runs.collect::<Vec<_>>())
 }
 
 /// The comparison as a table.

@@ -1,17 +1,17 @@
 //! `minorant evaluate`: measures how good a model's predictions are on labelled data.
 
 use super::{note, with_model};
-use crate::args::EvaluateArgs;
-use crate::output::{self, dash, maybe, percent};
+use crate::args::FittedArgs;
+use crate::output::{self, dash, percent};
 use minorant::family::{Evaluation, Purpose, Style, label_in_output};
 use serde_json::{Value, json};
 
-pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
+pub(crate) fn run(fitted: &FittedArgs) -> anyhow::Result<()> {
     let purpose = Purpose { needs_labels: true, keeps_lines: false };
-    with_model(&args.fitted, purpose, |model, data| {
+    with_model(fitted, purpose, |model, data| {
         let evaluation = model.evaluate(data).map_err(anyhow::Error::msg)?;
         note(&evaluation.notes);
-        output::print(&match args.fitted.json {
+        output::print(&match fitted.json {
             true => as_json(&evaluation).to_string(),
             false => as_text(&evaluation),
         })
@@ -24,16 +24,16 @@ fn as_json(evaluation: &Evaluation) -> Value {
         object[*key] = json!(count);
     }
     for measure in &evaluation.measures {
-        object[measure.key] = maybe(measure.value);
+        object[measure.key] = json!(measure.value);
     }
     if !evaluation.unit.is_empty() {
         let classes = evaluation.classes.iter().map(|(label, counts)| {
             json!({
                 "label": label_in_output(label),
                 evaluation.unit: counts.actual,
-                "precision": maybe(counts.precision()),
-                "recall": maybe(counts.recall()),
-                "f1": maybe(counts.f1()),
+                "precision": counts.precision(),
+                "recall": counts.recall(),
+                "f1": counts.f1(),
             })
         });
         object["classes"] = classes.collect();

@@ -9,6 +9,7 @@ use minorant::generate::{
     Clouds, CloudsOptions, Phones, PlatesOptions, clouds, parts, parts_shape, phones, plates,
     to_libsvm,
 };
+use std::path::PathBuf;
 
 /// The most numbers that made-up data may have.
 const MOST: usize = 100_000_000;
@@ -16,14 +17,14 @@ const MOST: usize = 100_000_000;
 const FRAMES: usize = 1000;
 
 pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<()> {
-    let (bytes, what) = match args.kind.as_str() {
+    let (bytes, what) = match args.kind().0 {
         "moons" => of_clouds(args, Clouds::Moons)?,
         "spirals" => of_clouds(args, Clouds::Spirals)?,
         "plates" => of_plates(args)?,
         "parts" => of_parts(args)?,
         _ => of_phones(args)?,
     };
-    let out = args.out();
+    let out: PathBuf = args.all("out").pop().unwrap_or_default();
     FileError::check_writable(&out)?;
     minorant::write_atomically(&out, &bytes)?;
     output::print(&format!("{what} in {}", out.display()))
@@ -52,7 +53,7 @@ fn check_size<const N: usize>(factors: [usize; N]) -> anyhow::Result<()> {
 
 /// The noise; one that is negative or not finite is refused.
 fn noise(args: &GenerateArgs, usual: f64) -> anyhow::Result<f64> {
-    let noise: f64 = args.value("noise").unwrap_or(usual);
+    let noise: f64 = args.all("noise").pop().unwrap_or(usual);
     ensure!(
         noise >= 0.0 && noise.is_finite(),
         "--noise must be a number of 0 or more, not {noise}"
@@ -63,7 +64,7 @@ fn noise(args: &GenerateArgs, usual: f64) -> anyhow::Result<f64> {
 fn of_clouds(args: &GenerateArgs, clouds_of: Clouds) -> Made {
     let [examples] = some(args, ["examples"])?;
     let noise = noise(args, clouds_of.usual_noise())?;
-    let (labeled, skip): (Option<usize>, usize) = (args.value("labeled"), args.whole("skip"));
+    let (labeled, skip): (Option<usize>, usize) = (args.all("labeled").pop(), args.whole("skip"));
     if let Some(labeled) = labeled.filter(|labeled| *labeled > examples) {
         anyhow::bail!("--labeled must be at most the {examples} examples, not {labeled}");
     }
@@ -76,7 +77,8 @@ fn of_clouds(args: &GenerateArgs, clouds_of: Clouds) -> Made {
 
 fn of_plates(args: &GenerateArgs) -> Made {
     let [images, height] = some(args, ["images", "height"])?;
-    let (widths, longest, skip) = (args.widths(), args.whole("max-length"), args.whole("skip"));
+    let (widths, longest, skip): (Vec<usize>, usize, usize) =
+        (args.all("widths"), args.whole("max-length"), args.whole("skip"));
     ensure!(
         (1..=1 << 16).contains(&widths.len()) && !widths.contains(&0),
         "--widths must be from 1 to 65536 numbers of at least 1"
@@ -85,11 +87,10 @@ fn of_plates(args: &GenerateArgs) -> Made {
     let (noise, seed) = (noise(args, 1.0)?, args.whole("seed") as u64);
     let images = images.saturating_add(skip);
     check_size([images, widths.iter().max().copied().unwrap_or(0), height, longest])?;
-    let widths_of_all = widths.clone();
-    let mut plates = plates(&PlatesOptions { seed, images, height, widths, noise, longest });
-    plates.drain(..skip);
+    let options = PlatesOptions { seed, images, height, widths, noise, longest };
+    let plates = plates(&options).split_off(skip);
     let what = format!("{} plates", plates.len());
-    let images = Images::Plates { height, widths: widths_of_all, plates, labelled: true };
+    let images = Images::Plates { height, widths: options.widths, plates, labelled: true };
     Ok((npz_bytes(&images.arrays())?, what))
 }
 
@@ -98,8 +99,7 @@ fn of_parts(args: &GenerateArgs) -> Made {
     let (shape, skip) = (parts_shape(), args.whole("skip"));
     let images = images.saturating_add(skip);
     check_size([images, shape.width, shape.height, shape.channels])?;
-    let mut images = parts(args.whole("seed") as u64, images);
-    images.drain(..skip);
+    let images = parts(args.whole("seed") as u64, images).split_off(skip);
     let what = format!("{} images with parts", images.len());
     Ok((npz_bytes(&Images::Parts { shape, images, labelled: true }.arrays())?, what))
 }

@@ -3,7 +3,7 @@
 use super::inspect_data;
 use crate::args::InspectArgs;
 use crate::number;
-use crate::output::{self, aligned, maybe};
+use crate::output::{self, aligned};
 use minorant::family::FittedModel;
 use serde_json::{Value, json};
 use std::io::Read;
@@ -38,13 +38,13 @@ fn as_json(model: &FittedModel) -> Value {
     let common = json!({
         "kind": "model",
         "model": model.name(),
-        "lambda": maybe(facts.lambda),
+        "lambda": facts.lambda,
         "solver": facts.solver,
         "status": facts.status,
-        "objective": output::number(certificate.objective),
-        "lower_bound": maybe(certificate.lower_bound),
-        "relative_gap": maybe(certificate.relative_gap()),
-        "local_gap": maybe(facts.local_gap),
+        "objective": certificate.objective,
+        "lower_bound": certificate.lower_bound,
+        "relative_gap": certificate.relative_gap(),
+        "local_gap": facts.local_gap,
         "certified": facts.is_certified(),
         "auditable": model.is_auditable(),
         "examples": facts.examples,
@@ -61,7 +61,6 @@ fn as_json(model: &FittedModel) -> Value {
 
 fn as_text(model: &FittedModel) -> String {
     let (facts, about) = (&model.facts, model.form().describe());
-    let certificate = facts.certificate;
     let variant = Some(format!(" ({})", about.variant)).filter(|_| !about.variant.is_empty());
     let mut lines = vec![("model", format!("{}{}", model.name(), variant.unwrap_or_default()))];
     lines.extend(about.lines);
@@ -82,9 +81,7 @@ fn as_text(model: &FittedModel) -> String {
         facts.status
     );
     lines.push(("trained on", trained_on));
-    lines.push(("objective", number::objective(certificate.objective)));
-    lines.push(("lower bound", certificate.lower_bound.map_or("none".into(), number::bound)));
-    lines.push(("gap", output::gap_in_words(&certificate, facts.local_gap)));
+    lines.extend(output::certificate_lines(facts.certificate, facts.local_gap));
     let proof = match (model.is_convex(), model.is_auditable()) {
         (false, _) => "none: the model is not convex",
         (true, true) => "in the file",

@@ -2,7 +2,7 @@
 //! readers that `train` has for them.
 
 use crate::args::InspectArgs;
-use crate::output::{self, aligned, number};
+use crate::output::{self, aligned};
 use minorant::data::{
     Arrays, Dataset, Images, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings,
     Sequences, recordings_in,
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Reads the files and says what is in them.
 pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
     // Data of a kind is read as the first model that takes such data would read it.
-    let reading = |kind: DataKind| args.reading(family::model_for(kind));
+    let reading = |kind: DataKind| args.reading.settings(family::model_for(kind));
     let kind = match kind_of(&args.files[0]) {
         // An option that only sequences have says that the files hold sequences.
         DataKind::Rows if reading(DataKind::Rows).is_err() => DataKind::Sequences,
@@ -84,8 +84,8 @@ impl Facts {
     /// How many of the things that its heading names there are, and how many an example has.
     fn lengths(&mut self, heading: &'static str, an_example: &str, lengths: &[usize]) {
         let all: usize = lengths.iter().sum();
-        let shortest = lengths.iter().min().copied().unwrap_or(0);
-        let longest = lengths.iter().max().copied().unwrap_or(0);
+        let (shortest, longest) = (lengths.iter().min(), lengths.iter().max());
+        let [shortest, longest] = [shortest, longest].map(|length| *length.unwrap_or(&0));
         let words = format!("{all}, {shortest} to {longest} {an_example}");
         let keys = [(heading, all), ("shortest", shortest), ("longest", longest)];
         self.tell(heading, words, &keys.map(|(key, count)| (key, json!(count))));
@@ -100,7 +100,7 @@ impl Facts {
         let cells = matrix.rows() as f64 * matrix.cols() as f64;
         let density = if cells > 0.0 { nonzero as f64 / cells } else { 0.0 };
         let words = format!("{nonzero} ({} of all cells)", output::percent(density));
-        self.tell("non-zeros", words, &[("nonzero", json!(nonzero)), ("density", number(density))]);
+        self.tell("non-zeros", words, &[("nonzero", json!(nonzero)), ("density", json!(density))]);
         let storage = if matrix.is_sparse() { "sparse" } else { "dense" };
         let precision = precision(matrix);
         let keys = [("storage", json!(storage)), ("precision", json!(precision))];

@@ -1,13 +1,14 @@
 //! `minorant man`: manual pages, made from the same definitions as the help.
 
-use crate::args::{Cli, ManArgs, of_model};
+use crate::args::{Cli, of_model};
 use crate::output;
 use anyhow::Context;
 use minorant::family;
+use std::path::Path;
 
-pub(crate) fn run(args: &ManArgs) -> anyhow::Result<()> {
+pub(crate) fn run(dir: Option<&Path>) -> anyhow::Result<()> {
     let command = Cli::command_for(&[]);
-    let Some(dir) = &args.dir else {
+    let Some(dir) = dir else {
         let mut text = Vec::new();
         clap_mangen::Man::new(command).render(&mut text)?;
         return output::print(String::from_utf8_lossy(&text).trim_end());

@@ -16,10 +16,9 @@ pub(crate) mod predict;
 pub(crate) mod train;
 pub(crate) mod tune;
 
-use crate::args::{FittedArgs, ProblemArgs, Taking, on_threads};
+use crate::args::{FittedArgs, ProblemArgs, on_threads};
 use crate::output;
 use crate::progress::Watchers;
-use crate::report::runs::Run;
 use minorant::FileError;
 use minorant::family::{
     Context, Data, FittedModel, OwnedData, Purpose, Settings, TrainReport, ignored_entries,
@@ -45,8 +44,8 @@ struct Job {
 }
 
 /// Reads what was asked for and the data, and works on it on as many threads as are wanted.
-fn with_data<T: Taking>(
-    problem: &ProblemArgs<T>,
+fn with_data<const VERB: u8>(
+    problem: &ProblemArgs<VERB>,
     work: impl FnOnce(Job) -> anyhow::Result<()> + Send,
 ) -> anyhow::Result<()> {
     let settings = problem.settings()?;
@@ -71,8 +70,8 @@ fn with_model(
     work: impl FnOnce(&FittedModel, Data<'_>) -> anyhow::Result<()> + Send,
 ) -> anyhow::Result<()> {
     let model = FittedModel::load(&fitted.model)?;
-    let settings = fitted.reading(model.facts.settings.entry())?;
-    on_threads(fitted.threads.threads, || {
+    let settings = fitted.reading.settings(model.facts.settings.entry())?;
+    on_threads(fitted.threads, || {
         let (data, dropped) = model.read(&settings, &fitted.files, purpose)?;
         note(&ignored_entries(dropped));
         work(&model, data.view())
@@ -89,13 +88,6 @@ struct Trained {
     model: FittedModel,
     report: TrainReport,
     records: Vec<TraceRecord>,
-}
-
-impl Trained {
-    /// The run for a report.
-    fn run(&self) -> Run<'_> {
-        Run { report: &self.report, trace: &self.records }
-    }
 }
 
 /// Trains a model with the progress of the run `name` shown and its trace kept.

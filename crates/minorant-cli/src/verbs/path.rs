@@ -4,16 +4,18 @@ use super::train::facts;
 use super::{Job, LOST_ORIGINS, note, with_data};
 use crate::args::PathArgs;
 use crate::number::{self, setting};
-use crate::output::{self, dash, maybe, percent, train_json};
+use crate::output::{self, dash, percent, train_json};
+use crate::progress::told;
 use crate::report::path::{lambda_of, largest_gap, page};
 use anyhow::{Context, ensure};
 use minorant::data::{Dataset, LabelRows};
 use minorant::family::{PROOF_BYTES, Settings, ignored_entries, options_of_rows};
-use minorant::path::{Between, Path, PathOptions, PathPoint, path};
+use minorant::path::{Between, Path, PathOptions, PathPoint, geometric, path};
 use serde_json::{Value, json};
 
 pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
-    let lambdas = args.lambdas.lambdas()?;
+    let (from, to, count) = args.lambdas;
+    let lambdas = geometric(from, to, count)?;
     with_data(&args.problem, |job: Job| {
         if let Some(dir) = &args.out_dir {
             std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
@@ -25,7 +27,10 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
         let wanted = PathOptions { lambdas: &lambdas, validation, start: None, fill };
         let mut tell = |point: &PathPoint| {
             if !job.is_quiet {
-                output::tell(&progress(point));
+                let certificate = point.report.certificate;
+                let (best, gap) = (certificate.objective, certificate.relative_gap());
+                let told = told(best, gap, point.report.evaluations);
+                output::tell(&format!("lambda {}: {told}", setting(lambda_of(point))));
             }
         };
         let found = path(data, settings, wanted, &job.cancel, &mut tell)?;
@@ -40,13 +45,14 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
         let sentences: Vec<String> =
             between_in_words(&found).into_iter().chain(best_in_words(&found)).collect();
         if let Some(file) = settings.file("report") {
-            let first = found.points.first();
-            let mut facts =
-                first.map_or(Vec::new(), |p| facts(&p.model, &p.report, &job.data_name));
-            facts.retain(|(name, _)| *name != "λ");
-            facts.extend(first.map(|point| ("Solver", point.report.solver.into())));
+            let mut told = Vec::new();
+            if let Some(PathPoint { model, report, .. }) = found.points.first() {
+                told.extend(facts(model, report, &job.data_name));
+                told.retain(|(name, _)| *name != "λ");
+                told.push(("Solver", report.solver.into()));
+            }
             let title = format!("{} on {}: a path over λ", settings.model(), job.data_name);
-            let page = page(title, facts, settings.tol(), &found, &sentences);
+            let page = page(title, told, settings.tol(), &found, &sentences);
             minorant::write_atomically(&file, page.to_html().as_bytes())?;
         }
         output::print(&match settings.is_given("json") {
@@ -73,17 +79,6 @@ fn read_validation(
     Ok(Some(validation))
 }
 
-fn progress(point: &PathPoint) -> String {
-    let certificate = point.report.certificate;
-    let gap = certificate.relative_gap().map_or("unknown".into(), number::scientific);
-    format!(
-        "lambda {}: objective {}  gap {gap}  evaluations {}",
-        setting(lambda_of(point)),
-        number::objective(certificate.objective),
-        point.report.evaluations
-    )
-}
-
 fn save(args: &PathArgs, found: &Path) -> anyhow::Result<()> {
     let Some(dir) = &args.out_dir else { return Ok(()) };
     let mut without = 0;
@@ -103,17 +98,11 @@ fn save(args: &PathArgs, found: &Path) -> anyhow::Result<()> {
 fn json(found: &Path, load_seconds: f64) -> Value {
     let point = |point: &PathPoint| {
         let mut object = train_json(&point.model, &point.report, load_seconds);
-        object["train_error"] = output::number(point.train_error);
-        object["validation_error"] = maybe(point.validation_error);
+        object["train_error"] = json!(point.train_error);
+        object["validation_error"] = json!(point.validation_error);
         object
     };
-    let between = |between: &Between| {
-        json!({
-            "lo": output::number(between.lo),
-            "hi": output::number(between.hi),
-            "relative_gap": maybe(between.relative_gap),
-        })
-    };
+    let between = |b: &Between| json!({ "lo": b.lo, "hi": b.hi, "relative_gap": b.relative_gap });
     json!({
         "points": found.points.iter().map(point).collect::<Vec<_>>(),
         "between": found.between.iter().map(between).collect::<Vec<_>>(),

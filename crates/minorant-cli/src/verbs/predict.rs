@@ -2,7 +2,7 @@
 
 use super::{note, with_model};
 use crate::args::PredictArgs;
-use crate::output::{self, number};
+use crate::output;
 use minorant::family::{Data, Outputs, Predictions, Purpose, Wanted, label_in_output};
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -39,8 +39,7 @@ fn as_json(predictions: &Predictions, key: &str) -> Value {
     let label = |z: &u32| label_in_output(&predictions.classes[*z as usize]);
     let rows = |range: Range<usize>| {
         let numbers = predictions.numbers.as_ref()?;
-        let row = |i| numbers.row(i).iter().map(|&x| number(x)).collect::<Value>();
-        Some(range.map(row).collect::<Value>())
+        Some(range.map(|i| json!(numbers.row(i))).collect::<Value>())
     };
     let (labels, numbers): (Vec<Value>, Option<Value>) = match &predictions.outputs {
         Outputs::Labels(all) => (all.iter().map(label).collect(), rows(0..all.len())),

@@ -1,7 +1,7 @@
 //! `minorant train`: one run, and the files that it leaves behind.
 
 use super::{Job, LOST_ORIGINS, with_data};
-use crate::args::TrainArgs;
+use crate::args::{ProblemArgs, TRAIN};
 use crate::number;
 use crate::output::{self, aligned, percent};
 use crate::progress::{Watchers, write_trace};
@@ -10,8 +10,8 @@ use anyhow::Context as _;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::family::{Context, FittedModel, PROOF_BYTES, Settings, TrainReport, train};
 
-pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
-    with_data(&args.problem, |Job { settings, data, data_name, load_seconds, cancel, is_quiet }| {
+pub(crate) fn run(problem: &ProblemArgs<TRAIN>) -> anyhow::Result<()> {
+    with_data(problem, |Job { settings, data, data_name, load_seconds, cancel, is_quiet }| {
         let tol = settings.tol();
         let start = settings.file("start").map(|file| -> anyhow::Result<Vec<f64>> {
             let model = FittedModel::load(&file)?;

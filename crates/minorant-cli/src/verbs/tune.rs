@@ -4,14 +4,15 @@ use super::train::in_words;
 use super::{Job, watched, with_data};
 use crate::args::TuneArgs;
 use crate::number::setting;
-use crate::output::{self, number, percent, train_json};
+use crate::output::{self, percent, train_json};
 use minorant::family::{Lambda, PROOF_BYTES};
 use minorant::options::common::SEED;
-use minorant::path::{FoldError, TunedPoint, tune};
+use minorant::path::{FoldError, TunedPoint, geometric, tune};
 use serde_json::json;
 
 pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
-    let lambdas = args.lambdas.lambdas()?;
+    let (from, to, count) = args.lambdas;
+    let lambdas = geometric(from, to, count)?;
     with_data(
         &args.problem,
         |Job { mut settings, data, data_name, load_seconds, cancel, is_quiet }| {
@@ -39,15 +40,15 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
             if settings.is_given("json") {
                 let point = |point: &TunedPoint| {
                     json!({
-                        "lambda": number(point.lambda),
-                        "validation_error": number(point.error),
-                        "standard_error": number(point.standard_error),
+                        "lambda": point.lambda,
+                        "validation_error": point.error,
+                        "standard_error": point.standard_error,
                         "fold_errors": point.errors,
                     })
                 };
                 let object = json!({
                     "points": tuned.points.iter().map(point).collect::<Vec<_>>(),
-                    "best_lambda": number(tuned.best_lambda),
+                    "best_lambda": tuned.best_lambda,
                     "fold_evaluations": tuned.evaluations,
                     "model": train_json(model, report, load_seconds),
                 });

@@ -8,7 +8,7 @@ pub use form::{ImageForm, ImageShape};
 
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, mean,
+    TrainReport, Walk, Wanted, mean,
 };
 use crate::options::{Key, Kind, Probe, Taken, common, named, option};
 use crate::regularizer::L2;
@@ -96,6 +96,10 @@ impl Family for Image {
 
     fn data(&self, settings: &Settings) -> DataKind {
         if settings.model() == SEGMENT_SVM { DataKind::Plates } else { DataKind::Parts }
+    }
+
+    fn offers(&self) -> &'static [Wanted] {
+        &[Wanted::Labels]
     }
 
     fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
