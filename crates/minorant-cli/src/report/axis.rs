@@ -74,8 +74,9 @@ impl Axis {
                     _ => false,
                 };
                 if axis.shows(value) {
-                    let label = labelled.then(|| log_label(multiple, exponent)).unwrap_or_default();
-                    axis.ticks.push((axis.place(value), label));
+                    let shown =
+                        if labelled { log_label(multiple, exponent) } else { String::new() };
+                    axis.ticks.push((axis.place(value), shown));
                 }
             }
         }

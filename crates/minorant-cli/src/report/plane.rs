@@ -54,7 +54,7 @@ pub(crate) fn section(
         let point = |(i, (place, decision)): (usize, (&[f64; 2], f64))| {
             let (x, y) = (share(0, place[0]), share(1, place[1]));
             let is_drawn = i % step == 0 || is_labelled(i);
-            is_drawn.then(|| circle(x, y, decision > 0.0, is_labelled(i))).unwrap_or_default()
+            if is_drawn { circle(x, y, decision > 0.0, is_labelled(i)) } else { String::new() }
         };
         let points = places.iter().zip(decisions(data)?).enumerate().map(point);
         let boundary = chart::stroke("border", &boundary(&decisions(&grid)?));
