@@ -2,6 +2,7 @@
 //! machine that they were measured on. Nothing here measures anything.
 
 use anyhow::{Context, Result};
+use minorant::system::{bytes_of, line_of};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,11 +47,11 @@ impl Section {
 /// The machine and the compiler, in one line.
 pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut facts = vec![format!("{}, {cores} cores", line_of("/proc/cpuinfo", "model name"))];
+    let processor = line_of("/proc/cpuinfo", "model name").unwrap_or("unknown".into());
+    let mut facts = vec![format!("{processor}, {cores} cores")];
     facts.extend(caches());
-    let memory = line_of("/proc/meminfo", "MemTotal");
-    let kib: Option<f64> = memory.trim_end_matches("kB").trim().parse().ok();
-    facts.extend(kib.map(|kib| format!("{:.0} GiB of memory", kib / f64::from(1 << 20))));
+    let memory = bytes_of("/proc/meminfo", "MemTotal");
+    facts.extend(memory.map(|b| format!("{:.0} GiB of memory", b as f64 / f64::from(1 << 30))));
     let system = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     facts.push(format!("{} {}", std::env::consts::OS, system.trim()).trim().into());
     let rustc = Command::new("rustc").arg("--version").output();
@@ -58,13 +59,6 @@ pub(crate) fn machine() -> String {
     facts.push(rustc.map_or("unknown compiler".into(), |text| text.trim().to_owned()));
     facts.push(format!("Minorant {}", env!("CARGO_PKG_VERSION")));
     facts.join("; ")
-}
-
-/// What a file of the system says after a name and a colon.
-fn line_of(file: &str, name: &str) -> String {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with(name));
-    line.and_then(|line| line.split(':').nth(1)).map_or("unknown", str::trim).to_owned()
 }
 
 /// The larger caches of a core, where the system tells.

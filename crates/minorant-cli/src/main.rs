@@ -31,17 +31,17 @@ fn main() -> ExitCode {
         Verb::Audit(args) => verbs::audit::run(args),
         Verb::Generate(args) => verbs::generate::run(args),
         Verb::Minimize(args) => verbs::minimize::run(args),
-        Verb::Demo(args) => verbs::demo::run(args),
-        Verb::Completions(args) => verbs::completions::run(args),
-        Verb::Man(args) => verbs::man::run(args),
+        Verb::Demo { dir, threads } => verbs::demo::run(dir, *threads),
+        Verb::Completions { shell } => verbs::completions::run(*shell),
+        Verb::Man { dir } => verbs::man::run(dir.as_deref()),
     };
-    let error = match result {
-        Ok(code) => return code,
-        Err(error) => error,
-    };
-    if output::is_broken_pipe(&error) {
-        // Whoever read our output has gone away; there is nobody to tell.
+    // Where whoever read our output has gone away, there is nobody to tell.
+    let Some(error) = result.err().filter(|error| !output::is_broken_pipe(error)) else {
         return ExitCode::SUCCESS;
+    };
+    if let Some(nothing) = error.downcast_ref::<verbs::audit::NothingToCheck>() {
+        output::tell(&nothing.to_string());
+        return ExitCode::from(3);
     }
     if let Some(UsageError(why)) = error.downcast_ref() {
         clap::Error::raw(ErrorKind::ValueValidation, format!("{why}\n")).exit();

@@ -24,6 +24,11 @@ pub(crate) fn scientific(value: f64) -> String {
     }
 }
 
+/// A number as `shown` writes it, or a dash where there is none.
+pub(crate) fn optional(value: Option<f64>, shown: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| NONE.into(), shown)
+}
+
 /// A number not below `value`, and as near to it as the digits allow.
 pub(crate) fn above(value: f64, digits: usize) -> String {
     grouped(&directed(value, digits, 1.0))
@@ -80,19 +85,14 @@ pub(crate) fn digits_to_show(gap: f64, value: f64) -> usize {
 }
 
 fn plain(value: f64, digits: usize) -> Option<String> {
-    if !value.is_finite() {
-        return None;
-    }
-    if value == 0.0 {
-        return Some("0".into());
-    }
     let scientific = format!("{value:.*e}", digits - 1);
     let exponent = exponent(&scientific);
-    if !(-4..9).contains(&exponent) {
-        return Some(scientific);
-    }
     let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
-    Some(format!("{value:.decimals$}"))
+    value.is_finite().then(|| match exponent {
+        _ if value == 0.0 => "0".into(),
+        -4..9 => format!("{value:.decimals$}"),
+        _ => scientific,
+    })
 }
 
 fn directed(value: f64, digits: usize, side: f64) -> String {
@@ -109,18 +109,12 @@ fn exponent(scientific: &str) -> i32 {
     scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0)
 }
 
-fn without_zeros(text: &str) -> String {
-    match text.split_once('e') {
-        Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits)),
-        None => trimmed(text).into(),
-    }
-}
-
-fn trimmed(decimal: &str) -> &str {
-    if decimal.contains('.') {
-        decimal.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        decimal
+/// A number without the zeros at the end of its decimals.
+pub(crate) fn without_zeros(text: &str) -> String {
+    let (digits, exponent) = text.split_at(text.find('e').unwrap_or(text.len()));
+    match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.').to_string() + exponent,
+        false => text.into(),
     }
 }
 
@@ -131,14 +125,9 @@ fn grouped(text: &str) -> String {
     if whole - sign < 5 {
         return text.into();
     }
-    let mut result = String::from(&text[..sign]);
-    for (at, digit) in text[sign..whole].char_indices() {
-        if at > 0 && (whole - sign - at).is_multiple_of(3) {
-            result.push('\u{202f}');
-        }
-        result.push(digit);
-    }
-    result + &text[whole..]
+    let groups = text.as_bytes()[sign..whole].rchunks(3).rev();
+    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
+    format!("{}{}{}", &text[..sign], groups.join("\u{202f}"), &text[whole..])
 }
 
 #[cfg(test)]

@@ -1,21 +1,12 @@
-//! What goes to standard output: JSON objects with the contract's keys, and tables for people; and
-//! how notes get to standard error.
+//! What goes to standard output: JSON objects with the contract's keys (a number that is not finite is
+//! null there), and tables for people; and how notes get to standard error.
 
 use minorant::certificate::Certificate;
 use minorant::family::{FittedModel, TrainReport};
 use minorant::solver::{Method, Status};
+use minorant::system::bytes_of;
 use serde_json::{Value, json};
 use std::io::Write;
-
-/// A number as JSON; null where it is not finite.
-pub(crate) fn number(value: f64) -> Value {
-    serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
-}
-
-/// A number that may be missing.
-pub(crate) fn maybe(value: Option<f64>) -> Value {
-    value.map_or(Value::Null, number)
-}
 
 /// Prints a line of text on standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
@@ -53,7 +44,7 @@ pub(crate) fn train_json(model: &FittedModel, report: &TrainReport, load_seconds
     let mut object = run_json(model.name(), report, model.facts.tol);
     object["examples"] = json!(report.examples);
     object["features"] = json!(report.features);
-    object["load_seconds"] = number(load_seconds);
+    object["load_seconds"] = json!(load_seconds);
     for (key, value) in &report.further {
         object[*key] = value.clone();
     }
@@ -67,32 +58,25 @@ pub(crate) fn run_json(problem: &str, report: &TrainReport, tol: f64) -> Value {
         "model": problem,
         "solver": report.solver,
         "dim": report.dim,
-        "lambda": maybe(report.lambda),
-        "objective": number(certificate.objective),
-        "regularizer": number(report.regularizer),
-        "risk": number(report.risk),
-        "lower_bound": maybe(certificate.lower_bound),
-        "gap": maybe(certificate.gap()),
-        "relative_gap": maybe(certificate.relative_gap()),
-        "local_gap": maybe(report.local_gap),
+        "lambda": report.lambda,
+        "objective": certificate.objective,
+        "regularizer": report.regularizer,
+        "risk": report.risk,
+        "lower_bound": certificate.lower_bound,
+        "gap": certificate.gap(),
+        "relative_gap": certificate.relative_gap(),
+        "local_gap": report.local_gap,
         "certified": certificate.certifies(tol),
         "status": report.status.as_str(),
         "evaluations": report.evaluations,
         "iterations": report.iterations,
-        "seconds": number(report.seconds),
-        "peak_rss_bytes": peak_memory(),
+        "seconds": report.seconds,
+        "peak_rss_bytes": bytes_of("/proc/self/status", "VmHWM"),
     });
     if Method::from_name(report.solver).is_ok_and(Method::finds_directions) {
         object["direction_steps"] = json!(report.direction_steps);
     }
     object
-}
-
-/// The most memory that the process ever held, where the system tells.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
 }
 
 /// The certificate in words.
@@ -109,21 +93,19 @@ pub(crate) fn certificate_in_words(report: &TrainReport, tol: f64) -> String {
                 crate::number::above_best(gap, bound)
             )
         }
-        _ => match report.local_gap {
-            Some(gap) => local_gap_in_words(gap, certificate.objective, tol),
-            None => "no lower bound is known yet".into(),
-        },
+        _ => {
+            let Some(gap) = report.local_gap else { return "no lower bound is known yet".into() };
+            let verdict = match gap <= tol * certificate.objective.abs() {
+                true => "stationary within the tolerance",
+                false => "not yet stationary",
+            };
+            format!(
+                "{verdict}: the local model around these weights promises no more than {} below \
+                 them; it is no bound, and other weights may be better",
+                share_or_size(gap, certificate.objective)
+            )
+        }
     }
-}
-
-/// What the gap of a local model says, and what it does not.
-fn local_gap_in_words(gap: f64, objective: f64, tol: f64) -> String {
-    let is_small = gap <= tol * objective.abs();
-    let verdict = if is_small { "stationary within the tolerance" } else { "not yet stationary" };
-    format!(
-        "{verdict}: the local model around these weights promises no more than {} below them; it is no bound, and other weights may be better",
-        share_or_size(gap, objective)
-    )
 }
 
 /// A gap as a share of the objective, or by its size where the objective is 0.
@@ -139,9 +121,7 @@ pub(crate) fn share_or_size(gap: f64, objective: f64) -> String {
 pub(crate) fn gap_in_words(certificate: &Certificate, local_gap: Option<f64>) -> String {
     match (certificate.gap(), local_gap) {
         (Some(gap), _) => share_or_size(gap, certificate.objective),
-        (None, Some(gap)) => {
-            format!("local model gap {}", share_or_size(gap, certificate.objective))
-        }
+        (_, Some(gap)) => format!("local model gap {}", share_or_size(gap, certificate.objective)),
         (None, None) => "unknown".into(),
     }
 }
@@ -160,11 +140,45 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A number as `shown` writes it, or a hyphen where there is none.
+pub(crate) fn dash(value: Option<f64>, shown: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".into(), shown)
+}
+
+/// Lines that begin with a heading each.
+pub(crate) fn aligned<'h>(lines: impl IntoIterator<Item = (&'h str, String)>) -> String {
+    let lines = lines.into_iter().map(|(heading, text)| format!("{heading:<13} {text}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A certificate, by headings.
+pub(crate) fn certificate_lines(
+    certificate: Certificate,
+    local_gap: Option<f64>,
+) -> [(&'static str, String); 3] {
+    let bound = certificate.lower_bound.map_or("none".into(), crate::number::bound);
+    let objective = crate::number::objective(certificate.objective);
+    let gap = gap_in_words(&certificate, local_gap);
+    [("objective", objective), ("lower bound", bound), ("gap", gap)]
+}
+
+/// What a run found, by headings.
+pub(crate) fn answer(report: &TrainReport) -> Vec<(&str, String)> {
+    let (status, evaluations) = (report.status.as_str(), report.evaluations);
+    let effort = format!("{status}, {evaluations} evaluations in {:.2} s", report.seconds);
+    let lines = certificate_lines(report.certificate, report.local_gap);
+    lines.into_iter().chain([("status", effort)]).collect()
+}
+
 /// A table: columns as wide as their widest cell, the first left-aligned, the others right.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
+pub(crate) fn table<'h>(
+    head: impl IntoIterator<Item = &'h str>,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> String {
+    let head = head.into_iter().map(String::from).collect();
+    let rows: Vec<Vec<String>> = [head].into_iter().chain(rows).collect();
     let width = |c: usize| rows.iter().map(|row| row[c].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
     let line = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths).enumerate().map(|(c, (cell, &width))| {
             if c == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }

@@ -1,8 +1,8 @@
 //! Progress while a run goes on: a bar on a terminal, a plain line now and then elsewhere, both on
 //! standard error; and the records of the run, for the trace file and reports.
 
-use crate::number::objective;
-use crate::output::{maybe, number, tell};
+use crate::number::{objective, scientific};
+use crate::output::tell;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use minorant::trace::{Observer, TraceRecord};
 use serde_json::json;
@@ -52,18 +52,10 @@ impl Watchers {
         Watchers { keeps_records: wanted, ..self }
     }
 
-    /// Clears the bar.
     pub(crate) fn finish(&mut self) {
         if let View::Bar(bar) = &self.view {
             bar.finish_and_clear();
         }
-    }
-
-    /// Writes all records to a file, one JSON object a line. It appears when the run is over, so
-    /// that a failed one leaves nothing behind.
-    pub(crate) fn write_trace(&self, path: &Path) -> anyhow::Result<()> {
-        let lines = self.records.iter().map(|record| format!("{}\n", trace_json(record)));
-        Ok(minorant::write_atomically(path, lines.collect::<String>().as_bytes())?)
     }
 }
 
@@ -79,14 +71,7 @@ impl Observer for Watchers {
             self.records.push(record.clone());
         }
         let gap = record.gap().map(|gap| gap / record.best_objective.abs());
-        let message = || {
-            let gap = gap.map_or("unknown".into(), crate::number::scientific);
-            format!(
-                "objective {}  gap {gap}  evaluations {}",
-                objective(record.best_objective),
-                record.evaluations
-            )
-        };
+        let message = || told(record.best_objective, gap, record.evaluations);
         match &mut self.view {
             View::Silent => {}
             View::Bar(bar) => {
@@ -108,23 +93,34 @@ impl Observer for Watchers {
     }
 }
 
-/// A trace line.
-fn trace_json(record: &TraceRecord) -> serde_json::Value {
-    let mut line = json!({
-        "iteration": record.iteration,
-        "evaluations": record.evaluations,
-        "seconds": number(record.seconds),
-        "objective": number(record.objective),
-        "best_objective": number(record.best_objective),
-        "lower_bound": maybe(record.lower_bound),
-        "gap": maybe(record.gap()),
-        "step": record.step,
-        "step_length": maybe(record.step_length),
-        "planes": record.planes,
-        "master_seconds": number(record.master_seconds),
-    });
-    if let Some(locality) = record.locality {
-        line["locality"] = number(locality);
-    }
-    line
+/// How far a run is, in words.
+pub(crate) fn told(best: f64, relative_gap: Option<f64>, evaluations: u64) -> String {
+    let gap = relative_gap.map_or("unknown".into(), scientific);
+    format!("objective {}  gap {gap}  evaluations {evaluations}", objective(best))
+}
+
+/// Writes records to a file, one JSON object a line. It appears when the run is over, so that a failed
+/// one leaves nothing behind.
+pub(crate) fn write_trace(records: &[TraceRecord], path: &Path) -> anyhow::Result<()> {
+    let line = |record: &TraceRecord| {
+        let mut line = json!({
+            "iteration": record.iteration,
+            "evaluations": record.evaluations,
+            "seconds": record.seconds,
+            "objective": record.objective,
+            "best_objective": record.best_objective,
+            "lower_bound": record.lower_bound,
+            "gap": record.gap(),
+            "step": record.step,
+            "step_length": record.step_length,
+            "planes": record.planes,
+            "master_seconds": record.master_seconds,
+        });
+        if let Some(locality) = record.locality {
+            line["locality"] = json!(locality);
+        }
+        format!("{line}\n")
+    };
+    let lines: String = records.iter().map(line).collect();
+    Ok(minorant::write_atomically(path, lines.as_bytes())?)
 }

@@ -9,8 +9,8 @@ use minorant::data::{NamedArray, npz_bytes};
 /// Phone-like recordings for both tasks: a sequence's class is its first frame's label.
 fn bench() -> Bench {
     let bench = Bench::new();
-    for (part, name) in [(0, "train.npz"), (1, "test.npz")] {
-        let line = format!("generate phones --seed 3 --part {part} --sequences 60 --labels 3");
+    for (draw, name) in [(0, "train.npz"), (1, "test.npz")] {
+        let line = format!("generate phones --seed 3 --draw {draw} --sequences 60 --labels 3");
         assert_eq!(bench.call(&format!("{line} --noise 0.7 --out {name}")).code, 0);
     }
     bench

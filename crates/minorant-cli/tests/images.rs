@@ -167,7 +167,7 @@ fn what_does_not_fit_is_refused() {
             ("train tree-svm good.npz", "images x columns x rows x channels"),
             ("predict m.st unlabelled.npz", "can cover, found 3 columns in image 0"),
             ("evaluate m.st unlabelled.npz", "an array named labels"),
-            ("predict m.st good.npz --scores", "it has neither decision values (--scores) nor"),
+            ("predict m.st good.npz --scores", "decision values (--scores) go with svm, "),
             ("generate plates --noise nan --out x.npz", "--noise must be"),
             ("generate plates --images 0 --out x.npz", "--images must be"),
             ("generate plates --images 999999999 --out x.npz", "ask for less"),

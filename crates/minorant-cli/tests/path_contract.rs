@@ -148,15 +148,22 @@ fn wrong_ranges_are_refused() {
         "path svm train.svm --lambdas 1:0.1:3 --lambda 1",
         "tune svm train.svm --lambdas 1:0.1:3 --c 1",
         "tune svm train.svm",
+        "path logistic train.svm --lambdas 1:0.1:2 --penalty l1",
+        "path svm train.svm --lambdas 1:0.1:2 --hidden 3",
     ] {
         assert_eq!(bench.call(args).code, 2, "{args}");
+    }
+    for (verb, model) in [("path", "ramp-svm"), ("tune", "hmm"), ("path", "chain-crf")] {
+        let refused = bench.call(&format!("{verb} {model} train.svm --lambdas 1:0.1:3"));
+        let why =
+            format!("{model} has no path over lambda; those that have one are: svm, logistic");
+        assert!(refused.code == 2 && refused.stderr.contains(&why), "{}", refused.stderr);
     }
     bench.refuses(
         "",
         &[
             ("path svm train.svm --lambdas 0:1:3", "positive numbers, not 0 and 1"),
             ("path svm train.svm --lambdas 1:0.1:1", "at least 2 points, not 1"),
-            ("path logistic train.svm --lambdas 1:0.1:2 --penalty l1", "penalty l2"),
             ("path svm train.svm --lambdas 1:0.1:2 --validation none.svm", "none.svm"),
             (
                 "path svm train.svm --lambdas 1:0.1:2 --report no/r.html",

@@ -66,6 +66,7 @@ pub mod risk;
 pub mod s3vm;
 pub mod solver;
 pub mod structured;
+pub mod system;
 pub mod trace;
 
 pub use container::{Array, FileError, write_atomically};

@@ -1,141 +1,127 @@
-//! `minorant generate` as typed: one structure a kind of data.
+//! `minorant generate` as typed: one table of the kinds of data and of their options.
 
-use clap::{Args, Subcommand};
+use super::table::{GENERATE, TableArgs};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use std::path::PathBuf;
 
-/// Write made-up data.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
+/// The kinds of data: name, what they are, options and examples. An option is a line: its name, its
+/// value (X is a number, W,W,… a list, FILE a file, other letters stand for whole numbers), its
+/// default or a hyphen, and its help.
+const KINDS: [[&str; 4]; 5] = [
+    [
+        "plates",
+        "Number plates for segment-svm: rows of character templates with noise",
+        "seed N 0 Seed of templates and noise
+images N 100 Number of images
+skip N 0 Leave out so many images first: others of the same seed, for testing
+height H 3 Rows of an image
+widths W,W,… 2,3,4,3 Widths of the characters
+noise X 1 Size of the noise beside templates of size 1
+max-length L 4 Most characters of an image; the fewest are 2
+out FILE.npz - The NPZ file to write",
+        "minorant generate plates --seed 4 --images 8 --widths 2,3,4 --out plates.npz",
+    ],
+    [
+        "parts",
+        "Faces-like images for tree-svm: four parts that stand out of noise",
+        "seed N 0 Seed of places and noise
+images N 100 Number of images
+skip N 0 Leave out so many images first: others of the same seed, for testing
+out FILE.npz - The NPZ file to write",
+        "minorant generate parts --seed 6 --images 10 --out parts.npz",
+    ],
+    [
+        "phones",
+        "Phone-like recordings for hmm --task label: frames of labels that are spoken in a row",
+        "seed N 0 Seed of sounds and noise
+draw N 0 Other sequences of the same sounds, for testing
+sequences N 100 Number of sequences
+labels L 8 Number of labels
+features D 6 Numbers in a frame
+noise X 1.5 Size of the noise beside sounds of size 1
+out FILE.npz - The NPZ file to write",
+        "minorant generate phones --seed 1 --sequences 200 --out train.npz
+  minorant generate phones --seed 1 --draw 1 --sequences 200 --out test.npz",
+    ],
+    [
+        "moons",
+        "Two half circles that reach into each other, for s3vm",
+        CLOUDS,
+        "minorant generate moons --examples 120 --labeled 2 --out moons.svm
+  minorant generate moons --examples 80 --skip 120 --out test.svm     (others)",
+    ],
+    [
+        "spirals",
+        "Two spirals of one and a half turns, for s3vm",
+        CLOUDS,
+        "minorant generate spirals --examples 200 --labeled 20 --out spirals.svm
+  minorant generate spirals --examples 80 --skip 200 --out test.svm     (others)",
+    ],
+];
+
+const CLOUDS: &str = "seed N 0 Seed of the points
+examples N 200 Number of points, half of them of each class
+skip N 0 Leave out so many points first: others of the same seed, for testing
+labeled L - Points that keep their label; the others get 0, which means unlabelled (default: all)
+noise X - Standard deviation of the noise (default: 0.1 for moons, 0.02 for spirals)
+out FILE - The LIBSVM file to write";
+
+const EXAMPLES: &str = "Examples:
   minorant generate moons --examples 120 --labeled 2 --out moons.svm
   minorant train s3vm moons.svm --sigma 0.35
   minorant generate plates --seed 4 --images 100 --out plates.npz
   minorant generate parts --images 50 --out parts.npz
   minorant generate phones --sequences 200 --out phones.npz
-  minorant train segment-svm plates.npz --lambda 0.1")]
-pub(crate) struct GenerateArgs {
-    /// What to make
-    #[command(subcommand)]
-    pub(crate) kind: GenerateKind,
-}
+  minorant train segment-svm plates.npz --lambda 0.1";
 
 /// What to make.
-#[derive(Debug, Subcommand)]
-pub(crate) enum GenerateKind {
-    /// Number plates for segment-svm: rows of character templates with noise
-    Plates(PlatesArgs),
-    /// Faces-like images for tree-svm: four parts that stand out of noise
-    Parts(PartsArgs),
-    /// Phone-like recordings for hmm --task label: frames of labels that are spoken in a row
-    Phones(PhonesArgs),
-    /// Two half circles that reach into each other, for s3vm
-    #[command(after_help = "Examples:
-  minorant generate moons --examples 120 --labeled 2 --out moons.svm
-  minorant generate moons --examples 80 --skip 120 --out test.svm     (others)")]
-    Moons(CloudsArgs),
-    /// Two spirals of one and a half turns, for s3vm
-    #[command(after_help = "Examples:
-  minorant generate spirals --examples 200 --labeled 20 --out spirals.svm
-  minorant generate spirals --examples 80 --skip 200 --out test.svm     (others)")]
-    Spirals(CloudsArgs),
+pub(crate) type GenerateArgs = TableArgs<GENERATE>;
+
+impl GenerateArgs {
+    /// The kind of data, and what was typed for it.
+    pub(crate) fn kind(&self) -> (&str, &ArgMatches) {
+        self.0.subcommand().unwrap_or(("", &self.0))
+    }
+
+    /// The values of an option.
+    pub(crate) fn all<T: Clone + Send + Sync + 'static>(&self, name: &str) -> Vec<T> {
+        self.kind().1.get_many(name).into_iter().flatten().cloned().collect()
+    }
+
+    /// A whole number that has a default.
+    pub(crate) fn whole(&self, name: &str) -> usize {
+        self.all(name).pop().unwrap_or_default()
+    }
 }
 
-/// Number plates.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  minorant generate plates --seed 4 --images 8 --widths 2,3,4 --out plates.npz")]
-pub(crate) struct PlatesArgs {
-    /// Seed of templates and noise
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Number of images
-    #[arg(long, value_name = "N", alias = "n", default_value_t = 100)]
-    pub(crate) images: usize,
-    /// Leave out so many images first: others of the same seed, for testing
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) skip: usize,
-    /// Rows of an image
-    #[arg(long, value_name = "H", default_value_t = 3)]
-    pub(crate) height: usize,
-    /// Widths of the characters
-    #[arg(long, value_name = "W,W,…", value_delimiter = ',', default_value = "2,3,4,3")]
-    pub(crate) widths: Vec<usize>,
-    /// Size of the noise beside templates of size 1
-    #[arg(long, value_name = "X", default_value_t = 1.0)]
-    pub(crate) noise: f64,
-    /// Most characters of an image; the fewest are 2
-    #[arg(long, value_name = "L", default_value_t = 4)]
-    pub(crate) max_length: usize,
-    /// The NPZ file to write
-    #[arg(long, value_name = "FILE.npz")]
-    pub(crate) out: PathBuf,
+fn argument(line: &'static str) -> Arg {
+    let words: Vec<&'static str> = line.splitn(4, ' ').collect();
+    let [name, value, default, help] = words[..] else {
+        unreachable!("an option has four columns")
+    };
+    let arg = Arg::new(name).long(name).value_name(value).help(help);
+    let arg = if default == "-" { arg } else { arg.default_value(default) };
+    let arg = match name {
+        "images" | "sequences" | "examples" => arg.alias("n"),
+        "draw" => arg.alias("part"),
+        _ => arg,
+    };
+    match value {
+        "X" => arg.allow_negative_numbers(true).value_parser(value_parser!(f64)),
+        "W,W,…" => arg.value_delimiter(',').value_parser(value_parser!(usize)),
+        "FILE" | "FILE.npz" => arg.required(true).value_parser(value_parser!(PathBuf)),
+        _ => arg.value_parser(value_parser!(usize)),
+    }
 }
 
-/// Images with parts.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  minorant generate parts --seed 6 --images 10 --out parts.npz")]
-pub(crate) struct PartsArgs {
-    /// Seed of places and noise
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Number of images
-    #[arg(long, value_name = "N", alias = "n", default_value_t = 100)]
-    pub(crate) images: usize,
-    /// Leave out so many images first: others of the same seed, for testing
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) skip: usize,
-    /// The NPZ file to write
-    #[arg(long, value_name = "FILE.npz")]
-    pub(crate) out: PathBuf,
-}
-
-/// Phone-like recordings.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  minorant generate phones --seed 1 --sequences 200 --out train.npz
-  minorant generate phones --seed 1 --part 1 --sequences 200 --out test.npz")]
-pub(crate) struct PhonesArgs {
-    /// Seed of sounds and noise
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Other sequences of the same sounds, for testing
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) part: u64,
-    /// Number of sequences
-    #[arg(long, value_name = "N", alias = "n", default_value_t = 100)]
-    pub(crate) sequences: usize,
-    /// Number of labels
-    #[arg(long, value_name = "L", default_value_t = 8)]
-    pub(crate) labels: usize,
-    /// Numbers in a frame
-    #[arg(long, value_name = "D", default_value_t = 6)]
-    pub(crate) features: usize,
-    /// Size of the noise beside sounds of size 1
-    #[arg(long, value_name = "X", default_value_t = 1.5)]
-    pub(crate) noise: f64,
-    /// The NPZ file to write
-    #[arg(long, value_name = "FILE.npz")]
-    pub(crate) out: PathBuf,
-}
-
-/// Two clouds in the plane: evenly along the moons, at random along the spirals.
-#[derive(Debug, Args)]
-pub(crate) struct CloudsArgs {
-    /// Seed of the points
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Number of points, half of them of each class
-    #[arg(long, value_name = "N", alias = "n", default_value_t = 200)]
-    pub(crate) examples: usize,
-    /// Leave out so many points first: others of the same seed, for testing
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) skip: usize,
-    /// Points that keep their label; the others get 0, which means unlabelled (default: all)
-    #[arg(long, value_name = "L")]
-    pub(crate) labeled: Option<usize>,
-    /// Standard deviation of the noise (default: 0.1 for moons, 0.02 for spirals)
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    pub(crate) noise: Option<f64>,
-    /// The LIBSVM file to write
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
+/// The command with a subcommand for each kind.
+pub(super) fn declare(command: Command) -> Command {
+    let kind = |[name, about, options, examples]: [&'static str; 4]| {
+        let several = if examples.contains('\n') { "s" } else { "" };
+        let examples = format!("Example{several}:\n  {examples}");
+        let arguments = options.lines().map(argument);
+        Command::new(name).about(about).after_help(examples).args(arguments)
+    };
+    let command = command.after_help(EXAMPLES).subcommands(KINDS.map(kind));
+    command.subcommand_required(true).arg_required_else_help(true)
 }

@@ -5,42 +5,38 @@ mod generate;
 mod minimize;
 mod table;
 
-pub(crate) use generate::{
-    CloudsArgs, GenerateArgs, GenerateKind, PartsArgs, PhonesArgs, PlatesArgs,
-};
+pub(crate) use generate::GenerateArgs;
 pub(crate) use minimize::MinimizeArgs;
-pub(crate) use table::{FlagError, UsageError, described, shown_for, with_dashes};
+pub(crate) use table::{FlagError, TRAIN, UsageError, with_dashes};
 
 use clap::{Args, Command, CommandFactory, Parser, Subcommand};
 use minorant::family::{self, Entry, Settings};
 use std::path::PathBuf;
-use table::{Comparing, Reading, TableArgs, Taking, Training, Tuning, Walking};
+use table::{COMPARE, PATH, READ, TUNE, TableArgs, models_of, parse_model, shown_for};
 
-/// Trains models whose objective has kinks, and proves how good the answer is.
+/// Trains models whose objective has kinks, and proves how good the answer is
 #[derive(Debug, Parser)]
 #[command(
     name = "minorant",
     version,
-    about = "Trains models whose objective has kinks, and proves how good the answer is",
     propagate_version = true,
     arg_required_else_help = true,
     after_help = "Examples:\n  minorant demo\n  minorant train svm train.svm --lambda 1e-4 --out model.safetensors\n  minorant predict model.safetensors test.svm\n  minorant audit model.safetensors train.svm"
 )]
 pub(crate) struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
 
-/// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Train a model on data files, with a certificate
-    Train(TrainArgs),
+    Train(ProblemArgs<TRAIN>),
     /// Predict labels, one a line
     Predict(PredictArgs),
     /// Measure the error of a model on labelled data
-    Evaluate(EvaluateArgs),
+    #[command(after_help = "Example:\n  minorant evaluate model.safetensors test.svm")]
+    Evaluate(FittedArgs),
     /// Show what is in a model or data file
     Inspect(InspectArgs),
     /// Run several solvers on one problem and write a report
@@ -57,11 +53,32 @@ pub(crate) enum Verb {
     /// Run a solver on a test problem from the literature
     Minimize(Box<MinimizeArgs>),
     /// See it work in a minute, on data that it makes itself
-    Demo(DemoArgs),
+    #[command(after_help = "Example:\n  minorant demo --dir /tmp/minorant-demo")]
+    Demo {
+        /// Where to put data, model and report
+        #[arg(long, value_name = "FOLDER", default_value = "minorant-demo")]
+        dir: PathBuf,
+        /// Threads; all cores if not given. The result does not depend on it
+        #[arg(long, value_name = "N")]
+        threads: Option<usize>,
+    },
     /// Print completions for a shell
-    Completions(CompletionsArgs),
+    #[command(
+        after_help = "Example:\n  minorant completions bash > minorant.bash && . ./minorant.bash"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
     /// Print the manual page, or write those of all commands and models
-    Man(ManArgs),
+    #[command(after_help = "Examples:
+  minorant man | man -l -
+  minorant man --dir ~/.local/share/man/man1")]
+    Man {
+        /// Write a page for each command and for each model into this folder instead
+        #[arg(long, value_name = "FOLDER")]
+        dir: Option<PathBuf>,
+    },
 }
 
 /// The verbs that name a model, whose help depends on it.
@@ -82,7 +99,7 @@ impl Cli {
         let verb = words.iter().find(|word| WITH_MODEL.contains(&word.as_str()));
         let entry = words.iter().find_map(|word| family::model(word).ok());
         for verb in WITH_DATA {
-            command = command.mut_subcommand(verb, described);
+            command = command.mut_subcommand(verb, |command| shown_for(command, &[]));
         }
         for verb in WITH_MODEL.iter().filter(|known| verb.is_none_or(|verb| verb == *known)) {
             command = command.mut_subcommand(verb, |command| of_model(command, entry));
@@ -91,52 +108,48 @@ impl Cli {
     }
 }
 
-/// A verb's command with the options of a model, or with the list of models.
+/// A verb's command with the options of a model, or with the list of the models that it takes.
 pub(crate) fn of_model(command: Command, entry: Option<Entry>) -> Command {
     let verb = command.get_name().to_string();
-    let command = shown_for(command, entry);
+    let models = models_of(if ["path", "tune"].contains(&verb.as_str()) { PATH } else { TRAIN });
+    let entry =
+        entry.filter(|entry| models.iter().any(|known| known.model.name == entry.model.name));
     let Some(entry) = entry else {
-        let models = family::models().iter();
-        let lines: Vec<String> = models
-            .map(|entry| format!("  {:<12} {}", entry.model.name, entry.model.about))
-            .collect();
-        let text = format!(
-            "Models (each has options of its own: minorant {verb} MODEL --help):\n{}",
-            lines.join("\n")
-        );
-        return command.after_help(text);
+        let line = |entry: &Entry| format!("\n  {:<12} {}", entry.model.name, entry.model.about);
+        return shown_for(command, &models).after_help(format!(
+            "Models (each has options of its own: minorant {verb} MODEL --help):{}",
+            models.iter().map(line).collect::<String>()
+        ));
     };
-    let (name, about) = (entry.model.name, entry.model.about);
-    let example = entry.model.example;
-    command.about(format!("{name}: {about}")).after_help(format!(
-        "Solvers: {}\n\nExample:\n  minorant {verb} {name} {example}",
-        entry.solvers().join(", ")
+    let (model, solvers) = (entry.model, entry.solvers());
+    let without = |flag: &str| model.example.split(flag).next().unwrap_or_default();
+    let example = match verb.as_str() {
+        "train" => model.example.to_string(),
+        "compare" => format!("{} --solvers {}", without(" --out"), solvers[1..3].join(",")),
+        _ => format!("{} --lambdas 1e-1:1e-5:9", without(" --lambda")),
+    };
+    let about = format!("{}: {}", model.name, model.about);
+    shown_for(command, &[entry]).about(about).after_help(format!(
+        "Solvers: {}\n\nExample:\n  minorant {verb} {} {example}",
+        solvers.join(", "),
+        model.name
     ))
 }
 
 /// What to train, and on what.
 #[derive(Debug, Args)]
-pub(crate) struct ProblemArgs<T: Taking> {
+pub(crate) struct ProblemArgs<const VERB: u8> {
     /// The model; minorant train --help lists them
-    #[arg(value_name = "MODEL", value_parser = parse_model)]
+    #[arg(value_name = "MODEL", value_parser = parse_model::<VERB>)]
     model: Entry,
     /// Data files; several are read as one (a label file goes right behind its features)
     #[arg(required = true, value_name = "DATA")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    options: TableArgs<T>,
+    options: TableArgs<VERB>,
 }
 
-fn parse_model(name: &str) -> Result<Entry, String> {
-    family::model(name)
-}
-
-impl<T: Taking> ProblemArgs<T> {
-    /// The name of the model.
-    pub(crate) fn model(&self) -> &'static str {
-        self.model.model.name
-    }
-
+impl<const VERB: u8> ProblemArgs<VERB> {
     /// What was asked for.
     pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
         self.options.settings(self.model)
@@ -149,13 +162,6 @@ impl<T: Taking> ProblemArgs<T> {
     }
 }
 
-/// Train a model.
-#[derive(Debug, Args)]
-pub(crate) struct TrainArgs {
-    #[command(flatten)]
-    pub(crate) problem: ProblemArgs<Training>,
-}
-
 /// A fitted model, and data for it.
 #[derive(Debug, Args)]
 pub(crate) struct FittedArgs {
@@ -165,22 +171,15 @@ pub(crate) struct FittedArgs {
     #[arg(required = true, value_name = "DATA")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    reading: TableArgs<Reading>,
-    #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
+    pub(crate) reading: TableArgs<READ>,
+    /// Threads; all cores if not given. The result does not depend on it
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-impl FittedArgs {
-    /// How data for a model is read.
-    pub(crate) fn reading(&self, entry: Entry) -> anyhow::Result<Settings> {
-        self.reading.settings(entry)
-    }
-}
-
-/// Predict labels.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   minorant predict model.safetensors test.svm > labels.txt
@@ -200,15 +199,6 @@ pub(crate) struct PredictArgs {
     pub(crate) marginals: bool,
 }
 
-/// Measure the error.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  minorant evaluate model.safetensors test.svm")]
-pub(crate) struct EvaluateArgs {
-    #[command(flatten)]
-    pub(crate) fitted: FittedArgs,
-}
-
-/// Show what is in a file.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  minorant inspect model.safetensors\n  minorant inspect train.svm.gz\n  minorant inspect train.txt --format conll\n  minorant inspect letter.data.gz --format ocr --folds 0-7\n  minorant inspect plates.npz"
@@ -218,64 +208,36 @@ pub(crate) struct InspectArgs {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    reading: TableArgs<Reading>,
+    pub(crate) reading: TableArgs<READ>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-impl InspectArgs {
-    /// How data that a model takes is read. Where data comes in one format only, `--format` may name
-    /// that format all the same.
-    pub(crate) fn reading(&self, entry: Entry) -> anyhow::Result<Settings> {
-        match self.reading.word("format").filter(|_| entry.option("format").is_none()) {
-            None => self.reading.settings(entry),
-            Some("npz") => self.reading.without("format").settings(entry),
-            Some(other) => anyhow::bail!("data of this kind has the format npz, not {other}"),
-        }
-    }
-}
-
-/// Compare solvers.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
-    pub(crate) problem: ProblemArgs<Comparing>,
+    pub(crate) problem: ProblemArgs<COMPARE>,
     /// Solvers, separated by commas
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', required = true)]
     pub(crate) solvers: Vec<String>,
 }
 
-/// λ from one end to the other, at equal ratios.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Grid {
-    from: f64,
-    to: f64,
-    count: usize,
-}
-
-impl Grid {
-    /// The values of λ, descending.
-    pub(crate) fn lambdas(self) -> anyhow::Result<Vec<f64>> {
-        Ok(minorant::path::geometric(self.from, self.to, self.count)?)
-    }
-}
+/// λ from one end to the other, at equal ratios: the ends, and how many.
+type Grid = (f64, f64, usize);
 
 fn parse_grid(text: &str) -> Result<Grid, String> {
-    let expected = || format!("expected A:B:K, such as 1e-1:1e-5:9, found '{text}'");
-    let [from, to, count] = text.split(':').collect::<Vec<_>>()[..] else {
-        return Err(expected());
+    let grid = || {
+        let [from, to, count] = text.split(':').collect::<Vec<_>>()[..] else { return None };
+        Some((from.parse().ok()?, to.parse().ok()?, count.parse().ok()?))
     };
-    let number = |text: &str| text.parse::<f64>().map_err(|_| expected());
-    let count = count.parse().map_err(|_| expected())?;
-    Ok(Grid { from: number(from)?, to: number(to)?, count })
+    grid().ok_or_else(|| format!("expected A:B:K, such as 1e-1:1e-5:9, found '{text}'"))
 }
 
-/// Solve for a range of λ.
 #[derive(Debug, Args)]
 pub(crate) struct PathArgs {
     #[command(flatten)]
-    pub(crate) problem: ProblemArgs<Walking>,
+    pub(crate) problem: ProblemArgs<PATH>,
     /// λ from A to B: K values at equal ratios. Further λ are put in between until at every λ of
     /// the range the better neighbour's relative gap is proven to be at most 3 times --tol
     #[arg(long, value_name = "A:B:K", value_parser = parse_grid, help_heading = "Problem")]
@@ -292,11 +254,10 @@ pub(crate) struct PathArgs {
     pub(crate) out_dir: Option<PathBuf>,
 }
 
-/// Choose λ by cross-validation.
 #[derive(Debug, Args)]
 pub(crate) struct TuneArgs {
     #[command(flatten)]
-    pub(crate) problem: ProblemArgs<Tuning>,
+    pub(crate) problem: ProblemArgs<TUNE>,
     /// λ from A to B: K values at equal ratios
     #[arg(long, value_name = "A:B:K", value_parser = parse_grid, help_heading = "Problem")]
     pub(crate) lambdas: Grid,
@@ -306,7 +267,6 @@ pub(crate) struct TuneArgs {
     pub(crate) folds: usize,
 }
 
-/// Check a certificate.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  minorant audit model.safetensors train.svm")]
 pub(crate) struct AuditArgs {
@@ -320,75 +280,14 @@ pub(crate) struct AuditArgs {
     pub(crate) weights: Option<PathBuf>,
 }
 
-/// See it work.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  minorant demo --dir /tmp/minorant-demo")]
-pub(crate) struct DemoArgs {
-    /// Where to put data, model and report
-    #[arg(long, value_name = "FOLDER", default_value = "minorant-demo")]
-    pub(crate) dir: PathBuf,
-    #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-}
-
-/// Print completions.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  minorant completions bash > minorant.bash && . ./minorant.bash"
-)]
-pub(crate) struct CompletionsArgs {
-    /// The shell
-    pub(crate) shell: clap_complete::Shell,
-}
-
-/// Print manual pages.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  minorant man | man -l -
-  minorant man --dir ~/.local/share/man/man1")]
-pub(crate) struct ManArgs {
-    /// Write a page for each command and for each model into this folder instead
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) dir: Option<PathBuf>,
-}
-
-/// How results are shown.
-#[derive(Debug, Args)]
-pub(crate) struct OutputArgs {
-    /// Print one JSON object on standard output, and nothing else there
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Show no progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-/// How many threads work.
-#[derive(Debug, Args)]
-pub(crate) struct ThreadArgs {
-    /// Threads; all cores if not given. The result does not depend on it
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
-}
-
-impl ThreadArgs {
-    /// Runs `work` on that many threads.
-    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> anyhow::Result<T> {
-        on_threads(self.threads, work)
-    }
-}
-
 /// Runs `work` on so many threads, or on all cores.
-pub(crate) fn on_threads<T: Send>(
+pub(crate) fn on_threads(
     threads: Option<usize>,
-    work: impl FnOnce() -> T + Send,
-) -> anyhow::Result<T> {
-    if let Some(threads) = threads {
-        anyhow::ensure!(
-            (1..=1024).contains(&threads),
-            "--threads must be from 1 to 1024, not {threads}"
-        );
+    work: impl FnOnce() -> anyhow::Result<()> + Send,
+) -> anyhow::Result<()> {
+    if let Some(threads) = threads.filter(|threads| !(1..=1024).contains(threads)) {
+        anyhow::bail!("--threads must be from 1 to 1024, not {threads}");
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
-    Ok(pool.install(work))
+    pool.install(work)
 }

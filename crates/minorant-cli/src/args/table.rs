@@ -2,58 +2,69 @@
 //! help, and the settings of a model. A word that cannot be parsed is a mistake of the command line
 //! (exit code 2); the library says whatever else is wrong with a value.
 
+use super::generate;
+use anyhow::ensure;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use minorant::family::{self, Entry, Settings};
 use minorant::options::{Group, Kind, OptionError, OptionSpec, Value, read_numbers};
-use std::marker::PhantomData;
+use minorant::path;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Which options of the table a verb takes.
-pub(crate) trait Taking: std::fmt::Debug + Clone + Send + Sync + 'static {
-    /// Whether the verb takes this option.
-    fn takes(spec: &OptionSpec) -> bool;
-}
+/// The verbs that take options of the table.
+pub(crate) const TRAIN: u8 = 0;
+pub(crate) const COMPARE: u8 = 1;
+pub(crate) const PATH: u8 = 2;
+pub(crate) const TUNE: u8 = 3;
+/// The verbs on fitted models, which take the options for reading data.
+pub(crate) const READ: u8 = 4;
+/// The verb that makes data up has a table of its own.
+pub(crate) const GENERATE: u8 = 5;
 
-macro_rules! takings {
-    ($($(#[$doc:meta])* $name:ident: |$spec:ident| $takes:expr;)+) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone)]
-        pub(crate) struct $name;
-
-        impl Taking for $name {
-            fn takes($spec: &OptionSpec) -> bool {
-                $takes
-            }
+/// Whether a verb takes an option.
+fn takes(verb: u8, spec: &OptionSpec) -> bool {
+    let name = spec.name;
+    // What only a single training run leaves behind or starts from.
+    let of_one_run = ["proof", "trace", "start", "checkpoint", "resume", "out"].contains(&name);
+    match verb {
+        TRAIN => true,
+        READ => spec.group == Group::Reading,
+        // The solvers are named apart, and only a report is left behind.
+        COMPARE => name != "solver" && !of_one_run,
+        // The range of λ stands for λ, and planes serve every λ with the penalty l2 only.
+        PATH => {
+            let is_fixed = ["lambda", "c", "penalty"].contains(&name);
+            !is_fixed && !of_one_run && OF_PATHS.contains(&name)
         }
-    )+};
+        _ => name == "out" || (name != "report" && takes(PATH, spec)),
+    }
 }
 
-/// What only a single training run leaves behind or starts from.
-const OF_ONE_RUN: [&str; 6] = ["proof", "trace", "start", "checkpoint", "resume", "out"];
+/// The options of the models that have a path.
+static OF_PATHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    path::models().flat_map(|entry| entry.options()).map(|taken| taken.spec.name).collect()
+});
 
-takings! {
-    /// `train` takes every option.
-    Training: |_spec| true;
-    /// `compare` names its solvers itself and leaves only a report.
-    Comparing: |spec| spec.name != "solver" && !OF_ONE_RUN.contains(&spec.name);
-    /// `path` names its λ itself and leaves a report and a folder of models.
-    Walking: |spec| !["lambda", "c"].contains(&spec.name) && !OF_ONE_RUN.contains(&spec.name);
-    /// `tune` names its λ itself and leaves one model.
-    Tuning: |spec| {
-        spec.name == "out"
-            || (!["lambda", "c", "report"].contains(&spec.name) && !OF_ONE_RUN.contains(&spec.name))
-    };
-    /// The verbs on fitted models take the options for reading data.
-    Reading: |spec| spec.group == Group::Reading;
+/// The models that a verb takes.
+pub(crate) fn models_of(verb: u8) -> Vec<Entry> {
+    match verb {
+        PATH | TUNE => path::models().collect(),
+        _ => family::models().to_vec(),
+    }
 }
 
-/// Options of the table as they were typed.
+/// The model of this name, if the verb takes it, or a sentence that lists those that it takes.
+pub(crate) fn parse_model<const VERB: u8>(name: &str) -> Result<Entry, String> {
+    let entry = family::model(name)?;
+    let names: Vec<&str> = models_of(VERB).iter().map(|entry| entry.model.name).collect();
+    let fits = names.contains(&name).then_some(entry);
+    let names = names.join(", ");
+    fits.ok_or(format!("{name} has no path over lambda; those that have one are: {names}"))
+}
+
+/// Options that a table declares, as they were typed.
 #[derive(Debug, Clone)]
-pub(crate) struct TableArgs<T> {
-    given: Vec<(&'static str, Vec<String>)>,
-    of: PhantomData<T>,
-}
+pub(crate) struct TableArgs<const VERB: u8>(pub(super) ArgMatches);
 
 /// A mistake of the command line, as opposed to a value out of range.
 #[derive(Debug, thiserror::Error)]
@@ -67,25 +78,34 @@ pub(crate) struct FlagError(OptionError);
 
 /// Puts dashes before the option that an error of the library begins with.
 pub(crate) fn with_dashes(error: OptionError) -> anyhow::Error {
-    if error.is_usage {
-        return UsageError(format!("--{error}")).into();
-    }
-    FlagError(error).into()
+    if error.is_usage { UsageError(format!("--{error}")).into() } else { FlagError(error).into() }
 }
 
-impl<T: Taking> TableArgs<T> {
+impl<const VERB: u8> TableArgs<VERB> {
     /// The settings of a model with what was typed.
     pub(crate) fn settings(&self, entry: Entry) -> anyhow::Result<Settings> {
         let mut settings = Settings::of(entry);
-        for (name, words) in &self.given {
+        for OptionSpec { name, kind, .. } in options_of(VERB) {
+            let words: Vec<&str> = match kind {
+                Kind::Flag => vec![""; usize::from(self.0.get_flag(name))],
+                _ => self.0.get_many(name).into_iter().flatten().map(String::as_str).collect(),
+            };
             for word in words {
-                let kind = kind_for(entry, name);
+                // Data that comes in one format only may be said to have that format all the same.
+                if VERB == READ && *name == "format" && entry.option(name).is_none() {
+                    ensure!(word == "npz", "data of this kind has the format npz, not {word}");
+                    continue;
+                }
+                // Another model's option of the name tells how the word of a wrong one is read.
+                let other = || family::models().iter().find_map(|entry| entry.option(name));
+                let own = entry.option(name);
+                let kind = own.or_else(other).map_or(Kind::Flag, |spec| spec.kind);
                 let value = kind.parse(word).map_err(|why| {
                     UsageError(format!("invalid value '{word}' for --{name}: {why}"))
                 });
                 // A file of numbers is only read for a model that takes it.
                 let value = match (kind, value?) {
-                    (Kind::NumbersOfFile, _) if entry.option(name).is_some() => {
+                    (Kind::NumbersOfFile, _) if own.is_some() => {
                         Value::Numbers(read_numbers(Path::new(word)).map_err(anyhow::Error::msg)?)
                     }
                     (_, value) => value,
@@ -96,40 +116,17 @@ impl<T: Taking> TableArgs<T> {
         settings.check().map_err(with_dashes)?;
         Ok(settings)
     }
-
-    /// The last word that was typed for an option.
-    pub(crate) fn word(&self, name: &str) -> Option<&str> {
-        let (_, words) = self.given.iter().find(|(known, _)| *known == name)?;
-        words.last().map(String::as_str)
-    }
-
-    /// The same options but for one.
-    pub(crate) fn without(&self, name: &str) -> Self {
-        let others = self.given.iter().filter(|(known, _)| *known != name);
-        TableArgs { given: others.cloned().collect(), of: PhantomData }
-    }
 }
 
-/// The kind of the model's option, or of another model's that has the name.
-fn kind_for(entry: Entry, name: &str) -> Kind {
-    let own = entry.option(name);
-    let other = || family::models().iter().find_map(|entry| entry.option(name));
-    own.or_else(other).map_or(Kind::Flag, |spec| spec.kind)
-}
-
-/// The name of an option with its declarations.
-type Declared = (&'static str, Vec<&'static OptionSpec>);
-
-/// All options by name, in the order of the help. Every verb asks for them, so they are put together
-/// once.
-static BY_NAME: LazyLock<Vec<Declared>> = LazyLock::new(|| {
-    let mut found: Vec<Declared> = Vec::new();
+/// All options in the order of the help, each name once. Every verb asks for them, so they are put
+/// together once.
+static BY_NAME: LazyLock<Vec<&'static OptionSpec>> = LazyLock::new(|| {
+    let mut found: Vec<&'static OptionSpec> = Vec::new();
     let groups = [Group::Problem, Group::Method, Group::Stopping, Group::Reading, Group::Output];
     for group in groups {
         for spec in family::options().iter().filter(|spec| spec.group == group) {
-            match found.iter_mut().find(|(name, _)| *name == spec.name) {
-                Some((_, specs)) => specs.push(spec),
-                None => found.push((spec.name, vec![spec])),
+            if !found.iter().any(|known| known.name == spec.name) {
+                found.push(spec);
             }
         }
     }
@@ -137,8 +134,8 @@ static BY_NAME: LazyLock<Vec<Declared>> = LazyLock::new(|| {
 });
 
 /// The options that a verb takes.
-fn by_name<T: Taking>() -> impl Iterator<Item = &'static Declared> {
-    BY_NAME.iter().filter(|(_, specs)| T::takes(specs[0]))
+fn options_of(verb: u8) -> impl Iterator<Item = &'static OptionSpec> {
+    BY_NAME.iter().copied().filter(move |spec| takes(verb, spec))
 }
 
 /// The help of one declaration: its sentence, its choices, its default.
@@ -155,11 +152,10 @@ fn help(spec: &OptionSpec) -> String {
     text
 }
 
-fn argument(name: &'static str, specs: &[&'static OptionSpec]) -> Arg {
-    let spec = specs[0];
-    // The help comes with `described` and `shown_for`, where somebody asks for it.
-    let arg = Arg::new(name).long(name).help_heading(spec.group.heading());
-    let arg = if name == "quiet" { arg.short('q') } else { arg };
+fn argument(spec: &'static OptionSpec) -> Arg {
+    // The help comes with `shown_for`, where somebody asks for it.
+    let arg = Arg::new(spec.name).long(spec.name).help_heading(spec.group.heading());
+    let arg = if spec.name == "quiet" { arg.short('q') } else { arg };
     match spec.kind {
         Kind::Flag => arg.action(ArgAction::SetTrue),
         Kind::Pairs(_) => {
@@ -170,9 +166,12 @@ fn argument(name: &'static str, specs: &[&'static OptionSpec]) -> Arg {
     }
 }
 
-impl<T: Taking> Args for TableArgs<T> {
+impl<const VERB: u8> Args for TableArgs<VERB> {
     fn augment_args(command: Command) -> Command {
-        by_name::<T>().fold(command, |command, (name, specs)| command.arg(argument(name, specs)))
+        match VERB {
+            GENERATE => generate::declare(command),
+            _ => command.args(options_of(VERB).map(argument)),
+        }
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -180,56 +179,30 @@ impl<T: Taking> Args for TableArgs<T> {
     }
 }
 
-impl<T: Taking> FromArgMatches for TableArgs<T> {
+impl<const VERB: u8> FromArgMatches for TableArgs<VERB> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut given = Vec::new();
-        for &(name, ref specs) in by_name::<T>() {
-            let words: Vec<String> = match specs[0].kind {
-                Kind::Flag if matches.get_flag(name) => vec![String::new()],
-                Kind::Flag => Vec::new(),
-                _ => matches.get_many::<String>(name).into_iter().flatten().cloned().collect(),
-            };
-            if !words.is_empty() {
-                given.push((name, words));
-            }
-        }
-        Ok(TableArgs { given, of: PhantomData })
+        Ok(TableArgs(matches.clone()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
+        self.0 = matches.clone();
         Ok(())
     }
 }
 
-/// A verb's command with the help of all options of the table that it takes.
-pub(crate) fn described(command: Command) -> Command {
-    BY_NAME.iter().fold(command, |command, (name, specs)| {
-        let takes = command.get_arguments().any(|arg| arg.get_id() == *name);
-        if takes { command.mut_arg(name, |arg| arg.help(help(specs[0]))) } else { command }
-    })
-}
-
-/// A verb's command as the help shows it for one model: only the options that it takes, with its
-/// own defaults. Without a model it shows only the options that all models take.
-pub(crate) fn shown_for(command: Command, entry: Option<Entry>) -> Command {
-    let mut command = command;
-    for &(name, _) in by_name::<Training>() {
-        if !command.get_arguments().any(|arg| arg.get_id() == name) {
-            continue;
+/// A verb's command as the help shows it for some models: the options that all of them take, with the
+/// defaults of the first, while the others are hidden. Without models it shows all options.
+pub(crate) fn shown_for(command: Command, models: &[Entry]) -> Command {
+    BY_NAME.iter().fold(command, |command, spec| {
+        if !command.get_arguments().any(|arg| arg.get_id() == spec.name) {
+            return command;
         }
-        let own = match entry {
-            Some(entry) => entry.option(name),
-            None => {
-                let all = family::models().iter();
-                let is_common = all.clone().all(|entry| entry.option(name).is_some());
-                family::models()[0].option(name).filter(|_| is_common)
-            }
-        };
-        command = command.mut_arg(name, |arg| match own {
+        let mut own = models.iter().map(|entry| entry.option(spec.name));
+        let is_common = own.clone().all(|own| own.is_some());
+        let shown = own.next().unwrap_or(Some(spec)).filter(|_| is_common);
+        command.mut_arg(spec.name, |arg| match shown {
             Some(spec) => arg.help(help(spec)),
             None => arg.hide(true),
-        });
-    }
-    command
+        })
+    })
 }

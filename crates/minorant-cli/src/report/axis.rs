@@ -1,14 +1,7 @@
 //! Scales of charts: which values an axis covers, and where its ticks stand. Positions are
 //! fractions of the axis' length; pixels are `chart`'s business.
 
-/// A tick.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tick {
-    /// Where it stands, from 0 to 1.
-    pub(super) at: f64,
-    /// What is written there; nothing at ticks in between.
-    pub(super) label: String,
-}
+use crate::number::without_zeros;
 
 /// A scale, linear or logarithmic.
 #[derive(Debug, Clone)]
@@ -16,13 +9,26 @@ pub(super) struct Axis {
     pub(super) is_log: bool,
     low: f64,
     high: f64,
-    pub(super) ticks: Vec<Tick>,
+    /// Where ticks stand, from 0 to 1, and what is written there: nothing at ticks in between.
+    pub(super) ticks: Vec<(f64, String)>,
 }
 
 /// Values beyond this are not drawn: sums and differences of drawn values stay finite.
 pub(super) const LARGEST: f64 = 1e300;
+/// A gap of 0 has no place on a log scale; it is drawn here, at the rounding of doubles.
+pub(super) const LEAST_GAP: f64 = 1e-16;
 /// Ticks stand this close to the ends and still count as inside.
 const EDGE: f64 = 1e-9;
+
+/// Whether a value can be drawn.
+pub(super) fn drawable(value: &f64) -> bool {
+    value.abs() <= LARGEST
+}
+
+/// A gap to draw a line at, where it has a place among gaps.
+pub(super) fn rule(gap: f64) -> Option<f64> {
+    Some(gap).filter(|gap| (LEAST_GAP..=10.0).contains(gap))
+}
 
 impl Axis {
     /// A linear axis from `low` to `high` with about `count` ticks at round numbers.
@@ -37,17 +43,17 @@ impl Axis {
             (0.0, 1.0)
         };
         let step = round_step((high - low) / count as f64);
-        let mut axis = Axis { is_log: false, low, high, ticks: Vec::new() };
+        let axis = Axis { is_log: false, low, high, ticks: Vec::new() };
         let first = (low / step - EDGE).ceil();
-        for k in 0..=(4 * count) {
-            let value = (first + k as f64) * step;
-            let at = axis.place(value);
-            if at > 1.0 + EDGE {
-                break;
-            }
-            axis.ticks.push(Tick { at, label: linear_label(value, step, magnitude) });
-        }
-        axis
+        let values = (0..=4 * count).map(|k| (first + k as f64) * step);
+        let ticks = values.map(|value| (axis.place(value), linear_label(value, step, magnitude)));
+        Axis { ticks: ticks.take_while(|(at, _)| *at <= 1.0 + EDGE).collect(), ..axis }
+    }
+
+    /// A linear axis with a share of its length left free at both ends.
+    pub(super) fn linear_with_room(low: f64, high: f64, room: f64) -> Axis {
+        let margin = room * (high - low);
+        Axis::linear(low - margin, high + margin, 5)
     }
 
     /// A logarithmic axis; 0 and below have no place on it.
@@ -59,19 +65,19 @@ impl Axis {
         let decades = high.log10() - low.log10();
         let every = (decades / 7.0).ceil().max(1.0) as i32;
         for exponent in first..=last {
-            for multiple in [1, 2, 3, 4, 5, 6, 7, 8, 9] {
-                let at = axis.place(f64::from(multiple) * 10f64.powi(exponent));
+            for multiple in if decades > 4.0 { 1..=1 } else { 1..=9 } {
+                let value = f64::from(multiple) * 10f64.powi(exponent);
                 let labelled = match multiple {
                     1 => exponent % every == 0,
                     2 | 5 => decades < 1.7,
                     3 | 7 => decades < 0.7,
                     _ => false,
                 };
-                if !(-EDGE..=1.0 + EDGE).contains(&at) || (multiple > 1 && decades > 4.0) {
-                    continue;
+                if axis.shows(value) {
+                    let shown =
+                        if labelled { log_label(multiple, exponent) } else { String::new() };
+                    axis.ticks.push((axis.place(value), shown));
                 }
-                let label = if labelled { log_label(multiple, exponent) } else { String::new() };
-                axis.ticks.push(Tick { at, label });
             }
         }
         axis
@@ -112,21 +118,13 @@ fn linear_label(value: f64, step: f64, magnitude: f64) -> String {
         }
         // As many digits as the step needs, and one more than that for steps of 2.5.
         let digits = ((value.abs() / step).log10() + 1.0).floor().clamp(0.0, 12.0);
-        let text = format!("{value:.*e}", digits as usize);
-        match text.split_once('e') {
-            Some((number, exponent)) if number.contains('.') => {
-                format!("{}e{exponent}", number.trim_end_matches('0').trim_end_matches('.'))
-            }
-            _ => text,
-        }
+        without_zeros(&format!("{value:.*e}", digits as usize))
     } else {
-        let mut decimals = (-step.log10()).ceil().clamp(0.0, 15.0) as usize;
+        let decimals = (-step.log10()).ceil().clamp(0.0, 15.0) as usize;
         // 2.5 times a power of ten has one decimal more.
         let leading = step * 10f64.powi(decimals as i32);
-        if (leading - leading.round()).abs() > 1e-6 {
-            decimals += 1;
-        }
-        format!("{value:.decimals$}")
+        let more = usize::from((leading - leading.round()).abs() > 1e-6);
+        format!("{value:.*}", decimals + more)
     }
 }
 
@@ -142,11 +140,8 @@ mod tests {
     use super::*;
 
     fn labels(axis: &Axis) -> Vec<&str> {
-        axis.ticks
-            .iter()
-            .map(|tick| tick.label.as_str())
-            .filter(|label| !label.is_empty())
-            .collect()
+        let all = axis.ticks.iter().map(|(_, label)| label.as_str());
+        all.filter(|label| !label.is_empty()).collect()
     }
 
     #[test]
@@ -167,21 +162,17 @@ mod tests {
 
     #[test]
     fn odd_ranges_have_ticks_too() {
-        for (low, high) in [
-            (0.0, 0.0),
-            (1.0, 1.0),
-            (-3.0, -3.0),
-            (1.0, 1.0 + 1e-15),
-            (-1e300, 1e300),
-            (0.0, 1e-300),
-        ] {
+        let near = (1.0, 1.0 + 1e-15);
+        for (low, high) in
+            [(0.0, 0.0), (1.0, 1.0), (-3.0, -3.0), near, (-1e300, 1e300), (0.0, 1e-300)]
+        {
             let axis = Axis::linear(low, high, 5);
             assert!((2..20).contains(&axis.ticks.len()), "{low} {high} {axis:?}");
-            assert!(axis.ticks.iter().all(|tick| tick.at.is_finite() && tick.label.len() < 20));
+            assert!(axis.ticks.iter().all(|(at, label)| at.is_finite() && label.len() < 20));
         }
         for (low, high) in [(0.0, 1.0), (0.0, 0.0), (5e-324, f64::MAX), (1e300, f64::INFINITY)] {
             let axis = Axis::log(low, high);
-            assert!(axis.ticks.len() < 1000 && axis.ticks.iter().all(|tick| tick.at.is_finite()));
+            assert!(axis.ticks.len() < 1000 && axis.ticks.iter().all(|(at, _)| at.is_finite()));
         }
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0] {
             assert!(Axis::log(0.1, 0.1).place(value).is_finite());

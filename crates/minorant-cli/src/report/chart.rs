@@ -1,13 +1,12 @@
 //! Draws one chart as a figure with an inline SVG: axes, lines (stepped or joined), a thinner one
 //! for a lower bound, a legend. Colours and dashes are classes of the style sheet, so that
-//! the page's theme decides them. Which values and scales, `curves` says.
+//! the page's theme decides them. Which values and scales, `curves` and `path` say.
 
 use super::axis::Axis;
 use super::escape;
-use std::fmt::Write;
 
-/// One solver's line.
-#[derive(Debug, Clone)]
+/// One line, such as a solver's.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Line {
     pub(super) name: String,
     /// Its number, which gives it its colour and dashes.
@@ -20,31 +19,29 @@ pub(super) struct Line {
     pub(super) summary: String,
 }
 
-/// One chart.
 #[derive(Debug, Clone)]
 pub(super) struct Chart {
-    pub(super) id: String,
+    /// The title; no two charts of a page have the same.
     pub(super) title: String,
     pub(super) x_name: &'static str,
     pub(super) x: Axis,
     pub(super) y: Axis,
     pub(super) lines: Vec<Line>,
     /// A horizontal line with its name.
-    pub(super) rule: Option<(f64, String)>,
+    pub(super) rule: Option<(f64, &'static str)>,
     /// Whether points are joined by straight lines; else each value holds until the next.
     pub(super) is_joined: bool,
-    /// Remarks below the chart.
-    pub(super) notes: Vec<String>,
-    /// What stands there instead when there are no lines.
-    pub(super) if_empty: &'static str,
+    /// A remark below the chart, or why there are no lines.
+    pub(super) note: String,
 }
 
 // Units of the drawing; the page scales it to the room there is.
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 270.0;
 const TOP: f64 = 12.0;
-const RIGHT: f64 = 18.0;
-const BOTTOM: f64 = 46.0;
+/// The right end of the axes, and the height of the lower one.
+const RIGHT: f64 = WIDTH - 18.0;
+const FLOOR: f64 = HEIGHT - 46.0;
 /// Width of a digit in the largest text size that the style sheet sets.
 const DIGIT: f64 = 8.9;
 /// Changes too small to be seen are left out, so that a long trace is no large page.
@@ -55,209 +52,196 @@ const VISIBLE: f64 = 0.2;
 const COLOURS: usize = 6;
 const DASHES: usize = 5;
 
-fn classes(style: usize) -> String {
-    format!("c{} d{}", style % COLOURS, style % DASHES)
+/// A line along a path, where there is any.
+pub(super) fn stroke(class: &str, d: &str) -> String {
+    if d.is_empty() {
+        return String::new();
+    }
+    format!("<path class=\"{class}\" d=\"{d}\"/>\n")
+}
+
+/// Text at a place, where there is any.
+fn text(class: &str, x: f64, y: f64, words: &str) -> String {
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>\n", escape(words))
+}
+
+/// A picture with its caption above, and what is to be said of it below.
+pub(super) fn figure(caption: &str, picture: &str, note: &str) -> String {
+    let (caption, note) = (escape(caption), escape(note));
+    let note = if note.is_empty() { note } else { format!("<p class=\"note\">{note}</p>\n") };
+    format!("<figure>\n<figcaption>{caption}</figcaption>\n{picture}{note}</figure>\n")
+}
+
+/// What the parts of a drawing are found by.
+fn id(title: &str) -> String {
+    title.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+}
+
+/// A drawing that is named and described for those who do not see it.
+pub(super) fn svg(width: f64, height: f64, title: &str, about: &str, content: &str) -> String {
+    let (id, title, about) = (id(title), escape(title), escape(about));
+    format!(
+        r#"<svg class="chart" viewBox="0 0 {width} {height}" role="img" aria-labelledby="{id}-title {id}-desc">
+<title id="{id}-title">{title}</title>
+<desc id="{id}-desc">{about}</desc>
+{content}</svg>
+"#
+    )
+}
+
+impl Line {
+    fn class(&self) -> String {
+        format!("c{} d{}", self.style % COLOURS, self.style % DASHES)
+    }
 }
 
 impl Chart {
-    /// The figure.
+    /// A chart of lines over `x_name`, each value of which holds until the next.
+    pub(super) fn new(title: String, x_name: &'static str, x: Axis, y: Axis) -> Self {
+        let (lines, note) = (Vec::new(), String::new());
+        Chart { title, x_name, x, y, lines, rule: None, is_joined: false, note }
+    }
+
     pub(super) fn to_html(&self) -> String {
-        let mut html = String::new();
-        let _ = write!(html, "<figure>\n<figcaption>{}</figcaption>\n", escape(&self.title));
         if self.lines.is_empty() {
-            let _ = write!(html, "<p class=\"note\">{}</p>\n</figure>\n", escape(self.if_empty));
-            return html;
+            return figure(&self.title, "", &self.note);
         }
-        html += &self.legend();
-        html += &self.svg();
-        for note in &self.notes {
-            let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(note));
-        }
-        html + "</figure>\n"
+        let ends = self.lines.iter().map(|line| format!("{}: {}", line.name, line.summary));
+        let about = format!("The lines end at: {}.", ends.collect::<Vec<_>>().join("; "));
+        let drawn = svg(WIDTH, HEIGHT, &self.title, &about, &self.drawing());
+        figure(&self.title, &format!("{}{drawn}", self.legend()), &self.note)
     }
 
     fn legend(&self) -> String {
-        let mut html = String::from("<ul class=\"legend\">\n");
-        for line in &self.lines {
-            let _ = writeln!(
-                html,
-                "<li><svg class=\"key\" viewBox=\"0 0 30 8\" aria-hidden=\"true\"><path \
-                 class=\"line {}\" d=\"M0 4H30\"/></svg>{}</li>",
-                classes(line.style),
-                escape(&line.name)
-            );
-        }
-        html + "</ul>\n"
+        let item = |line: &Line| {
+            let stroke = stroke(&format!("line {}", line.class()), "M0 4H30");
+            let name = escape(&line.name);
+            format!(
+                "<li><svg class=\"key\" viewBox=\"0 0 30 8\" aria-hidden=\"true\">{stroke}</svg>{name}</li>\n"
+            )
+        };
+        let items: String = self.lines.iter().map(item).collect();
+        format!("<ul class=\"legend\">\n{items}</ul>\n")
     }
 
-    fn svg(&self) -> String {
-        let id = &self.id;
-        let longest = self.y.ticks.iter().map(|tick| tick.label.len()).max().unwrap_or(0);
-        let plot = Plot { left: 14.0 + DIGIT * longest as f64 };
-        let mut svg = String::new();
-        let ends = self.lines.iter().map(|line| format!("{}: {}", line.name, line.summary));
-        let _ = write!(
-            svg,
-            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-             aria-labelledby=\"{id}-title {id}-desc\">\n<title id=\"{id}-title\">{}</title>\n\
-             <desc id=\"{id}-desc\">The lines end at: {}.</desc>\n",
-            escape(&self.title),
-            escape(&ends.collect::<Vec<_>>().join("; "))
-        );
-        self.axes(&plot, &mut svg);
-        let _ = write!(
-            svg,
-            "<clipPath id=\"{id}-clip\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\
-             </clipPath>\n<g clip-path=\"url(#{id}-clip)\">\n",
-            plot.left,
-            TOP - 2.0,
-            WIDTH - RIGHT + 2.0 - plot.left,
-            HEIGHT - BOTTOM - TOP + 4.0
+    /// Where the vertical axis stands: right of its labels.
+    fn left(&self) -> f64 {
+        let longest = self.y.ticks.iter().map(|(_, label)| label.len()).max().unwrap_or(0);
+        14.0 + DIGIT * longest as f64
+    }
+
+    fn drawing(&self) -> String {
+        let left = self.left();
+        let (top, width, height) = (TOP - 2.0, RIGHT + 2.0 - left, FLOOR - TOP + 4.0);
+        let (mut svg, id) = (self.axes(), id(&self.title));
+        svg += &format!(
+            "<clipPath id=\"{id}-clip\"><rect x=\"{left}\" y=\"{top}\" width=\"{width}\" \
+             height=\"{height}\"/></clipPath>\n<g clip-path=\"url(#{id}-clip)\">\n"
         );
         // Areas of several lines would hide each other.
         if let [line] = &self.lines[..] {
-            self.area(&plot, line, &mut svg);
+            svg += &self.area(line);
         }
         for line in &self.lines {
-            let class = classes(line.style);
-            if !line.floor.is_empty() {
-                let floor = self.steps(&plot, &line.floor);
-                let _ = writeln!(svg, "<path class=\"line thin {class}\" d=\"{}\"/>", path(&floor));
+            for (class, points) in [("line thin", &line.floor), ("line", &line.points)] {
+                svg += &stroke(&format!("{class} {}", line.class()), &path(&self.corners(points)));
             }
-            let steps = self.steps(&plot, &line.points);
-            let _ = writeln!(svg, "<path class=\"line {class}\" d=\"{}\"/>", path(&steps));
         }
         svg += "</g>\n";
-        self.named_rule(&plot, &mut svg);
-        for line in &self.lines {
-            self.end(&plot, line, &mut svg);
+        // The horizontal line stands above the others so that its name stays readable.
+        if let Some((value, name)) = self.rule.filter(|(value, _)| self.y.shows(*value)) {
+            let y = up(self.y.place(value));
+            svg += &stroke("rule", &format!("M{left:.1} {y:.1}H{RIGHT}"));
+            svg += &text("name end", RIGHT, y + 15.0, name);
         }
-        svg + "</svg>\n"
+        svg.extend(self.lines.iter().map(|line| self.end(line)));
+        svg
     }
 
-    fn axes(&self, plot: &Plot, svg: &mut String) {
-        let (left, right, floor) = (plot.left, WIDTH - RIGHT, HEIGHT - BOTTOM);
-        for tick in &self.y.ticks {
-            let y = plot.y(tick.at);
-            let class = if tick.label.is_empty() { "grid faint" } else { "grid" };
-            let _ = writeln!(svg, "<path class=\"{class}\" d=\"M{left:.1} {y:.1}H{right}\"/>");
-            if !tick.label.is_empty() {
-                let _ = writeln!(
-                    svg,
-                    "<text class=\"tick end\" x=\"{:.1}\" y=\"{y:.1}\" dy=\".34em\">{}</text>",
-                    left - 7.0,
-                    escape(&tick.label)
-                );
-            }
+    fn axes(&self) -> String {
+        let left = self.left();
+        let mut svg = String::new();
+        for (at, label) in &self.y.ticks {
+            let y = up(*at);
+            let class = if label.is_empty() { "grid faint" } else { "grid" };
+            svg += &stroke(class, &format!("M{left:.1} {y:.1}H{RIGHT}"));
+            svg += &text("tick end", left - 7.0, y, label);
         }
-        let _ = writeln!(svg, "<path class=\"axis\" d=\"M{left:.1} {floor}H{right}\"/>");
-        for tick in &self.x.ticks {
-            let x = plot.x(tick.at);
-            let length = if tick.label.is_empty() { 3.0 } else { 5.0 };
-            let _ = writeln!(svg, "<path class=\"axis\" d=\"M{x:.1} {floor}v{length}\"/>");
-            if !tick.label.is_empty() {
-                let _ = writeln!(
-                    svg,
-                    "<text class=\"tick mid\" x=\"{x:.1}\" y=\"{}\">{}</text>",
-                    floor + 19.0,
-                    escape(&tick.label)
-                );
-            }
+        svg += &stroke("axis", &format!("M{left:.1} {FLOOR}H{RIGHT}"));
+        for (at, label) in &self.x.ticks {
+            let x = left + at * (RIGHT - left);
+            let length = if label.is_empty() { 3 } else { 5 };
+            svg += &stroke("axis", &format!("M{x:.1} {FLOOR}v{length}"));
+            svg += &text("tick mid", x, FLOOR + 19.0, label);
         }
         let scale = if self.x.is_log { " (log scale)" } else { "" };
-        let _ = writeln!(
-            svg,
-            "<text class=\"name mid\" x=\"{:.1}\" y=\"{}\">{}{scale}</text>",
-            (left + right) / 2.0,
-            HEIGHT - 6.0,
-            self.x_name
-        );
-    }
-
-    /// The horizontal line, above the others so that its name stays readable.
-    fn named_rule(&self, plot: &Plot, svg: &mut String) {
-        let Some((value, name)) = &self.rule else { return };
-        if self.y.shows(*value) {
-            let (y, right) = (plot.y(self.y.place(*value)), WIDTH - RIGHT);
-            let _ = write!(
-                svg,
-                "<path class=\"rule\" d=\"M{:.1} {y:.1}H{right}\"/>\n<text class=\"name end\" \
-                 x=\"{right}\" y=\"{:.1}\">{}</text>\n",
-                plot.left,
-                y + 15.0,
-                escape(name)
-            );
-        }
+        let name = format!("{}{scale}", self.x_name);
+        svg + &text("name mid", (left + RIGHT) / 2.0, HEIGHT - 6.0, &name)
     }
 
     /// Between a line and its floor, from where the floor begins.
-    fn area(&self, plot: &Plot, line: &Line, svg: &mut String) {
-        let Some(&(start, _)) = line.floor.first() else { return };
+    fn area(&self, line: &Line) -> String {
+        let Some(&(start, _)) = line.floor.first() else { return String::new() };
         let above = line.points.partition_point(|&(x, _)| x < start);
-        let mut outline = self.steps(plot, &line.points[above..]);
-        outline.extend(self.steps(plot, &line.floor).into_iter().rev());
-        let colour = line.style % COLOURS;
-        let _ = writeln!(svg, "<path class=\"area c{colour}\" d=\"{}Z\"/>", path(&outline));
+        let mut outline = self.corners(&line.points[above..]);
+        outline.extend(self.corners(&line.floor).into_iter().rev());
+        stroke(&format!("area c{}", line.style % COLOURS), &format!("{}Z", path(&outline)))
     }
 
-    fn end(&self, plot: &Plot, line: &Line, svg: &mut String) {
-        let Some(&(x, y)) = line.points.last() else { return };
-        if self.y.shows(y) && self.x.shows(x) {
-            let _ = writeln!(
-                svg,
-                "<circle class=\"dot c{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.2\"><title>{}: {}</title>\
-                 </circle>",
-                line.style % COLOURS,
-                plot.x(self.x.place(x)),
-                plot.y(self.y.place(y)),
-                escape(&line.name),
-                escape(&line.summary)
-            );
-        }
+    fn end(&self, line: &Line) -> String {
+        let shown = line.points.last().filter(|(x, y)| self.x.shows(*x) && self.y.shows(*y));
+        let corner = self.corners(shown.map_or(&[], std::slice::from_ref)).pop();
+        let (colour, name) = (line.style % COLOURS, escape(&line.name));
+        let dot = corner.map(|(x, y)| {
+            let summary = escape(&line.summary);
+            format!("<circle class=\"dot c{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"><title>{name}: {summary}</title></circle>\n")
+        });
+        dot.unwrap_or_default()
     }
 
     /// The corners of a line.
-    fn steps(&self, plot: &Plot, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    fn corners(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let left = self.left();
         let mut corners: Vec<(f64, f64)> = Vec::new();
         for (at, &(x, y)) in points.iter().enumerate() {
-            let (x, y) = (plot.x(self.x.place(x)), plot.y(self.y.place(y)));
-            let Some(&(_, before)) = corners.last().filter(|_| !self.is_joined) else {
-                corners.push((x, y));
-                continue;
-            };
-            if (y - before).abs() >= VISIBLE || at + 1 == points.len() {
-                corners.extend([(x, before), (x, y)]);
+            let (x, y) = (left + self.x.place(x) * (RIGHT - left), up(self.y.place(y)));
+            match corners.last() {
+                Some(&(_, before)) if !self.is_joined => {
+                    if (y - before).abs() >= VISIBLE || at + 1 == points.len() {
+                        corners.extend([(x, before), (x, y)]);
+                    }
+                }
+                _ => corners.push((x, y)),
             }
         }
         corners
     }
 }
 
-/// Where the data is drawn.
-struct Plot {
-    left: f64,
+/// The height of a place on the vertical axis.
+fn up(at: f64) -> f64 {
+    FLOOR - at * (FLOOR - TOP)
 }
 
-impl Plot {
-    fn x(&self, at: f64) -> f64 {
-        self.left + at * (WIDTH - RIGHT - self.left)
-    }
-
-    fn y(&self, at: f64) -> f64 {
-        HEIGHT - BOTTOM - at * (HEIGHT - BOTTOM - TOP)
-    }
+/// The least and the largest value of all lines.
+pub(super) fn extremes(lines: &[Line]) -> Option<(f64, f64)> {
+    let values = lines.iter().flat_map(|line| &line.points).map(|&(_, y)| (y, y));
+    values.reduce(|(low, high), (y, _)| (low.min(y), high.max(y)))
 }
 
-fn path(corners: &[(f64, f64)]) -> String {
+pub(super) fn path(corners: &[(f64, f64)]) -> String {
     let mut path = String::new();
     let mut at = (f64::NAN, f64::NAN);
     for &(x, y) in corners {
-        let _ = match (at.0 == x, at.1 == y) {
-            _ if path.is_empty() => write!(path, "M{x:.1} {y:.1}"),
-            (true, true) => Ok(()),
-            (true, false) => write!(path, "V{y:.1}"),
-            (false, true) => write!(path, "H{x:.1}"),
-            (false, false) => write!(path, "L{x:.1} {y:.1}"),
+        path += &match (at.0 == x, at.1 == y) {
+            _ if path.is_empty() => format!("M{x:.1} {y:.1}"),
+            (true, true) => String::new(),
+            (true, false) => format!("V{y:.1}"),
+            (false, true) => format!("H{x:.1}"),
+            (false, false) => format!("L{x:.1} {y:.1}"),
         };
         at = (x, y);
     }

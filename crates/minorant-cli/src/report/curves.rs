@@ -1,96 +1,64 @@
 //! What of the runs gets drawn: cleans traces of what cannot be shown, and chooses each chart's
 //! scales so that what is interesting fills it. Drawing itself is `chart`'s work.
 
-use super::axis::{Axis, LARGEST};
-use super::chart::{Chart, Line};
-use super::{Report, ReportRun};
+use super::axis::{Axis, LEAST_GAP, drawable, rule};
+use super::chart::{Chart, Line, extremes};
+use super::runs::Run;
 use crate::number::{count, significant};
+use minorant::certificate::Certificate;
+use minorant::trace::TraceRecord;
 
-/// The state of a run at one moment; all numbers can be drawn.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Moment {
-    evaluations: f64,
-    seconds: f64,
-    objective: f64,
-    bound: Option<f64>,
-}
-
-/// A gap of 0 has no place on a log scale; it is drawn here, at the rounding of doubles.
-const LEAST_GAP: f64 = 1e-16;
 /// Runs whose lengths differ by more share a chart on a log scale only.
 const UNLIKE_LENGTHS: f64 = 6.0;
 /// Objectives that fall by more than this factor are drawn on a log scale.
 const LONG_FALL: f64 = 100.0;
 
 /// What stands on a horizontal axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effort {
-    Evaluations,
-    Seconds,
+struct Effort {
+    name: &'static str,
+    of: fn(&TraceRecord) -> f64,
+    shown: fn(f64) -> String,
 }
 
-impl Effort {
-    fn of(self, moment: &Moment) -> f64 {
-        match self {
-            Effort::Evaluations => moment.evaluations,
-            Effort::Seconds => moment.seconds,
-        }
-    }
+const EFFORTS: [Effort; 2] = [
+    Effort { name: "evaluations", of: |m| m.evaluations as f64, shown: |x| count(x as u64) },
+    Effort { name: "seconds", of: |m| m.seconds, shown: |x| significant(x, 3) },
+];
 
-    fn name(self) -> &'static str {
-        match self {
-            Effort::Evaluations => "evaluations",
-            Effort::Seconds => "seconds",
-        }
-    }
-}
-
-/// The page's charts.
-pub(super) fn charts(report: &Report<'_>) -> Vec<Chart> {
-    let runs: Vec<(&ReportRun<'_>, Vec<Moment>)> =
-        report.runs.iter().map(|run| (run, moments(run))).collect();
-    let both = [Effort::Evaluations, Effort::Seconds];
-    let objectives = both.map(|effort| objective_chart(&runs, effort));
-    let gaps = both.map(|effort| gap_chart(&runs, effort, report.tol));
+/// The page's charts, as figures.
+pub(super) fn figures(runs: &[Run<'_>], tol: f64) -> Vec<String> {
+    let runs: Vec<(&str, Vec<TraceRecord>)> =
+        runs.iter().map(|run| (run.solver, moments(run))).collect();
+    let objectives = EFFORTS.map(|effort| objective_chart(&runs, &effort));
+    let gaps = EFFORTS.map(|effort| gap_chart(&runs, &effort, tol));
     // That there is nothing to draw is said once.
     let shown = if gaps[0].lines.is_empty() { 1 } else { gaps.len() };
-    objectives.into_iter().chain(gaps.into_iter().take(shown)).collect()
+    objectives.iter().chain(&gaps[..shown]).map(Chart::to_html).collect()
 }
 
-fn drawable(value: f64) -> bool {
-    value.abs() <= LARGEST
-}
-
-/// The moments of a run, best values so far, the end included.
-fn moments(run: &ReportRun<'_>) -> Vec<Moment> {
-    let global = run.lower_bound.is_some();
-    let trace = run.trace.iter().map(|record| Moment {
-        evaluations: record.evaluations as f64,
-        seconds: record.seconds,
-        objective: record.best_objective,
-        bound: record.lower_bound.filter(|_| global),
-    });
+/// The records of a run and its end, with the best values so far; all numbers can be drawn.
+fn moments(run: &Run<'_>) -> Vec<TraceRecord> {
+    let certificate = run.certificate;
     // The last bound comes after the last record.
-    let end = Moment {
-        evaluations: run.evaluations as f64,
+    let end = TraceRecord {
+        evaluations: run.evaluations,
         seconds: run.seconds,
-        objective: run.objective,
-        bound: run.lower_bound,
+        best_objective: certificate.objective,
+        lower_bound: certificate.lower_bound,
+        ..TraceRecord::default()
     };
-    let mut moments: Vec<Moment> = Vec::new();
-    for mut moment in trace.chain([end]) {
-        moment.bound = moment.bound.filter(|&bound| drawable(bound));
-        if !(drawable(moment.objective) && drawable(moment.seconds)) {
+    let mut moments: Vec<TraceRecord> = Vec::new();
+    for mut moment in run.trace.iter().cloned().chain([end]) {
+        if !(drawable(&moment.best_objective) && drawable(&moment.seconds)) {
             continue;
         }
+        moment.lower_bound = certificate.lower_bound.and(moment.lower_bound).filter(drawable);
         if let Some(before) = moments.last() {
             moment.evaluations = moment.evaluations.max(before.evaluations);
             moment.seconds = moment.seconds.max(before.seconds);
-            moment.objective = moment.objective.min(before.objective);
-            moment.bound = match (moment.bound, before.bound) {
-                (Some(bound), Some(earlier)) => Some(bound.max(earlier)),
-                (bound, earlier) => bound.or(earlier),
-            };
+            moment.best_objective = moment.best_objective.min(before.best_objective);
+            let bounds = [moment.lower_bound, before.lower_bound].into_iter().flatten();
+            moment.lower_bound = bounds.reduce(f64::max);
         }
         moments.push(moment);
     }
@@ -98,80 +66,65 @@ fn moments(run: &ReportRun<'_>) -> Vec<Moment> {
 }
 
 /// The gap relative to the objective, where it exists.
-fn gap(moment: &Moment) -> Option<f64> {
-    let gap = (moment.objective - moment.bound?).max(0.0);
-    let relative = if gap == 0.0 { 0.0 } else { gap / moment.objective.abs() };
-    drawable(relative).then_some(relative.max(LEAST_GAP))
+fn gap(moment: &TraceRecord) -> Option<f64> {
+    let (objective, lower_bound) = (moment.best_objective, moment.lower_bound);
+    let gap = Certificate { objective, lower_bound }.relative_gap()?;
+    Some(gap.max(LEAST_GAP)).filter(drawable)
 }
 
-fn amount(effort: Effort, moment: &Moment) -> String {
-    match effort {
-        Effort::Evaluations => format!("{} evaluations", count(moment.evaluations as u64)),
-        Effort::Seconds => format!("{} seconds", significant(moment.seconds, 3)),
-    }
-}
-
-fn objective_chart(runs: &[(&ReportRun<'_>, Vec<Moment>)], effort: Effort) -> Chart {
-    let mut lines = Vec::new();
-    for (style, (run, moments)) in runs.iter().enumerate() {
-        let Some(end) = moments.last() else { continue };
-        let bounds = moments.iter().filter_map(|m| Some((effort.of(m), m.bound?)));
-        lines.push(Line {
-            name: run.solver.clone(),
-            style,
-            points: moments.iter().map(|m| (effort.of(m), m.objective)).collect(),
-            floor: bounds.collect(),
-            summary: format!("{} after {}", significant(end.objective, 6), amount(effort, end)),
-        });
-    }
-    let mut notes = Vec::new();
-    if lines.iter().any(|line| !line.floor.is_empty()) {
-        notes.push("Thin lines: the proven lower bound.".into());
-    }
-    Chart {
-        id: format!("objective-{}", effort.name()),
-        title: format!("Objective by {}", effort.name()),
-        x_name: effort.name(),
-        x: effort_axis(&lines),
-        y: objective_axis(&lines),
-        lines,
-        rule: None,
-        is_joined: false,
-        notes,
-        if_empty: "No run here has a finite objective to draw.",
-    }
-}
-
-fn gap_chart(runs: &[(&ReportRun<'_>, Vec<Moment>)], effort: Effort, tol: f64) -> Chart {
+/// A line for each run that has values, and the names of those that have none.
+fn lines<'r>(
+    runs: &[(&'r str, Vec<TraceRecord>)],
+    effort: &Effort,
+    digits: usize,
+    value: impl Fn(&TraceRecord) -> Option<f64>,
+) -> (Vec<Line>, Vec<&'r str>) {
     let (mut lines, mut without) = (Vec::new(), Vec::new());
-    for (style, (run, moments)) in runs.iter().enumerate() {
-        let points = moments.iter().filter_map(|m| Some((effort.of(m), gap(m)?)));
+    for (style, (solver, moments)) in runs.iter().enumerate() {
+        let points = moments.iter().filter_map(|m| Some(((effort.of)(m), value(m)?)));
         let points: Vec<(f64, f64)> = points.collect();
         let (Some(end), Some(&(_, last))) = (moments.last(), points.last()) else {
-            without.push(run.solver.as_str());
+            without.push(*solver);
             continue;
         };
-        let summary = format!("{} after {}", significant(last, 2), amount(effort, end));
-        lines.push(Line { name: run.solver.clone(), style, points, floor: Vec::new(), summary });
+        let amount = (effort.shown)((effort.of)(end));
+        let summary = format!("{} after {amount} {}", significant(last, digits), effort.name);
+        let name = solver.to_string();
+        lines.push(Line { name, style, points, floor: Vec::new(), summary });
     }
-    let mut notes = Vec::new();
-    if !without.is_empty() && !lines.is_empty() {
-        notes
-            .push(format!("Without a proven bound, and so without a gap: {}.", without.join(", ")));
+    (lines, without)
+}
+
+fn objective_chart(runs: &[(&str, Vec<TraceRecord>)], effort: &Effort) -> Chart {
+    let (mut lines, _) = lines(runs, effort, 6, |moment| Some(moment.best_objective));
+    for line in &mut lines {
+        let bounds =
+            runs[line.style].1.iter().filter_map(|m| Some(((effort.of)(m), m.lower_bound?)));
+        line.floor = bounds.collect();
     }
-    let tol = Some(tol).filter(|tol| (LEAST_GAP..=10.0).contains(tol));
-    Chart {
-        id: format!("gap-{}", effort.name()),
-        title: format!("Relative gap by {}", effort.name()),
-        x_name: effort.name(),
-        x: effort_axis(&lines),
-        y: gap_axis(&lines, tol),
-        lines,
-        rule: tol.map(|tol| (tol, "tolerance".into())),
-        is_joined: false,
-        notes,
-        if_empty: "No run here has a proven lower bound, so there is no gap to draw.",
-    }
+    let note = match lines.iter().any(|line| !line.floor.is_empty()) {
+        _ if lines.is_empty() => "No run here has a finite objective to draw.",
+        true => "Thin lines: the proven lower bound.",
+        false => "",
+    };
+    let title = format!("Objective by {}", effort.name);
+    let chart = Chart::new(title, effort.name, effort_axis(&lines), objective_axis(&lines));
+    Chart { lines, note: note.into(), ..chart }
+}
+
+fn gap_chart(runs: &[(&str, Vec<TraceRecord>)], effort: &Effort, tol: f64) -> Chart {
+    let (lines, without) = lines(runs, effort, 2, gap);
+    let note = match without.join(", ") {
+        _ if lines.is_empty() => {
+            "No run here has a proven lower bound, so there is no gap to draw.".into()
+        }
+        names if names.is_empty() => names,
+        names => format!("Without a proven bound, and so without a gap: {names}."),
+    };
+    let tol = rule(tol);
+    let title = format!("Relative gap by {}", effort.name);
+    let chart = Chart::new(title, effort.name, effort_axis(&lines), gap_axis(&lines, tol));
+    Chart { lines, rule: tol.map(|tol| (tol, "tolerance")), note, ..chart }
 }
 
 fn effort_axis(lines: &[Line]) -> Axis {
@@ -210,18 +163,12 @@ fn objective_axis(lines: &[Line]) -> Axis {
     // Early bounds lie far below; enough of them is shown to see them rise.
     let lowest_bound = bounds().fold(best, f64::min);
     let spread = (high - best).max((best - best_bound.max(lowest_bound)).max(0.0));
-    let low = lowest_bound.max(best - 0.6 * spread);
-    let margin = 0.05 * (high - low);
-    Axis::linear(low - margin, high + margin, 5)
+    Axis::linear_with_room(lowest_bound.max(best - 0.6 * spread), high, 0.05)
 }
 
 fn gap_axis(lines: &[Line], tol: Option<f64>) -> Axis {
-    let gaps = || lines.iter().flat_map(|line| &line.points).map(|&(_, y)| y);
-    let least = gaps().fold(f64::INFINITY, f64::min).min(tol.unwrap_or(f64::INFINITY));
-    if !least.is_finite() {
-        return Axis::log(1e-3, 1.0);
-    }
-    let largest = gaps().fold(least, f64::max);
+    let Some((least, largest)) = extremes(lines) else { return Axis::log(1e-3, 1.0) };
+    let least = tol.map_or(least, |tol| tol.min(least));
     let decade = |value: f64| 10f64.powf(value.log10().round());
     let low = decade(least / 10f64.sqrt());
     // The first bounds may be arbitrarily bad.
@@ -231,41 +178,8 @@ fn gap_axis(lines: &[Line], tol: Option<f64>) -> Axis {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{record, run};
     use super::*;
-    use minorant::trace::TraceRecord;
-
-    fn record(evaluations: u64, objective: f64, lower_bound: Option<f64>) -> TraceRecord {
-        TraceRecord {
-            iteration: evaluations,
-            evaluations,
-            seconds: evaluations as f64,
-            objective,
-            best_objective: objective,
-            lower_bound,
-            local_gap: None,
-            step: "descent",
-            step_length: None,
-            locality: None,
-            planes: 1,
-            master_seconds: 0.0,
-        }
-    }
-
-    fn run(trace: &[TraceRecord], lower_bound: Option<f64>) -> ReportRun<'_> {
-        ReportRun {
-            solver: "bmrm".into(),
-            status: "converged",
-            objective: 0.5,
-            lower_bound,
-            relative_gap: None,
-            local_gap: None,
-            certified: false,
-            evaluations: 9,
-            iterations: 9,
-            seconds: 9.0,
-            trace,
-        }
-    }
 
     #[test]
     fn only_what_can_be_drawn_is_left() {
@@ -275,26 +189,25 @@ mod tests {
             record(3, f64::NAN, Some(0.1)),
             record(4, 0.7, Some(0.2)),
         ];
-        let moments = moments(&run(&trace, Some(0.4)));
-        let seen: Vec<_> = moments.iter().map(|m| (m.evaluations, m.objective, m.bound)).collect();
-        assert_eq!(seen, [(2.0, 1.0, None), (4.0, 0.7, Some(0.2)), (9.0, 0.5, Some(0.4))]);
+        let moments = moments(&Run { report: &run("bmrm", 0.5, Some(0.4)), trace: &trace });
+        let seen: Vec<_> =
+            moments.iter().map(|m| (m.evaluations, m.best_objective, m.lower_bound)).collect();
+        assert_eq!(seen, [(2, 1.0, None), (4, 0.7, Some(0.2)), (20, 0.5, Some(0.4))]);
         assert!(gap(&moments[2]).is_some_and(|gap| (gap - 0.2).abs() < 1e-12));
     }
 
     #[test]
     fn bounds_of_a_local_model_are_not_drawn() {
-        let trace = [record(1, 1.0, Some(0.2))];
-        assert!(moments(&run(&trace, None)).iter().all(|moment| moment.bound.is_none()));
+        let run = Run { report: &run("nrbm", 0.5, None), trace: &[record(1, 1.0, Some(0.2))] };
+        assert!(moments(&run).iter().all(|moment| moment.lower_bound.is_none()));
     }
 
     #[test]
     fn scales_fit_the_values() {
         let line = |points: &[(f64, f64)], floor: &[(f64, f64)]| Line {
-            name: "a".into(),
-            style: 0,
             points: points.into(),
             floor: floor.into(),
-            summary: String::new(),
+            ..Line::default()
         };
         let fall = [line(&[(1.0, 1000.0), (2.0, 1.0)], &[(2.0, 0.9)])];
         assert!(objective_axis(&fall).is_log);

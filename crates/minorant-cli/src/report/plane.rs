@@ -1,56 +1,23 @@
 //! A picture of rows with two features: the points, which of them have labels, and where the
 //! decision changes. Drawn by hand like the charts, in the page's colours.
 
-use super::Section;
+use super::{Section, chart};
 use minorant::data::{Dataset, Label};
 use minorant::family::{Data, FittedModel, Wanted};
 use minorant::linalg::Matrix;
-use std::fmt::Write;
 
-/// What there is to draw.
-#[derive(Debug, Clone)]
-pub(crate) struct Plane {
-    /// What the picture shows.
-    pub(crate) caption: String,
-    /// The points.
-    pub(crate) points: Vec<PlanePoint>,
-    /// Decisions on a grid of [`GRID`] by [`GRID`] places over the frame, row by row from
-    /// below.
-    pub(crate) decisions: Vec<f64>,
-}
-
-/// A point: where it is, what it is decided to be, and whether its label was known.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct PlanePoint {
-    pub(crate) place: [f64; 2],
-    pub(crate) is_positive: bool,
-    pub(crate) is_labelled: bool,
-}
-
-/// Places of the grid in each direction.
+/// Places in each direction of the grid on which the decision is looked at.
 const GRID: usize = 90;
 /// Points beyond which a picture shows no more than a page can hold.
 const MOST_POINTS: usize = 3000;
 const SIZE: f64 = 420.0;
 
-/// The ends of both axes around some points, with a margin.
-fn frame(places: impl Iterator<Item = [f64; 2]>) -> [[f64; 2]; 2] {
-    let mut ends = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
-    for place in places {
-        for (end, x) in ends.iter_mut().zip(place) {
-            *end = [end[0].min(x), end[1].max(x)];
-        }
-    }
-    ends.map(|[low, high]| {
-        let margin = 0.08 * (high - low).max(1e-9);
-        [low - margin, high + margin]
-    })
-}
-
-/// The places of the grid over a frame, row by row from below.
-fn grid(frame: [[f64; 2]; 2]) -> Vec<[f64; 2]> {
-    let at = |[low, high]: [f64; 2], k: usize| low + (high - low) * k as f64 / (GRID - 1) as f64;
-    (0..GRID * GRID).map(|k| [at(frame[0], k % GRID), at(frame[1], k / GRID)]).collect()
+/// The ends of an axis around some values, with a margin.
+fn ends(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
+    let low = values.clone().fold(f64::INFINITY, f64::min);
+    let high = values.fold(f64::NEG_INFINITY, f64::max);
+    let margin = 0.08 * (high - low).max(1e-9);
+    [low - margin, high + margin]
 }
 
 /// Rows of two features and two classes as two models decide them: the one of the labelled rows
@@ -67,36 +34,40 @@ pub(crate) fn section(
         place
     };
     let places: Vec<[f64; 2]> = (0..data.features.rows()).map(place).collect();
-    let grid = grid(frame(places.iter().copied())).concat();
-    let grid = Matrix::dense(GRID * GRID, 2, grid.into())?;
+    let frame = [0, 1].map(|axis| ends(places.iter().map(|place| place[axis])));
+    // The places of the grid, row by row from below, and points as shares of the frame.
+    let at = |[low, high]: [f64; 2], k: usize| low + (high - low) * k as f64 / (GRID - 1) as f64;
+    let grid = (0..GRID * GRID).flat_map(|k| [at(frame[0], k % GRID), at(frame[1], k / GRID)]);
+    let grid = Matrix::dense(GRID * GRID, 2, grid.collect::<Vec<_>>().into())?;
     let grid = Dataset { features: grid, labels: data.labels.clone() };
-    let picture = |caption: &str, model: &FittedModel| -> anyhow::Result<Plane> {
+    let share = |axis: usize, x: f64| (x - frame[axis][0]) / (frame[axis][1] - frame[axis][0]);
+    let is_labelled = |i: usize| {
+        let has = |z: &u32| data.labels.classes[*z as usize] != Label::Number(0.0);
+        data.labels.row(i).iter().all(has)
+    };
+    let picture = |caption: &str, model: &FittedModel| -> anyhow::Result<String> {
         let decisions = |data: &Dataset<'_>| -> anyhow::Result<Vec<f64>> {
             let found = model.predict_with(data, Wanted::Scores).map_err(anyhow::Error::msg)?;
             Ok(found.numbers().to_vec())
         };
-        let of_rows = decisions(data)?;
-        let is_labelled = |i: usize| {
-            let has = |z: &u32| data.labels.classes[*z as usize] != Label::Number(0.0);
-            data.labels.row(i).iter().all(has)
+        let step = places.len().div_ceil(MOST_POINTS).max(1);
+        let point = |(i, (place, decision)): (usize, (&[f64; 2], f64))| {
+            let (x, y) = (share(0, place[0]), share(1, place[1]));
+            let is_drawn = i % step == 0 || is_labelled(i);
+            if is_drawn { circle(x, y, decision > 0.0, is_labelled(i)) } else { String::new() }
         };
-        let point = |(i, place): (usize, &[f64; 2])| PlanePoint {
-            place: *place,
-            is_positive: of_rows[i] > 0.0,
-            is_labelled: is_labelled(i),
-        };
-        Ok(Plane {
-            caption: caption.into(),
-            points: places.iter().enumerate().map(point).collect(),
-            decisions: decisions(&grid)?,
-        })
+        let points = places.iter().zip(decisions(data)?).enumerate().map(point);
+        let boundary = chart::stroke("border", &boundary(&decisions(&grid)?));
+        let drawing = boundary + &points.collect::<String>();
+        let about = "Points, and the line where the decision changes.";
+        Ok(chart::figure(caption, &chart::svg(SIZE, SIZE, caption, about, &drawing), ""))
     };
+    let told = "Points in the colour of their decision, those with a label large; the line is where \
+                the decision changes.";
     Ok(Section {
-        heading: "The plane".into(),
-        paragraphs: vec![
-            "Points in the colour of their decision, those with a label large; the line is where the decision changes.".into(),
-        ],
-        planes: vec![
+        heading: "The plane",
+        paragraphs: vec![told.into()],
+        figures: vec![
             picture("Before: by the labelled rows alone", before)?,
             picture("After: with the unlabelled rows", after)?,
         ],
@@ -104,69 +75,32 @@ pub(crate) fn section(
     })
 }
 
-impl Plane {
-    /// The picture as HTML.
-    pub(super) fn to_html(&self) -> String {
-        let frame = frame(self.points.iter().map(|point| point.place));
-        let x = |value: f64| SIZE * (value - frame[0][0]) / (frame[0][1] - frame[0][0]);
-        let y = |value: f64| SIZE - SIZE * (value - frame[1][0]) / (frame[1][1] - frame[1][0]);
-        let mut svg = format!(
-            "<figure class=\"chart\">\n<svg viewBox=\"0 0 {SIZE} {SIZE}\" role=\"img\" aria-label=\"{0}\" style=\"max-width:{SIZE}px\">\n",
-            super::escape(&self.caption)
-        );
-        let _ = writeln!(
-            svg,
-            "<path d=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\"/>",
-            self.boundary()
-        );
-        let step = self.points.len().div_ceil(MOST_POINTS).max(1);
-        for (number, point) in self.points.iter().enumerate() {
-            if number % step != 0 && !point.is_labelled {
-                continue;
-            }
-            let colour = if point.is_positive { "var(--c1)" } else { "var(--c0)" };
-            let (radius, edge) = if point.is_labelled { (7.0, 2.0) } else { (2.5, 0.0) };
-            let (cx, cy) = (x(point.place[0]), y(point.place[1]));
-            let _ = writeln!(
-                svg,
-                "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"{radius}\" fill=\"{colour}\" stroke=\"currentColor\" stroke-width=\"{edge}\"/>"
-            );
-        }
-        let _ = write!(
-            svg,
-            "</svg>\n<figcaption>{}</figcaption>\n</figure>\n",
-            super::escape(&self.caption)
-        );
-        svg
-    }
+/// A point, by its shares of the width and of the height from below.
+fn circle(x: f64, y: f64, is_positive: bool, is_labelled: bool) -> String {
+    let (kind, radius) = if is_labelled { ("known", 7.0) } else { ("", 2.5) };
+    let (colour, x, y) = (u8::from(is_positive), SIZE * x, SIZE - SIZE * y);
+    format!("<circle class=\"{kind} c{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>\n")
+}
 
-    /// Where the decision changes sign: a line through each cell of the grid in which it does.
-    fn boundary(&self) -> String {
-        let scale = SIZE / (GRID - 1) as f64;
-        let value = |i: usize, j: usize| self.decisions[j * GRID + i];
-        let mut path = String::new();
-        for j in 0..GRID - 1 {
-            for i in 0..GRID - 1 {
-                let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
-                let mut crossings = Vec::new();
-                for k in 0..4 {
-                    let (a, b) = (corners[k], corners[(k + 1) % 4]);
-                    let (f, g) = (value(a.0, a.1), value(b.0, b.1));
-                    if (f > 0.0) != (g > 0.0) {
-                        let t = f / (f - g);
-                        let between = |a: usize, b: usize| a as f64 + t * (b as f64 - a as f64);
-                        let at = (between(a.0, b.0), between(a.1, b.1));
-                        crossings.push((scale * at.0, SIZE - scale * at.1));
-                    }
-                }
-                for pair in crossings.chunks_exact(2) {
-                    let ((ax, ay), (bx, by)) = (pair[0], pair[1]);
-                    let _ = write!(path, "M{ax:.1} {ay:.1}L{bx:.1} {by:.1}");
-                }
-            }
+/// Where the decision on the grid changes sign: a line through each cell in which it does.
+fn boundary(decisions: &[f64]) -> String {
+    let scale = SIZE / (GRID - 1) as f64;
+    let mut path = String::new();
+    for (i, j) in (0..GRID - 1).flat_map(|j| (0..GRID - 1).map(move |i| (i, j))) {
+        let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
+        let crossings = (0..4).filter_map(|k| {
+            let [a, b] = [corners[k], corners[(k + 1) % 4]];
+            let [f, g] = [a, b].map(|(i, j)| decisions[j * GRID + i]);
+            let t = f / (f - g);
+            let between = |a: usize, b: usize| scale * (a as f64 + t * (b as f64 - a as f64));
+            let crossing = (between(a.0, b.0), SIZE - between(a.1, b.1));
+            ((f > 0.0) != (g > 0.0)).then_some(crossing)
+        });
+        for pair in crossings.collect::<Vec<_>>().chunks_exact(2) {
+            path += &chart::path(pair);
         }
-        path
     }
+    path
 }
 
 #[cfg(test)]
@@ -175,17 +109,9 @@ mod tests {
 
     #[test]
     fn the_boundary_runs_where_the_decision_changes() {
-        let point = |x: f64, y: f64, is_positive: bool| PlanePoint {
-            place: [x, y],
-            is_positive,
-            is_labelled: is_positive,
-        };
-        let points = vec![point(-1.0, -1.0, false), point(1.0, 1.0, true)];
-        let decisions = grid(frame(points.iter().map(|p| p.place))).iter().map(|p| p[0]).collect();
-        let plane = Plane { caption: "a & b".into(), points, decisions };
-        let html = plane.to_html();
-        assert!(html.contains("a &amp; b") && html.matches("<circle").count() == 2);
-        // The line x = 0 lies in the middle of the picture, one piece in each row of cells.
-        assert_eq!(plane.boundary().matches("M210.0").count(), GRID - 1);
+        let middle = (GRID - 1) as f64 / 2.0;
+        let decisions: Vec<f64> = (0..GRID * GRID).map(|k| (k % GRID) as f64 - middle).collect();
+        // The line in the middle of the picture has one piece in each row of cells.
+        assert_eq!(boundary(&decisions).matches("M210.0").count(), GRID - 1);
     }
 }

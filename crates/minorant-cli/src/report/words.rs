@@ -1,26 +1,19 @@
 //! The certificate in plain words: what the runs together prove, and what they do not. All runs
 //! are on one problem, so that the best objective and the best bound may come from different ones.
 
-use super::{Report, ReportRun};
+use super::runs::Run;
 use crate::number::{
     above, above_best, below, digits_to_show, percent, percent_above, significant,
 };
+use minorant::certificate::Certificate;
+use minorant::solver::Status;
 
-/// How strong the page's claim is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strength {
-    /// A bound proves the tolerance.
-    Certified,
-    /// There is a bound, and it proves less.
-    Bounded,
-    /// There is no bound, or there is no answer.
-    Nothing,
-}
-
-/// The claim, as text that is not yet HTML.
-#[derive(Debug, Clone)]
+/// The claim of a page, as text that is not yet HTML.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Verdict {
-    pub(super) strength: Strength,
+    /// How strong it is, by a class of the style sheet: `certified` where a bound proves the
+    /// tolerance, `bounded` where it proves less, nothing where there is no bound or no answer.
+    pub(super) class: &'static str,
     pub(super) headline: String,
     pub(super) sentences: Vec<String>,
 }
@@ -29,145 +22,138 @@ pub(super) struct Verdict {
 const ROUNDING: f64 = 1e-9;
 
 /// What the runs prove.
-pub(super) fn verdict(report: &Report<'_>) -> Verdict {
-    let answers = report.runs.iter().filter(|run| run.objective.is_finite());
-    let Some(answer) = answers.min_by(|a, b| a.objective.total_cmp(&b.objective)) else {
+pub(super) fn verdict(runs: &[Run<'_>], tol: f64) -> Verdict {
+    let nothing = |headline: &str, sentences: Vec<String>| Verdict {
+        headline: headline.into(),
+        sentences,
+        ..Verdict::default()
+    };
+    let of = |run: &Run<'_>| run.certificate.objective;
+    let answers = runs.iter().filter(|run| of(run).is_finite());
+    let Some(answer) = answers.min_by(|a, b| of(a).total_cmp(&of(b))) else {
         return nothing("No answer", vec!["There is no run here with a finite objective.".into()]);
     };
-    let bound = |run: &ReportRun<'_>| run.lower_bound.filter(|bound| bound.is_finite());
-    let proofs = report.runs.iter().filter_map(|run| Some((run, bound(run)?)));
-    let Some((prover, bound)) = proofs.max_by(|a, b| a.1.total_cmp(&b.1)) else {
-        return nothing("Nothing is certified", unbounded(report, answer));
+    let objective = of(answer);
+    // A run is only worth naming where there are several.
+    let whose = match runs.len() {
+        1 => "these".into(),
+        _ => format!("the weights of {}", answer.solver),
     };
-    if bound - answer.objective > ROUNDING * answer.objective.abs().max(bound.abs()) {
+    let bound = |run: &Run<'_>| run.certificate.lower_bound.filter(|bound| bound.is_finite());
+    let proofs = runs.iter().filter_map(|run| Some((run, bound(run)?)));
+    let Some((prover, bound)) = proofs.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return nothing("Nothing is certified", unbounded(answer, &whose));
+    };
+    if bound - objective > ROUNDING * objective.abs().max(bound.abs()) {
         let sentence = format!(
             "The lower bound {} ({}) lies above the objective {} ({}). One of them must be wrong: \
              please take nothing on this page as proven, and report it.",
             significant(bound, 12),
             prover.solver,
-            significant(answer.objective, 12),
+            significant(objective, 12),
             answer.solver
         );
         return nothing("These numbers contradict each other", vec![sentence]);
     }
-    bounded(report, answer, prover, bound)
-}
-
-fn nothing(headline: &str, sentences: Vec<String>) -> Verdict {
-    Verdict { strength: Strength::Nothing, headline: headline.into(), sentences }
-}
-
-fn unbounded(report: &Report<'_>, answer: &ReportRun<'_>) -> Vec<String> {
-    let whose = whose(report, answer, "These weights reach", "reach");
-    let mut sentences = vec![
-        format!("{whose} an objective of {}.", significant(answer.objective, 7)),
-        "No lower bound is proven: other weights may reach less, and nothing here says how much."
-            .into(),
-    ];
-    if let Some(gap) = answer.local_gap {
-        sentences.push(format!(
-            "The local model gap is {}: so much the model around the answer still promises. It \
-             tells how near the answer is to a stationary point, not how near to the best one.",
-            significant(gap, 3)
-        ));
-    }
-    if answer.status == "converged" {
-        sentences.push(
-            "The run converged, but only by its own stop rule, which looks at the neighbourhood of \
-             the answer and not at all weights."
-                .into(),
-        );
-    } else {
-        sentences.push(ending(answer));
-    }
-    sentences
-}
-
-fn bounded(
-    report: &Report<'_>,
-    answer: &ReportRun<'_>,
-    prover: &ReportRun<'_>,
-    bound: f64,
-) -> Verdict {
-    let objective = answer.objective;
-    let gap = (objective - bound).max(0.0);
-    let relative = if gap == 0.0 { 0.0 } else { gap / objective.abs() };
-    let certified = relative <= report.tol;
+    let proof = match runs.len() > 1 && prover.solver != answer.solver {
+        true => format!(" (proved by {})", prover.solver),
+        false => String::new(),
+    };
+    let certificate = Certificate { objective, lower_bound: Some(bound) };
+    let (gap, relative) = (certificate.gap().unwrap_or(0.0), certificate.relative_gap());
+    let is_certified = certificate.certifies(tol);
     let mut sentences = Vec::new();
     let distance = if gap == 0.0 {
-        let whose = whose(report, answer, "These weights reach", "reach");
-        sentences.push(format!("{whose} {}, and no weights whatsoever can reach an objective below that, up to rounding.", significant(objective, 7)));
+        sentences.push(format!(
+            "{} reach {}, and no weights whatsoever can reach an objective below that, up to rounding.",
+            at_start(&whose),
+            significant(objective, 7)
+        ));
         "the best possible, up to rounding".to_owned()
     } else {
         let digits = digits_to_show(gap, objective);
-        let proof = if report.runs.len() > 1 && prover.solver != answer.solver {
-            format!(" (proved by {})", prover.solver)
-        } else {
-            String::new()
-        };
         let distance = format!("at most {} above the best possible", above_best(gap, bound));
         sentences.push(format!(
-            "No weights whatsoever can reach an objective below {}{proof}; {} {}.",
+            "No weights whatsoever can reach an objective below {}{proof}; {whose} reach {}.",
             below(bound, digits),
-            whose(report, answer, "these reach", "reach"),
             above(objective, digits)
         ));
         sentences.push(format!("So the answer is {distance}."));
         distance
     };
-    let tol = percent(report.tol);
-    if certified {
-        sentences.push(format!("That meets the tolerance asked for, {tol}."));
-    } else if relative.is_finite() {
-        sentences.push(format!(
-            "That is a relative gap of {}, more than the tolerance asked for, {tol}.",
-            percent_above(relative)
-        ));
-        sentences.push(ending(answer));
-    } else {
-        sentences.push(format!(
-            "The objective is 0, so that no relative gap exists to compare with the tolerance, {tol}."
-        ));
+    let wanted = percent(tol);
+    match relative.filter(|gap| gap.is_finite()) {
+        _ if is_certified => {
+            sentences.push(format!("That meets the tolerance asked for, {wanted}."));
+        }
+        Some(gap) => {
+            let gap = percent_above(gap);
+            sentences.push(format!(
+                "That is a relative gap of {gap}, more than the tolerance asked for, {wanted}."
+            ));
+            sentences.push(ending(answer));
+        }
+        None => sentences.push(format!(
+            "The objective is 0, so that no relative gap exists to compare with the tolerance, {wanted}."
+        )),
     }
-    if let Some(sentence) = tally(report) {
-        sentences.push(sentence);
-    }
-    let headline = format!("{}: {distance}", if certified { "Certified" } else { "Not certified" });
-    let strength = if certified { Strength::Certified } else { Strength::Bounded };
-    Verdict { strength, headline, sentences }
+    sentences.extend(tally(runs, tol));
+    let (class, said) = match is_certified {
+        true => ("certified", "Certified"),
+        false => ("bounded", "Not certified"),
+    };
+    Verdict { class, headline: format!("{said}: {distance}"), sentences }
 }
 
-/// A run is only worth naming where there are several.
-fn whose(report: &Report<'_>, run: &ReportRun<'_>, alone: &str, verb: &str) -> String {
-    if report.runs.len() == 1 {
-        alone.into()
-    } else if alone.starts_with('T') {
-        format!("The weights of {} {verb}", run.solver)
-    } else {
-        format!("the weights of {} {verb}", run.solver)
-    }
+/// Whose weights they are, at the start of a sentence.
+fn at_start(whose: &str) -> String {
+    whose.replacen("these", "These weights", 1).replacen("the weights", "The weights", 1)
 }
 
-fn ending(run: &ReportRun<'_>) -> String {
+fn unbounded(answer: &Run<'_>, whose: &str) -> Vec<String> {
+    let objective = significant(answer.certificate.objective, 7);
+    let mut sentences = vec![
+        format!("{} reach an objective of {objective}.", at_start(whose)),
+        "No lower bound is proven: other weights may reach less, and nothing here says how much."
+            .into(),
+    ];
+    sentences.extend(answer.local_gap.map(|gap| {
+        format!(
+            "The local model gap is {}: so much the model around the answer still promises. It \
+             tells how near the answer is to a stationary point, not how near to the best one.",
+            significant(gap, 3)
+        )
+    }));
+    sentences.push(match answer.status {
+        Status::Converged => {
+            "The run converged, but only by its own stop rule, which looks at the \
+                              neighbourhood of the answer and not at all weights."
+                .into()
+        }
+        _ => ending(answer),
+    });
+    sentences
+}
+
+fn ending(run: &Run<'_>) -> String {
     let why = match run.status {
-        "converged" => "when its own stop rule held",
-        "max-evals" => "because the evaluations ran out",
-        "max-seconds" => "because the time ran out",
-        "interrupted" => "because it was interrupted",
-        "stalled" => "because rounding allowed no more progress",
-        other => return format!("The run of {} ended with the status {other}.", run.solver),
+        Status::Converged => "when its own stop rule held",
+        Status::MaxEvals => "because the evaluations ran out",
+        Status::MaxSeconds => "because the time ran out",
+        Status::Interrupted => "because it was interrupted",
+        Status::Stalled => "because rounding allowed no more progress",
     };
     format!("The run of {} ended {why}.", run.solver)
 }
 
-fn tally(report: &Report<'_>) -> Option<String> {
-    let (all, certified) = (report.runs.len(), report.runs.iter().filter(|r| r.certified).count());
-    match (all, certified) {
-        (0 | 1, _) => None,
-        (_, 0) => Some("None of the runs is certified by its own bound.".into()),
-        (2, 2) => Some("Both runs are certified by their own bounds.".into()),
-        _ if all == certified => Some(format!("All {all} runs are certified by their own bounds.")),
-        (_, 1) => Some(format!("One of the {all} runs is certified by its own bound.")),
-        _ => Some(format!("{certified} of the {all} runs are certified by their own bounds.")),
-    }
+fn tally(runs: &[Run<'_>], tol: f64) -> Option<String> {
+    let certified = runs.iter().filter(|run| run.certificate.certifies(tol)).count();
+    Some(match (runs.len(), certified) {
+        (0 | 1, _) => return None,
+        (_, 0) => "None of the runs is certified by its own bound.".into(),
+        (2, 2) => "Both runs are certified by their own bounds.".into(),
+        (all, n) if all == n => format!("All {all} runs are certified by their own bounds."),
+        (all, 1) => format!("One of the {all} runs is certified by its own bound."),
+        (all, n) => format!("{n} of the {all} runs are certified by their own bounds."),
+    })
 }

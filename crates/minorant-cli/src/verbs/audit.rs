@@ -1,56 +1,51 @@
 //! `minorant audit`: checks the certificate of a model against its data.
 
-use crate::args::AuditArgs;
-use crate::output::{self, maybe};
+use crate::args::{AuditArgs, on_threads};
+use crate::output;
 use minorant::audit::Audit;
 use minorant::family::FittedModel;
 use minorant::options::read_numbers;
 use serde_json::json;
-use std::process::ExitCode;
 
-/// The exit code of an audit that found nothing to check.
-const NOTHING_TO_CHECK: u8 = 3;
+/// An audit that found nothing to check.
+#[derive(Debug, thiserror::Error)]
+#[error("there is nothing to check: {0}")]
+pub(crate) struct NothingToCheck(String);
 
-pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<()> {
     let fitted = &args.fitted;
     let mut model = FittedModel::load(&fitted.model)?;
-    let settings = fitted.reading(model.facts.settings.entry())?;
+    let settings = fitted.reading.settings(model.facts.settings.entry())?;
     if let Some(path) = &args.proof {
         model.load_proof(path)?;
     }
     // Without a bound to check, the data need not be read.
     if let Some(audit) = model.without_a_bound() {
-        return show(&audit, fitted.json);
+        return show(audit, fitted.json);
     }
     let weights = args.weights.as_deref().map(read_numbers).transpose();
     let weights = weights.map_err(anyhow::Error::msg)?;
-    fitted.threads.install(|| -> anyhow::Result<ExitCode> {
+    on_threads(fitted.threads, || {
         let data = model.read_for_audit(&settings, &fitted.files)?;
-        show(&model.audit(data.view(), weights.as_deref()), fitted.json)
-    })?
+        show(model.audit(data.view(), weights.as_deref()), fitted.json)
+    })
 }
 
 /// Shows what an audit found; one that does not hold is an error.
-fn show(audit: &Audit, as_json: bool) -> anyhow::Result<ExitCode> {
+fn show(audit: Audit, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let object = json!({
             "holds": audit.holds,
-            "objective": maybe(audit.objective),
-            "lower_bound": maybe(audit.lower_bound),
+            "objective": audit.objective,
+            "lower_bound": audit.lower_bound,
             "why": audit.why,
         });
         output::print(&object.to_string())?;
     }
     match audit.holds {
-        Some(true) if !as_json => {
-            output::print(&format!("the certificate holds: {}", audit.why))?;
-        }
-        Some(true) => {}
+        Some(true) if as_json => Ok(()),
+        Some(true) => output::print(&format!("the certificate holds: {}", audit.why)),
         Some(false) => anyhow::bail!("the certificate does not hold: {}", audit.why),
-        None => {
-            output::tell(&format!("there is nothing to check: {}", audit.why));
-            return Ok(ExitCode::from(NOTHING_TO_CHECK));
-        }
+        None => Err(NothingToCheck(audit.why.to_string()).into()),
     }
-    Ok(ExitCode::SUCCESS)
 }

@@ -3,14 +3,13 @@
 use super::inspect_data;
 use crate::args::InspectArgs;
 use crate::number;
-use crate::output::{self, maybe};
+use crate::output::{self, aligned};
 use minorant::family::FittedModel;
 use serde_json::{Value, json};
 use std::io::Read;
 use std::path::Path;
-use std::process::ExitCode;
 
-pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     let shown = match &args.files[..] {
         [file] if looks_like_a_model(file) => {
             let model = FittedModel::load(file)?;
@@ -18,8 +17,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
         }
         _ => inspect_data::shown(args)?,
     };
-    output::print(&shown)?;
-    Ok(ExitCode::SUCCESS)
+    output::print(&shown)
 }
 
 /// Whether a file begins like a safetensors file: with the length of a JSON header in eight bytes,
@@ -40,13 +38,13 @@ fn as_json(model: &FittedModel) -> Value {
     let common = json!({
         "kind": "model",
         "model": model.name(),
-        "lambda": maybe(facts.lambda),
+        "lambda": facts.lambda,
         "solver": facts.solver,
         "status": facts.status,
-        "objective": output::number(certificate.objective),
-        "lower_bound": maybe(certificate.lower_bound),
-        "relative_gap": maybe(certificate.relative_gap()),
-        "local_gap": maybe(facts.local_gap),
+        "objective": certificate.objective,
+        "lower_bound": certificate.lower_bound,
+        "relative_gap": certificate.relative_gap(),
+        "local_gap": facts.local_gap,
         "certified": facts.is_certified(),
         "auditable": model.is_auditable(),
         "examples": facts.examples,
@@ -63,12 +61,8 @@ fn as_json(model: &FittedModel) -> Value {
 
 fn as_text(model: &FittedModel) -> String {
     let (facts, about) = (&model.facts, model.form().describe());
-    let certificate = facts.certificate;
-    let variant = match about.variant.as_str() {
-        "" => String::new(),
-        variant => format!(" ({variant})"),
-    };
-    let mut lines = vec![("model", format!("{}{variant}", model.name()))];
+    let variant = Some(format!(" ({})", about.variant)).filter(|_| !about.variant.is_empty());
+    let mut lines = vec![("model", format!("{}{}", model.name(), variant.unwrap_or_default()))];
     lines.extend(about.lines);
     let weights: usize = model.form().weights().iter().map(|w| w.len()).sum();
     if weights > 0 {
@@ -87,9 +81,7 @@ fn as_text(model: &FittedModel) -> String {
         facts.status
     );
     lines.push(("trained on", trained_on));
-    lines.push(("objective", number::objective(certificate.objective)));
-    lines.push(("lower bound", certificate.lower_bound.map_or("none".into(), number::bound)));
-    lines.push(("gap", output::gap_in_words(&certificate, facts.local_gap)));
+    lines.extend(output::certificate_lines(facts.certificate, facts.local_gap));
     let proof = match (model.is_convex(), model.is_auditable()) {
         (false, _) => "none: the model is not convex",
         (true, true) => "in the file",
@@ -97,6 +89,5 @@ fn as_text(model: &FittedModel) -> String {
     };
     lines.push(("proof", proof.into()));
     lines.push(("data", format!("sha256 {}", facts.data_sha256)));
-    let line = |(heading, text): (&str, String)| format!("{heading:<13} {text}");
-    lines.into_iter().map(line).collect::<Vec<_>>().join("\n")
+    aligned(lines)
 }

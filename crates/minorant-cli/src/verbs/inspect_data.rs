@@ -2,47 +2,42 @@
 //! readers that `train` has for them.
 
 use crate::args::InspectArgs;
-use crate::output::{self, number};
+use crate::output::{self, aligned};
 use minorant::data::{
     Arrays, Dataset, Images, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings,
     Sequences, recordings_in,
 };
-use minorant::family::{
-    self, DataKind, OwnedData, Settings, label_in_output, options_of_rows, read,
-};
+use minorant::family::{self, DataKind, OwnedData, label_in_output, options_of_rows, read};
 use minorant::linalg::{Matrix, Values};
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// Reads the files and says what is in them.
 pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
-    let as_json = args.json;
+    // Data of a kind is read as the first model that takes such data would read it.
+    let reading = |kind: DataKind| args.reading.settings(family::model_for(kind));
     let kind = match kind_of(&args.files[0]) {
         // An option that only sequences have says that the files hold sequences.
-        DataKind::Rows if reading_for(args, DataKind::Rows).is_err() => DataKind::Sequences,
+        DataKind::Rows if reading(DataKind::Rows).is_err() => DataKind::Sequences,
         kind => kind,
     };
-    let settings = reading_for(args, kind)?;
-    if kind == DataKind::Rows {
+    let settings = reading(kind)?;
+    let facts = if kind == DataKind::Rows {
         let options = ReadOptions { for_prediction: true, ..options_of_rows(&settings) };
-        return Ok(inspect_rows(&minorant::data::read(&args.files, &options)?, as_json));
-    }
-    Ok(match (read(kind, &settings, &args.files, false)?, kind) {
-        (OwnedData::Rows(data), _) => inspect_rows(&data, as_json),
-        (OwnedData::Sequences(data), _) => inspect_sequences(&data, as_json),
-        (OwnedData::Recordings(data), DataKind::Recordings(by)) => {
-            inspect_recordings(&data, by, as_json)
+        of_rows(&minorant::data::read(&args.files, &options)?)
+    } else {
+        match (read(kind, &settings, &args.files, false)?, kind) {
+            (OwnedData::Rows(data), _) => of_rows(&data),
+            (OwnedData::Sequences(data), _) => of_sequences(&data),
+            (OwnedData::Recordings(data), DataKind::Recordings(by)) => of_recordings(&data, by),
+            (OwnedData::Recordings(data), _) => of_recordings(&data, LabelledBy::Sequence),
+            (OwnedData::Images(data), _) => of_images(&data),
         }
-        (OwnedData::Recordings(data), _) => {
-            inspect_recordings(&data, LabelledBy::Sequence, as_json)
-        }
-        (OwnedData::Images(data), _) => inspect_images(&data, as_json),
+    };
+    Ok(match args.json {
+        true => facts.object.to_string(),
+        false => aligned(facts.lines) + &facts.table,
     })
-}
-
-/// How data of a kind is read, as the first model that takes such data would read it.
-fn reading_for(args: &InspectArgs, kind: DataKind) -> anyhow::Result<Settings> {
-    args.reading(family::model_for(kind))
 }
 
 /// The kind of data that a file holds, by the names of its arrays; rows where the file is no archive
@@ -60,38 +55,91 @@ fn kind_of(path: &Path) -> DataKind {
     }
 }
 
-/// How many of the matrix's stored numbers are not 0.
-fn nonzeros(matrix: &Matrix<'_>) -> usize {
-    match matrix.values() {
-        Values::F32(values) => values.iter().filter(|x| **x != 0.0).count(),
-        Values::F64(values) => values.iter().filter(|x| **x != 0.0).count(),
+/// What there is to tell, for programs and for people.
+struct Facts {
+    object: Value,
+    lines: Vec<(&'static str, String)>,
+    /// The classes, after a blank line.
+    table: String,
+}
+
+/// Classes, and how often each occurs.
+type Classes = Vec<(Value, usize)>;
+
+impl Facts {
+    fn new(kind: &str) -> Self {
+        Facts { object: json!({ "kind": kind }), lines: Vec::new(), table: String::new() }
     }
-}
 
-/// The share of the matrix's cells that are not 0.
-fn density(matrix: &Matrix<'_>, nonzero: usize) -> f64 {
-    let cells = matrix.rows() as f64 * matrix.cols() as f64;
-    if cells > 0.0 { nonzero as f64 / cells } else { 0.0 }
-}
+    /// A fact: in words after its heading, and by its keys.
+    fn tell(&mut self, heading: &'static str, words: impl ToString, keys: &[(&str, Value)]) {
+        self.lines.push((heading, words.to_string()));
+        keys.iter().for_each(|(key, value)| self.object[*key] = value.clone());
+    }
 
-fn storage(matrix: &Matrix<'_>) -> &'static str {
-    if matrix.is_sparse() { "sparse" } else { "dense" }
+    fn count(&mut self, heading: &'static str, key: &str, count: usize) {
+        self.tell(heading, count, &[(key, json!(count))]);
+    }
+
+    /// How many of the things that its heading names there are, and how many an example has.
+    fn lengths(&mut self, heading: &'static str, an_example: &str, lengths: &[usize]) {
+        let all: usize = lengths.iter().sum();
+        let (shortest, longest) = (lengths.iter().min(), lengths.iter().max());
+        let [shortest, longest] = [shortest, longest].map(|length| *length.unwrap_or(&0));
+        let words = format!("{all}, {shortest} to {longest} {an_example}");
+        let keys = [(heading, all), ("shortest", shortest), ("longest", longest)];
+        self.tell(heading, words, &keys.map(|(key, count)| (key, json!(count))));
+    }
+
+    /// How full a matrix is, and how it is stored.
+    fn matrix(&mut self, matrix: &Matrix<'_>) {
+        let nonzero = match matrix.values() {
+            Values::F32(values) => values.iter().filter(|x| **x != 0.0).count(),
+            Values::F64(values) => values.iter().filter(|x| **x != 0.0).count(),
+        };
+        let cells = matrix.rows() as f64 * matrix.cols() as f64;
+        let density = if cells > 0.0 { nonzero as f64 / cells } else { 0.0 };
+        let words = format!("{nonzero} ({} of all cells)", output::percent(density));
+        self.tell("non-zeros", words, &[("nonzero", json!(nonzero)), ("density", json!(density))]);
+        let storage = if matrix.is_sparse() { "sparse" } else { "dense" };
+        let precision = precision(matrix);
+        let keys = [("storage", json!(storage)), ("precision", json!(precision))];
+        self.tell("stored", format!("{storage}, {precision}"), &keys);
+    }
+
+    /// The labels by their key and in words, and the classes with how many `units` each has.
+    fn labels(&mut self, labels: &str, words: String, units: &str, classes: &Classes) {
+        let object = |(label, count): &(Value, usize)| json!({"label": label, units: count});
+        let counted: Value = classes.iter().map(object).collect();
+        self.tell("labels", words, &[("labels", json!(labels)), ("classes", counted)]);
+        let row = |(label, count): &(Value, usize)| {
+            let name = label.as_str().map_or_else(|| label.to_string(), str::to_string);
+            vec![name, count.to_string()]
+        };
+        if labels != "none" {
+            let table = output::table(["class", units], classes.iter().map(row));
+            self.table = format!("\n\n{table}");
+        }
+    }
 }
 
 fn precision(matrix: &Matrix<'_>) -> &'static str {
     if matrix.values().width() == 4 { "f32" } else { "f64" }
 }
 
-/// The shortest and the longest of some lengths.
-fn extremes(lengths: impl Iterator<Item = usize> + Clone) -> (usize, usize) {
-    (lengths.clone().min().unwrap_or(0), lengths.max().unwrap_or(0))
+fn lengths(starts: &[usize]) -> Vec<usize> {
+    starts.windows(2).map(|span| span[1] - span[0]).collect()
 }
 
-fn inspect_rows(data: &Dataset<'_>, as_json: bool) -> String {
-    let matrix = &data.features;
-    let nonzero = nonzeros(matrix);
-    let density = density(matrix, nonzero);
-    let (storage, precision) = (storage(matrix), precision(matrix));
+fn classes_of(labels: &Labels) -> Classes {
+    labels.classes.iter().map(label_in_output).zip(labels.counts()).collect()
+}
+
+fn of_rows(data: &Dataset<'_>) -> Facts {
+    let mut facts = Facts::new("data");
+    facts.count("examples", "examples", data.features.rows());
+    facts.count("features", "features", data.features.cols());
+    facts.matrix(&data.features);
     let kind = match (&data.labels.rows, data.labels.kind()) {
         (LabelRows::None, _) | (_, None) => "none",
         (LabelRows::Single(_), _) if data.labels.classes.len() == 1 => "one class",
@@ -99,184 +147,75 @@ fn inspect_rows(data: &Dataset<'_>, as_json: bool) -> String {
         (_, Some(LabelKind::Multiclass)) => "multiclass",
         (_, Some(LabelKind::Multilabel)) => "multilabel",
     };
-    if as_json {
-        return json!({
-            "kind": "data",
-            "examples": matrix.rows(),
-            "features": matrix.cols(),
-            "nonzero": nonzero,
-            "density": number(density),
-            "storage": storage,
-            "precision": precision,
-            "labels": kind,
-            "classes": counted(&of_rows(&data.labels), "examples"),
-        })
-        .to_string();
-    }
-    let mut lines = vec![
-        format!("examples      {}", matrix.rows()),
-        format!("features      {}", matrix.cols()),
-        format!("non-zeros     {nonzero} ({} of all cells)", output::percent(density)),
-        format!("stored        {storage}, {precision}"),
-        match data.labels.classes.len() {
-            0 | 1 => format!("labels        {kind}"),
-            classes => format!("labels        {kind}, {classes} classes"),
-        },
-    ];
-    if kind != "none" {
-        lines.push(table(&of_rows(&data.labels), "examples"));
-    }
-    lines.join("\n")
+    let words = match data.labels.classes.len() {
+        0 | 1 => kind.to_string(),
+        classes => format!("{kind}, {classes} classes"),
+    };
+    facts.labels(kind, words, "examples", &classes_of(&data.labels));
+    facts
 }
 
-fn inspect_recordings(data: &Recordings, labelled_by: LabelledBy, as_json: bool) -> String {
-    let (shortest, longest) = extremes(data.starts.windows(2).map(|span| span[1] - span[0]));
+fn of_recordings(data: &Recordings, labelled_by: LabelledBy) -> Facts {
+    let mut facts = Facts::new("recordings");
+    facts.count("sequences", "examples", data.len());
+    facts.lengths("frames", "a sequence", &lengths(&data.starts));
+    facts.count("features", "features", data.frames.cols());
     let precision = precision(&data.frames);
-    let counts = match labelled_by {
+    facts.tell("stored", format!("dense, {precision}"), &[("precision", json!(precision))]);
+    let units = match labelled_by {
         LabelledBy::Sequence => "sequences",
         LabelledBy::Frame => "frames",
     };
-    if as_json {
-        return json!({
-            "kind": "recordings",
-            "examples": data.len(),
-            "frames": data.frames.rows(),
-            "features": data.frames.cols(),
-            "shortest": shortest,
-            "longest": longest,
-            "precision": precision,
-            "labels": counts,
-            "classes": counted(&of_rows(&data.labels), counts),
-        })
-        .to_string();
-    }
-    [
-        format!("sequences     {}", data.len()),
-        format!("frames        {}, {shortest} to {longest} a sequence", data.frames.rows()),
-        format!("features      {}", data.frames.cols()),
-        format!("stored        dense, {precision}"),
-        format!("labels        of {counts}, {} classes", data.labels.classes.len()),
-        table(&of_rows(&data.labels), counts),
-    ]
-    .join("\n")
+    let words = format!("of {units}, {} classes", data.labels.classes.len());
+    facts.labels(units, words, units, &classes_of(&data.labels));
+    facts
 }
 
-fn inspect_sequences(data: &Sequences, as_json: bool) -> String {
-    let (shortest, longest) = extremes(data.starts.windows(2).map(|span| span[1] - span[0]));
-    let matrix = &data.tokens;
-    let nonzero = nonzeros(matrix);
+fn of_sequences(data: &Sequences) -> Facts {
+    let mut facts = Facts::new("sequences");
+    facts.count("sequences", "examples", data.len());
+    facts.lengths("tokens", "a sequence", &lengths(&data.starts));
+    facts.count("attributes", "features", data.attributes.len());
+    facts.matrix(&data.tokens);
     let mut counts = vec![0; data.classes.len()];
     data.labels.iter().for_each(|&label| counts[usize::from(label)] += 1);
     let classes: Classes = data.classes.iter().map(|name| json!(name)).zip(counts).collect();
-    if as_json {
-        return json!({
-            "kind": "sequences",
-            "examples": data.len(),
-            "tokens": matrix.rows(),
-            "features": data.attributes.len(),
-            "shortest": shortest,
-            "longest": longest,
-            "nonzero": nonzero,
-            "density": number(density(matrix, nonzero)),
-            "storage": storage(matrix),
-            "precision": precision(matrix),
-            "labels": "tokens",
-            "classes": counted(&classes, "tokens"),
-        })
-        .to_string();
-    }
-    [
-        format!("sequences     {}", data.len()),
-        format!("tokens        {}, {shortest} to {longest} a sequence", matrix.rows()),
-        format!("attributes    {}", data.attributes.len()),
-        format!(
-            "non-zeros     {nonzero} ({} of all cells)",
-            output::percent(density(matrix, nonzero))
-        ),
-        format!("stored        {}, {}", storage(matrix), precision(matrix)),
-        format!("labels        of tokens, {} classes", classes.len()),
-        table(&classes, "tokens"),
-    ]
-    .join("\n")
+    facts.labels("tokens", format!("of tokens, {} classes", classes.len()), "tokens", &classes);
+    facts
 }
 
-fn inspect_images(data: &Images, as_json: bool) -> String {
-    let (mut object, mut lines, classes, what) = match data {
+fn of_images(data: &Images) -> Facts {
+    let count = data.len();
+    let examples = ("examples", json!(count));
+    let (mut facts, counts, units) = match data {
         Images::Plates { height, widths, plates, .. } => {
+            let mut facts = Facts::new("plates");
+            let keys = [examples, ("features", json!(height)), ("widths", json!(widths))];
+            facts.tell("images", format!("{count} plates of {height} rows"), &keys);
             let columns = plates.iter().map(|plate| plate.pixels.len() / height.max(&1));
-            let (shortest, longest) = extremes(columns.clone());
-            let columns: usize = columns.sum();
+            facts.lengths("columns", "an image", &columns.collect::<Vec<_>>());
             let mut counts = vec![0; widths.len()];
             plates.iter().flat_map(|p| &p.characters).for_each(|&c| counts[c as usize] += 1);
-            let object = json!({
-                "kind": "plates",
-                "features": height,
-                "widths": widths,
-                "columns": columns,
-                "shortest": shortest,
-                "longest": longest,
-            });
-            let lines = vec![
-                format!("images        {} plates of {height} rows", plates.len()),
-                format!("columns       {columns}, {shortest} to {longest} an image"),
-            ];
-            let classes =
-                counts.into_iter().enumerate().map(|(label, count)| (json!(label), count));
-            (object, lines, classes.collect::<Classes>(), "characters")
+            (facts, counts, "characters")
         }
         Images::Parts { shape, images, .. } => {
-            let (parts, places) = (shape.parents.len() + 1, [shape.width, shape.height]);
-            let object = json!({
-                "kind": "parts",
-                "features": shape.channels,
-                "grid": places,
-                "parents": shape.parents,
-            });
-            let lines = vec![
-                format!("images        {} with {parts} parts", images.len()),
-                format!("places        {} x {}", shape.width, shape.height),
-                format!("channels      {}", shape.channels),
-            ];
+            let mut facts = Facts::new("parts");
+            let parts = shape.parents.len() + 1;
+            let keys = [examples, ("parents", json!(shape.parents))];
+            facts.tell("images", format!("{count} with {parts} parts"), &keys);
+            let places = format!("{} x {}", shape.width, shape.height);
+            facts.tell("places", places, &[("grid", json!([shape.width, shape.height]))]);
+            facts.count("channels", "features", shape.channels);
             let labelled = if data.are_labelled() { images.len() } else { 0 };
-            let classes = (0..parts).map(|part| (json!(part), labelled)).collect::<Classes>();
-            (object, lines, classes, "places")
+            (facts, vec![labelled; parts], "places")
         }
     };
-    let labels = if data.are_labelled() { what } else { "none" };
-    if as_json {
-        object["examples"] = json!(data.len());
-        object["pixels"] = json!(data.pixels());
-        object["labels"] = json!(labels);
-        object["classes"] = json!(counted(&classes, what));
-        return object.to_string();
-    }
-    lines.push(format!("pixels        {}", data.pixels()));
-    if data.are_labelled() {
-        lines.push(format!("labels        {what}, {} classes", classes.len()));
-        lines.push(table(&classes, what));
-    } else {
-        lines.push("labels        none".into());
-    }
-    lines.join("\n")
-}
-
-/// Classes, and how often each occurs.
-type Classes = Vec<(Value, usize)>;
-
-fn of_rows(labels: &Labels) -> Classes {
-    labels.classes.iter().map(label_in_output).zip(labels.counts()).collect()
-}
-
-fn counted(classes: &Classes, what: &str) -> Vec<Value> {
-    classes.iter().map(|(label, count)| json!({"label": label, what: count})).collect()
-}
-
-/// The classes as a table for people, after a blank line.
-fn table(classes: &Classes, what: &str) -> String {
-    let mut rows = vec![vec!["class".to_string(), what.to_string()]];
-    rows.extend(classes.iter().map(|(label, count)| {
-        let name = label.as_str().map_or_else(|| label.to_string(), str::to_string);
-        vec![name, count.to_string()]
-    }));
-    format!("\n{}", output::table(&rows))
+    facts.count("pixels", "pixels", data.pixels());
+    let classes: Classes = counts.into_iter().enumerate().map(|(z, n)| (json!(z), n)).collect();
+    let (labels, words) = match data.are_labelled() {
+        true => (units, format!("{units}, {} classes", classes.len())),
+        false => ("none", "none".into()),
+    };
+    facts.labels(labels, words, units, &classes);
+    facts
 }

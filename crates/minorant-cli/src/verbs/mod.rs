@@ -16,21 +16,94 @@ pub(crate) mod predict;
 pub(crate) mod train;
 pub(crate) mod tune;
 
+use crate::args::{FittedArgs, ProblemArgs, on_threads};
 use crate::output;
+use crate::progress::Watchers;
 use minorant::FileError;
-use minorant::family::Settings;
+use minorant::family::{
+    Context, Data, FittedModel, OwnedData, Purpose, Settings, TrainReport, ignored_entries,
+    read_training, train,
+};
+use minorant::options::common::THREADS;
 use minorant::risk::Cancel;
+use minorant::trace::TraceRecord;
+use std::time::Instant;
 
 /// Why a bound may have no proof.
 const LOST_ORIGINS: &str = "an aggregate plane has lost its origins";
 
-/// Refuses output files that cannot be written, before hours of work go into them.
-fn check_writable(settings: &Settings) -> Result<(), FileError> {
+/// What is to be trained, with the data that was read for it.
+struct Job {
+    settings: Settings,
+    data: OwnedData,
+    /// The files in words.
+    data_name: String,
+    load_seconds: f64,
+    cancel: Cancel,
+    is_quiet: bool,
+}
+
+/// Reads what was asked for and the data, and works on it on as many threads as are wanted.
+fn with_data<const VERB: u8>(
+    problem: &ProblemArgs<VERB>,
+    work: impl FnOnce(Job) -> anyhow::Result<()> + Send,
+) -> anyhow::Result<()> {
+    let settings = problem.settings()?;
+    // Output files that cannot be written are refused before hours of work go into them.
     let files = ["out", "proof", "trace", "report", "checkpoint"];
-    files
-        .iter()
-        .filter_map(|name| settings.file(name))
-        .try_for_each(|path| FileError::check_writable(&path))
+    let mut files = files.iter().filter_map(|name| settings.file(name));
+    files.try_for_each(|path| FileError::check_writable(&path))?;
+    let cancel = cancel_on_interrupt();
+    on_threads(settings.get(&THREADS), || {
+        let begin = Instant::now();
+        let data = read_training(&settings, &problem.files)?;
+        let load_seconds = begin.elapsed().as_secs_f64();
+        let (data_name, is_quiet) = (problem.data_name(), settings.is_given("quiet"));
+        work(Job { settings, data, data_name, load_seconds, cancel, is_quiet })
+    })
+}
+
+/// Reads a fitted model and data for it, and works on them on as many threads as are wanted.
+fn with_model(
+    fitted: &FittedArgs,
+    purpose: Purpose,
+    work: impl FnOnce(&FittedModel, Data<'_>) -> anyhow::Result<()> + Send,
+) -> anyhow::Result<()> {
+    let model = FittedModel::load(&fitted.model)?;
+    let settings = fitted.reading.settings(model.facts.settings.entry())?;
+    on_threads(fitted.threads, || {
+        let (data, dropped) = model.read(&settings, &fitted.files, purpose)?;
+        note(&ignored_entries(dropped));
+        work(&model, data.view())
+    })
+}
+
+/// Tells what there is to remark.
+fn note<'s>(notes: impl IntoIterator<Item = &'s String>) {
+    notes.into_iter().for_each(|note| output::tell(&format!("note: {note}")));
+}
+
+/// What a run gave.
+struct Trained {
+    model: FittedModel,
+    report: TrainReport,
+    records: Vec<TraceRecord>,
+}
+
+/// Trains a model with the progress of the run `name` shown and its trace kept.
+fn watched(
+    name: &str,
+    data: Data<'_>,
+    settings: &Settings,
+    cancel: &Cancel,
+) -> anyhow::Result<Trained> {
+    let mut watchers = Watchers::new(name, settings.tol(), settings.is_given("quiet"));
+    let context = Context::default().cancelled_by(cancel).observed_by(&mut watchers);
+    let trained = train(data, settings, context);
+    watchers.finish();
+    let (model, report) = trained?;
+    output::hint_if_stalled(&report, settings.tol());
+    Ok(Trained { model, report, records: watchers.records })
 }
 
 /// A token that Ctrl-C cancels; a second Ctrl-C ends the process at once.

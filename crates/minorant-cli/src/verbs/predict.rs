@@ -1,52 +1,34 @@
 //! `minorant predict`: labels for data, with decision values or probabilities where they are wanted.
 
+use super::{note, with_model};
 use crate::args::PredictArgs;
-use crate::output::{self, number};
-use minorant::family::{
-    Data, FittedModel, Numbers, Outputs, Predictions, Purpose, Wanted, ignored_entries,
-    label_in_output,
-};
+use crate::output;
+use minorant::family::{Data, Outputs, Predictions, Purpose, Wanted, label_in_output};
 use serde_json::{Value, json};
-use std::fmt::Write;
 use std::ops::Range;
-use std::process::ExitCode;
 
-pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
-    let fitted = &args.fitted;
-    let model = FittedModel::load(&fitted.model)?;
-    let settings = fitted.reading(model.facts.settings.entry())?;
-    let wanted = match (args.scores, args.marginals) {
-        (_, true) => Wanted::Marginals,
-        (true, _) => Wanted::Scores,
-        _ => Wanted::Labels,
+pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
+    let (wanted, key) = match (args.scores, args.marginals) {
+        (_, true) => (Wanted::Marginals, "marginals"),
+        (true, _) => (Wanted::Scores, "scores"),
+        _ => (Wanted::Labels, ""),
     };
-    fitted.threads.install(|| -> anyhow::Result<ExitCode> {
-        let purpose = Purpose { needs_labels: false, keeps_lines: args.columns };
-        let (data, dropped) = model.read(&settings, &fitted.files, purpose)?;
-        note_dropped(dropped);
-        let predictions = model.predict_with(data.view(), wanted).map_err(anyhow::Error::msg)?;
-        predictions.note.iter().for_each(|note| output::tell(&format!("note: {note}")));
-        let lines = match (args.columns, data.view()) {
+    let purpose = Purpose { needs_labels: false, keeps_lines: args.columns };
+    with_model(&args.fitted, purpose, |model, data| {
+        let predictions = model.predict_with(data, wanted).map_err(anyhow::Error::msg)?;
+        note(&predictions.note);
+        let lines = match (args.columns, data) {
             (false, _) => &[][..],
             (true, Data::Sequences(data)) => &data.lines[..],
             (true, _) => {
                 anyhow::bail!("--columns goes with models that label the tokens of sequences")
             }
         };
-        if fitted.json {
-            let key = if args.marginals { "marginals" } else { "scores" };
-            output::print(&as_json(&predictions, key).to_string())?;
-        } else {
-            let text = as_text(&predictions, lines)?;
-            output::print(text.strip_suffix('\n').unwrap_or(&text))?;
-        }
-        Ok(ExitCode::SUCCESS)
-    })?
-}
-
-/// Tells of entries in columns that the model does not know.
-pub(super) fn note_dropped(dropped: usize) {
-    ignored_entries(dropped).iter().for_each(|note| output::tell(&format!("note: {note}")));
+        output::print(&match args.fitted.json {
+            true => as_json(&predictions, key).to_string(),
+            false => as_text(&predictions, lines),
+        })
+    })
 }
 
 fn spans(starts: &[usize]) -> impl Iterator<Item = Range<usize>> {
@@ -55,26 +37,18 @@ fn spans(starts: &[usize]) -> impl Iterator<Item = Range<usize>> {
 
 fn as_json(predictions: &Predictions, key: &str) -> Value {
     let label = |z: &u32| label_in_output(&predictions.classes[*z as usize]);
-    let row =
-        |numbers: &Numbers, i: usize| numbers.row(i).iter().map(|&x| number(x)).collect::<Vec<_>>();
     let rows = |range: Range<usize>| {
-        predictions
-            .numbers
-            .as_ref()
-            .map(|numbers| range.map(|i| row(numbers, i)).collect::<Vec<_>>())
+        let numbers = predictions.numbers.as_ref()?;
+        Some(range.map(|i| json!(numbers.row(i))).collect::<Value>())
     };
     let (labels, numbers): (Vec<Value>, Option<Value>) = match &predictions.outputs {
-        Outputs::Labels(all) => {
-            (all.iter().map(label).collect(), rows(0..all.len()).map(|rows| json!(rows)))
+        Outputs::Labels(all) => (all.iter().map(label).collect(), rows(0..all.len())),
+        Outputs::Sets(all) => {
+            (all.iter().map(|set| set.iter().map(label).collect()).collect(), rows(0..all.len()))
         }
-        Outputs::Sets(all) => (
-            all.iter().map(|set| set.iter().map(label).collect()).collect(),
-            rows(0..all.len()).map(|rows| json!(rows)),
-        ),
         Outputs::Tokens { starts, labels } => {
             let of = |span: Range<usize>| labels[span].iter().map(label).collect();
-            let numbers = spans(starts).map(rows).collect::<Option<Vec<_>>>();
-            (spans(starts).map(of).collect(), numbers.map(|numbers| json!(numbers)))
+            (spans(starts).map(of).collect(), rows(0..0).and(spans(starts).map(rows).collect()))
         }
         Outputs::Structures(all) => {
             let item = |item: &Vec<u32>| match &item[..] {
@@ -85,7 +59,7 @@ fn as_json(predictions: &Predictions, key: &str) -> Value {
         }
     };
     let mut object = json!({ "labels": labels });
-    if let Some(numbers) = numbers.filter(|_| predictions.numbers.is_some()) {
+    if let Some(numbers) = numbers {
         object[key] = numbers;
     }
     object
@@ -93,50 +67,33 @@ fn as_json(predictions: &Predictions, key: &str) -> Value {
 
 /// One label a line; sequences with a blank line between them, and with the columns of the input
 /// where those are kept.
-fn as_text(predictions: &Predictions, lines: &[String]) -> Result<String, std::fmt::Error> {
-    let mut text = String::new();
-    let name = |z: u32| predictions.classes[z as usize].to_string();
-    let numbers = |text: &mut String, at: usize| -> std::fmt::Result {
+fn as_text(predictions: &Predictions, columns: &[String]) -> String {
+    let name = |z: &u32| predictions.classes[*z as usize].to_string();
+    let joined = |words: &mut dyn Iterator<Item = String>, by| words.collect::<Vec<_>>().join(by);
+    let line = |(at, label): (usize, String)| {
         let row = predictions.numbers.as_ref().map_or(&[][..], |numbers| numbers.row(at));
-        row.iter().try_for_each(|number| write!(text, "\t{number}"))?;
-        text.push('\n');
-        Ok(())
+        let numbers = row.iter().map(|number| format!("\t{number}"));
+        label + &numbers.collect::<String>() + "\n"
     };
-    match &predictions.outputs {
-        Outputs::Labels(all) => {
-            for (at, &z) in all.iter().enumerate() {
-                text.push_str(&name(z));
-                numbers(&mut text, at)?;
-            }
-        }
+    let mut text: String = match &predictions.outputs {
+        Outputs::Labels(all) => all.iter().map(name).enumerate().map(line).collect(),
         Outputs::Sets(all) => {
-            for (at, set) in all.iter().enumerate() {
-                text.push_str(&set.iter().map(|&z| name(z)).collect::<Vec<_>>().join(","));
-                numbers(&mut text, at)?;
-            }
+            let sets = all.iter().map(|set| joined(&mut set.iter().map(name), ","));
+            sets.enumerate().map(line).collect()
         }
         Outputs::Tokens { starts, labels } => {
-            for (sequence, span) in spans(starts).enumerate() {
-                if sequence > 0 {
-                    text.push('\n');
-                }
-                for at in span {
-                    if let Some(line) = lines.get(at) {
-                        write!(text, "{line}\t")?;
-                    }
-                    text.push_str(&name(labels[at]));
-                    numbers(&mut text, at)?;
-                }
-            }
+            let token = |at: usize| {
+                let before = columns.get(at).map(|line| format!("{line}\t")).unwrap_or_default();
+                line((at, before + &name(&labels[at])))
+            };
+            joined(&mut spans(starts).map(|span| span.map(token).collect()), "\n")
         }
         Outputs::Structures(all) => {
-            let word =
-                |item: &Vec<u32>| item.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-            for items in all {
-                let words: Vec<String> = items.iter().map(word).collect();
-                writeln!(text, "{}", words.join(" "))?;
-            }
+            let word = |item: &Vec<u32>| joined(&mut item.iter().map(u32::to_string), ",");
+            all.iter().map(|items| joined(&mut items.iter().map(word), " ") + "\n").collect()
         }
-    }
-    Ok(text)
+    };
+    // The line break at the end comes with printing.
+    text.pop();
+    text
 }

@@ -70,6 +70,7 @@ impl FittedModel {
         data: impl Into<Data<'d>>,
         wanted: Wanted,
     ) -> Result<Predictions, String> {
+        wanted.check(self.facts.settings.entry())?;
         self.form.predict(data.into(), wanted)
     }
 

@@ -76,6 +76,11 @@ pub trait Family: Sync {
     /// What data a model is trained on.
     fn data(&self, settings: &Settings) -> DataKind;
 
+    /// What its models predict.
+    fn offers(&self) -> &'static [Wanted] {
+        &[Wanted::Labels, Wanted::Scores]
+    }
+
     /// Trains: from data to an answer. Settings were checked against the option table.
     fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError>;
 

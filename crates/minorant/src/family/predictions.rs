@@ -1,6 +1,7 @@
 //! What a fitted model predicts, whatever its family: labels of rows, sets of them, labels of
 //! tokens, or structures; with decision values or probabilities where they are wanted.
 
+use super::{Entry, models};
 use minorant_data::Label;
 use minorant_linalg::Matrix;
 
@@ -17,15 +18,19 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Refuses probabilities, where a model has none.
-    pub(crate) fn refuse_marginals(self) -> Result<(), String> {
-        match self {
-            Wanted::Marginals => Err(
-                "probabilities of labels (--marginals) go with chain-crf, chain-svm and neuro-crf"
-                    .into(),
-            ),
-            Wanted::Labels | Wanted::Scores => Ok(()),
+    /// Refuses what the family of a model does not offer, and names the models that have it.
+    pub(crate) fn check(self, entry: Entry) -> Result<(), String> {
+        if entry.family.offers().contains(&self) {
+            return Ok(());
         }
+        let what = match self {
+            Wanted::Labels => "labels",
+            Wanted::Scores => "decision values (--scores)",
+            Wanted::Marginals => "probabilities of labels (--marginals)",
+        };
+        let offering = models().iter().filter(|entry| entry.family.offers().contains(&self));
+        let names: Vec<&str> = offering.map(|entry| entry.model.name).collect();
+        Err(format!("{what} go with {}, not with {}", names.join(", "), entry.model.name))
     }
 }
 

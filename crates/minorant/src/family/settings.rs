@@ -7,6 +7,7 @@ use crate::options::common::{
 };
 use crate::options::{Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Value, in_words};
 use crate::solver::StopRules;
+use crate::system::bytes_of;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -316,7 +317,5 @@ fn adapt(spec: &OptionSpec, value: Value) -> Value {
 
 /// A quarter of the machine's memory in bytes, where the system tells it.
 pub fn quarter_of_memory() -> Option<u64> {
-    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = info.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024 / 4)
+    Some(bytes_of("/proc/meminfo", "MemTotal")? / 4)
 }

@@ -8,10 +8,10 @@ mod tune;
 
 pub use tune::{FoldError, Tuned, TunedPoint, tune};
 
-use crate::family::linear::{LinearForm, Rows, check_evaluations};
+use crate::family::linear::{Linear, LinearForm, Rows, check_evaluations};
 use crate::family::{
-    Data, Facts, FittedModel, Numbers, PROOF_BYTES, Settings, TrainError, TrainReport,
-    method_options,
+    Data, Entry, Facts, Family, FittedModel, Model, Numbers, PROOF_BYTES, Settings, TrainError,
+    TrainReport, method_options,
 };
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{Norm, PENALTY};
@@ -74,6 +74,12 @@ pub struct PathOptions<'a> {
     pub start: Option<&'a [f64]>,
     /// Whether points are put in between until the gap there is at most three times the tolerance.
     pub fill: bool,
+}
+
+/// The models that have a path: linear ones whose problem is convex.
+pub fn models() -> impl Iterator<Item = Entry> {
+    let has_path = |model: &&'static Model| model.is_convex;
+    Linear.models().iter().filter(has_path).map(|model| Entry { model, family: &Linear })
 }
 
 /// `count` numbers from the larger to the smaller of two, each the same share of the one before.

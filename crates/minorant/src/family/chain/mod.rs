@@ -12,7 +12,7 @@ use super::mean::Mean;
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk,
+    TrainReport, Walk, Wanted,
 };
 use crate::options::Kind::Choice;
 use crate::options::common::{
@@ -105,6 +105,10 @@ impl Family for ChainFamily {
 
     fn data(&self, _settings: &Settings) -> DataKind {
         DataKind::Sequences
+    }
+
+    fn offers(&self) -> &'static [Wanted] {
+        &[Wanted::Labels, Wanted::Scores, Wanted::Marginals]
     }
 
     fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {

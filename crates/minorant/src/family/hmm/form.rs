@@ -161,7 +161,6 @@ impl Form for HmmForm {
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
-        wanted.refuse_marginals()?;
         let scored = wanted == Wanted::Scores;
         if scored && self.shape.task == Task::Label {
             return Err("decision values (--scores) go with classes of sequences; this model \

@@ -9,7 +9,7 @@ pub use form::{ImageForm, ImageShape};
 use super::builder::{models, taken};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, mean,
+    TrainReport, Walk, Wanted, mean,
 };
 use crate::options::Kind::Choice;
 use crate::options::common::{self, PARTS, PROOF, SEED};
@@ -89,6 +89,10 @@ impl Family for Image {
 
     fn data(&self, settings: &Settings) -> DataKind {
         if settings.model() == SegmentSvm::MODEL.name { DataKind::Plates } else { DataKind::Parts }
+    }
+
+    fn offers(&self) -> &'static [Wanted] {
+        &[Wanted::Labels]
     }
 
     fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {

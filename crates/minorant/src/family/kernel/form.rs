@@ -215,10 +215,6 @@ impl Form for KernelForm {
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
-        if wanted == Wanted::Marginals {
-            let name = self.member.name;
-            return Err(format!("{name} has decision values and no probabilities"));
-        }
         let (scores, note) = self.scores(&data.rows()?.features);
         let labels = (0..scores.rows()).map(|i| self.class(scores.row(i))).collect();
         let numbers = (wanted == Wanted::Scores).then_some(scores);

@@ -333,7 +333,6 @@ impl Form for LinearForm {
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
-        wanted.refuse_marginals()?;
         let (scores, note) = self.scores(&data.rows()?.features);
         let outputs = self.classify(&scores);
         let numbers = (wanted == Wanted::Scores).then_some(scores);

@@ -12,7 +12,7 @@ use super::mean::{Mean, counted};
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, method_options,
+    TrainReport, Walk, Wanted, method_options,
 };
 use crate::archive::Archive;
 use crate::certificate::Certificate;
@@ -106,6 +106,10 @@ impl Family for NeuroFamily {
 
     fn data(&self, _settings: &Settings) -> DataKind {
         DataKind::Sequences
+    }
+
+    fn offers(&self) -> &'static [Wanted] {
+        &[Wanted::Labels, Wanted::Scores, Wanted::Marginals]
     }
 
     fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
