@@ -6,7 +6,7 @@ use super::{
     Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted,
     Writer, data, proof_arrays,
 };
-use crate::audit::{Audit, Claim, NO_PROOF, check, nothing_to_check, refused};
+use crate::audit::{Audit, NO_PROOF, check, nothing_to_check, refused};
 use crate::container::{Array, Container, FileError};
 use crate::fingerprint::Fingerprint;
 use crate::options::Effect;
@@ -163,8 +163,7 @@ impl FittedModel {
             let (proofs, problems) = (self.proofs.len(), problems.len());
             return refused(format!("the model has {proofs} proofs for {problems} problems"));
         }
-        let (objective, lower_bound) = (facts.certificate.objective, facts.certificate.lower_bound);
-        check(Claim { objective, lower_bound }, &problems, &self.proofs)
+        check(facts.certificate.into(), &problems, &self.proofs)
     }
 
     // Files

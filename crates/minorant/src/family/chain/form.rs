@@ -151,8 +151,7 @@ impl Form for ChainForm {
             shares: mean_shares(example_weights, &units)?,
             penalty: Penalty { is_l1, ..Penalty::plain(lambda) },
             w: &self.weights,
-            objective: facts.certificate.objective,
-            lower_bound: facts.certificate.lower_bound,
+            claim: facts.certificate.into(),
         }])
     }
 

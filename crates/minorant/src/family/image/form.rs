@@ -280,8 +280,7 @@ impl Form for ImageForm {
             shares: mean_shares(example_weights, &vec![1; data.len()])?,
             penalty: Penalty::plain(lambda),
             w: &self.weights,
-            objective: facts.certificate.objective,
-            lower_bound: facts.certificate.lower_bound,
+            claim: facts.certificate.into(),
         }])
     }
 

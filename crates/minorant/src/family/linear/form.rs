@@ -287,7 +287,7 @@ impl LinearForm {
     fn truths<'a>(&self, data: &'a Dataset<'a>) -> Result<PlainKind<'a>, String> {
         let rows = match (&data.labels.rows, self.task) {
             (LabelRows::Single(rows), TaskName::Binary | TaskName::OneVsRest) => {
-                PlainKind::Signs(rows)
+                PlainKind::Signs(rows, 1)
             }
             (LabelRows::Single(rows), TaskName::Multiclass) => PlainKind::Classes(rows),
             (LabelRows::Sets { .. }, TaskName::Multilabel) => PlainKind::Sets(&data.labels),
@@ -398,23 +398,25 @@ impl Form for LinearForm {
         });
         let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
         let penalty = audit::Penalty { lambda, is_l1, theta };
-        let parameter = self.loss.parameter(&facts.settings);
+        let loss = self.loss.plain(&facts.settings).ok_or("the loss is not convex")?;
         let problem = |(k, problem): (usize, &'a SubProblem)| Plain {
             losses: Box::new(LinearLosses {
                 features: &data.features,
                 bias: self.bias,
-                truths,
-                positive: if self.task == TaskName::OneVsRest { k as u32 } else { 1 },
+                truths: match truths {
+                    PlainKind::Signs(rows, _) if self.task == TaskName::OneVsRest => {
+                        PlainKind::Signs(rows, k as u32)
+                    }
+                    truths => truths,
+                },
                 outputs: self.outputs(),
-                loss: self.loss.name(),
-                parameter,
+                loss,
                 label_loss: self.label_loss.as_deref(),
             }),
             shares: shares.clone(),
             penalty: penalty.clone(),
             w: &problem.weights,
-            objective: problem.certificate.objective,
-            lower_bound: problem.certificate.lower_bound,
+            claim: problem.certificate.into(),
         };
         Ok(self.problems.iter().enumerate().map(problem).collect())
     }

@@ -4,6 +4,7 @@
 
 use super::options::RAMP;
 use super::targets::Targets;
+use crate::audit::linear::PlainMargin;
 use crate::family::Settings;
 use crate::options::common::LABEL_LOSS;
 use crate::options::{Key, Kind, Need, Probe, Range, Taken, named, option};
@@ -78,11 +79,14 @@ impl LossName {
         ("huber-hinge", "the hinge with a quadratic piece around its kink"),
     ];
 
-    /// The number that the loss depends on besides the margin; 0 where there is none.
-    pub(super) fn parameter(self, settings: &Settings) -> f64 {
+    /// The loss as the audit has it, which checks convex ones only.
+    pub(super) fn plain(self, settings: &Settings) -> Option<PlainMargin> {
         match self {
-            LossName::HuberHinge => settings.get(&HUBER),
-            _ => 0.0,
+            LossName::Hinge => Some(PlainMargin::Hinge),
+            LossName::SquaredHinge => Some(PlainMargin::SquaredHinge),
+            LossName::HuberHinge => Some(PlainMargin::HuberHinge(settings.get(&HUBER))),
+            LossName::Logistic => Some(PlainMargin::Logistic),
+            LossName::Ramp | LossName::Transductive => None,
         }
     }
 
@@ -135,7 +139,7 @@ impl LossName {
             LossName::Hinge | LossName::Transductive => of_rows(design, Hinge::new(signs), weights),
             LossName::SquaredHinge => of_rows(design, SquaredHinge::new(signs), weights),
             LossName::HuberHinge => {
-                of_rows(design, HuberHinge::new(signs, self.parameter(settings)), weights)
+                of_rows(design, HuberHinge::new(signs, settings.get(&HUBER)), weights)
             }
             LossName::Logistic => of_rows(design, Logistic::new(signs), weights),
             LossName::Ramp => of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights),
