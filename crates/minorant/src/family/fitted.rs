@@ -13,6 +13,7 @@ use crate::options::Effect;
 use crate::proof::Proof;
 use minorant_data::ReadError;
 use serde_json::{Map, Value as Json, json};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +52,7 @@ impl FittedModel {
 
     /// The form, for those who know its family; nothing where it is another family's.
     pub fn form_as<F: Form>(&self) -> Option<&F> {
-        self.form.as_any().downcast_ref()
+        (self.form() as &dyn Any).downcast_ref()
     }
 
     /// The same model with another form of its family.
@@ -85,7 +86,7 @@ impl FittedModel {
         files: &[PathBuf],
         purpose: Purpose,
     ) -> Result<(OwnedData, usize), ReadError> {
-        data::read_for(self.form(), settings, files, purpose)
+        data::read_for(self.form.reading(), settings, files, purpose)
     }
 
     /// Reads the data of an audit.
@@ -94,7 +95,7 @@ impl FittedModel {
         settings: &Settings,
         files: &[PathBuf],
     ) -> Result<OwnedData, ReadError> {
-        data::read_for_audit(self.form(), settings, files)
+        data::read_for_audit(self.form.reading(), settings, files)
     }
 
     /// How many weights are not zero.

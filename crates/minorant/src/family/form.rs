@@ -65,9 +65,6 @@ pub trait Form: Debug + Send + Sync + Any {
     fn at_start(&self) -> Option<Box<dyn Form>> {
         None
     }
-
-    /// The form itself, for those who know its family.
-    fn as_any(&self) -> &dyn Any;
 }
 
 /// What a form tells of itself.

@@ -5,6 +5,7 @@
 //! façade ask [`models`] and know no family by name.
 
 mod attributes;
+mod carried;
 pub mod chain;
 mod classes;
 mod data;
@@ -31,7 +32,7 @@ mod walk;
 pub use classes::ClassCounts;
 pub use data::{
     Data, DataKind, OwnedData, Purpose, Reading, options_of_rows, options_of_sequences, read,
-    read_for, read_training,
+    read_training,
 };
 pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;
@@ -43,7 +44,7 @@ pub use settings::{Lambda, Settings, quarter_of_memory};
 pub use walk::{Context, TrainError, train};
 
 pub(crate) use stored::{Reader, Writer};
-pub(crate) use walk::{Answer, Walk, method_options};
+pub(crate) use walk::{Answer, Asked, Walk, method_options};
 
 use crate::options::{OptionSpec, Probe, Taken};
 use std::sync::LazyLock;

@@ -2,8 +2,8 @@
 //! options, the labels and attributes that a model knows, predictions and how good they are.
 
 use super::{
-    Data, Description, Evaluation, Misfit, Numbers, Outputs, Predictions, Reader, Reading,
-    TrainError, Wanted, Writer, attributes, form, tokens,
+    Data, DataKind, Description, Evaluation, Misfit, Numbers, Outputs, Predictions, Reader,
+    Reading, TrainError, Wanted, Writer, attributes, form, tokens,
 };
 use crate::options::{Key, Kind, Named, Probe, named, option};
 use minorant_data::{Attributes, Label, Sequences, Template};
@@ -180,7 +180,8 @@ impl Vocabulary {
 
     /// How sequences are read for the model.
     pub(crate) fn reading(&self) -> Reading<'_> {
-        Reading::Sequences { attributes: &self.attributes, template: self.template.as_ref() }
+        let (attributes, template) = (Some(&self.attributes), self.template.as_ref());
+        Reading { attributes, template, ..DataKind::Sequences.into() }
     }
 
     /// Writes the vocabulary into a model file.

@@ -13,7 +13,6 @@ use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::structured::chain::{ChainShape, Pairs};
 use minorant_data::Sequences;
 use minorant_linalg::parallel;
-use std::any::Any;
 
 /// A fitted chain.
 #[derive(Debug, Clone)]
@@ -153,10 +152,6 @@ impl Form for ChainForm {
             w: &self.weights,
             claim: facts.certificate.into(),
         }])
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -5,15 +5,14 @@ use super::{GROUP_WEIGHT, MIXTURES, STATES, TASK, TOPOLOGY, labelled_by, labels}
 use crate::family::predictions::argmax;
 use crate::family::sequence::kept;
 use crate::family::{
-    Data, Description, Evaluation, Facts, Form, Misfit, Numbers, Outputs, Predictions, Reader,
-    Reading, Wanted, Writer, classes, tokens,
+    Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Numbers, Outputs, Predictions,
+    Reader, Reading, Wanted, Writer, classes, tokens,
 };
 use crate::hmm::{Frames, Group, HmmShape, Scaling, Tables, Task, best_path};
 use crate::options::Named;
 use minorant_data::{Label, Recordings};
 use minorant_linalg::parallel;
 use serde_json::{Map, Value as Json, json};
-use std::any::Any;
 
 /// The form of hidden Markov models.
 #[derive(Debug, Clone)]
@@ -156,8 +155,8 @@ impl Form for HmmForm {
     }
 
     fn reading(&self) -> Reading<'_> {
-        let labelled_by = labelled_by(self.shape.task);
-        Reading::Recordings { labelled_by, features: self.shape.features }
+        let kind = DataKind::Recordings(labelled_by(self.shape.task));
+        Reading { features: Some(self.shape.features), ..kind.into() }
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
@@ -221,9 +220,5 @@ impl Form for HmmForm {
 
     fn at_start(&self) -> Option<Box<dyn Form>> {
         Some(Box::new(HmmForm { weights: self.start.clone(), ..self.clone() }))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

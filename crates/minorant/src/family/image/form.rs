@@ -7,8 +7,8 @@ use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
 use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
 use crate::family::classes::share;
 use crate::family::{
-    Data, Description, Evaluation, Facts, Form, Measure, Misfit, Outputs, Predictions, Reader,
-    Reading, Settings, Style, Wanted, Writer,
+    Data, DataKind, Description, Evaluation, Facts, Form, Measure, Misfit, Outputs, Predictions,
+    Reader, Reading, Settings, Style, Wanted, Writer,
 };
 use crate::options::Named;
 use crate::structured::segment::SegmentLoss;
@@ -16,7 +16,6 @@ use crate::structured::{Scores, StructuredModel};
 use minorant_data::{Images, TreeShape};
 use minorant_linalg::parallel;
 use serde::{Deserialize, Serialize};
-use std::any::Any;
 
 /// What the images and their outputs look like.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,10 +143,10 @@ impl Form for ImageForm {
     }
 
     fn reading(&self) -> Reading<'_> {
-        match self.shape {
-            ImageShape::Plates { .. } => Reading::Plates,
-            ImageShape::Parts(_) => Reading::Parts,
-        }
+        Reading::from(match self.shape {
+            ImageShape::Plates { .. } => DataKind::Plates,
+            ImageShape::Parts(_) => DataKind::Parts,
+        })
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
@@ -282,9 +281,5 @@ impl Form for ImageForm {
             w: &self.weights,
             claim: facts.certificate.into(),
         }])
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

@@ -7,8 +7,8 @@ use super::{Member, choice};
 use crate::family::classes::compare;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
-    Data, Description, Evaluation, Facts, FittedModel, Form, Misfit, Numbers, Outputs, Predictions,
-    Reader, Reading, TrainError, Wanted, Writer, setting_in_words,
+    Data, DataKind, Description, Evaluation, Facts, FittedModel, Form, Misfit, Numbers, Outputs,
+    Predictions, Reader, Reading, TrainError, Wanted, Writer, setting_in_words,
 };
 use crate::kernel::{Kernel, Points};
 use crate::options::Value;
@@ -17,7 +17,6 @@ use minorant_data::{Dataset, Label, LabelRows};
 use minorant_linalg::dense::dot;
 use minorant_linalg::parallel::{map_chunks_mut, split_evenly};
 use minorant_linalg::{Matrix, Storage};
-use std::any::Any;
 
 /// A decision function h(x) = Σ β_i k(x_i, x) + b over the support rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -211,7 +210,7 @@ impl Form for KernelForm {
     }
 
     fn reading(&self) -> Reading<'_> {
-        Reading::Rows { features: self.features, is_multilabel: false }
+        Reading { features: Some(self.features), ..DataKind::Rows.into() }
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
@@ -281,10 +280,6 @@ impl Form for KernelForm {
         }
         self.weights.iter().for_each(|(name, c)| description.key(name, *c));
         description
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

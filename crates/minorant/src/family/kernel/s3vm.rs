@@ -3,8 +3,9 @@
 
 use super::choice::{Rows, choose};
 use super::found::{Found, Search};
-use super::machines::Machines;
-use super::{BY_PDM, KernelForm, Machine, Member, TOL, method, refuse, setting};
+use super::{BY_PDM, KernelForm, Machine, Member, TOL, machines, method, refuse, setting};
+use crate::archive::Archive;
+use crate::family::carried::{Carrying, finished};
 use crate::family::classes::{UNLABELLED, labelled_classes};
 use crate::family::{Context, FittedModel, Model, Settings, TrainError, Walk, train};
 use crate::kernel::Kernel;
@@ -149,8 +150,8 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let (classes, labels) = classes_of(data)?;
     let unlabelled = labels.iter().filter(|label| label.is_none()).count();
     let count = |class: u32| labels.iter().filter(|label| **label == Some(class)).count();
-    let (machines, balance) = (functions(classes.len()), walk.get(&BALANCE));
-    if matches!(balance, Balance::Count(_) | Balance::Between(..)) && machines > 1 {
+    let (functions, balance) = (functions(classes.len()), walk.get(&BALANCE));
+    if matches!(balance, Balance::Count(_) | Balance::Between(..)) && functions > 1 {
         return refuse(format!(
             "the balance is a number of positive labels, which goes with two classes, not with {}; for more take auto or none",
             classes.len()
@@ -160,9 +161,9 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let (mode, ramp) = (walk.get(&MODE), walk.get(&RAMP_OF_CCCP));
     let method = Options { mode, ramp, ..method(settings) };
     let rules = method.rules;
-    if rules.max_evaluations.is_some_and(|most| most < machines as u64) {
+    if rules.max_evaluations.is_some_and(|most| most < functions as u64) {
         return refuse(format!(
-            "at least one inner optimisation for each of {machines} classes is needed for an answer"
+            "at least one inner optimisation for each of {functions} classes is needed for an answer"
         ));
     }
     let rows = Rows::new(data, settings);
@@ -173,11 +174,14 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let gram = if is_large { None } else { Some(rows.gram()?) };
     let usual = FULL_WEIGHT as f64 / unlabelled.max(FULL_WEIGHT) as f64;
     let (c1, c2) = (walk.get(&C1), walk.get(&C2).unwrap_or(usual));
-    let shape = (labels.len(), unlabelled);
-    let mut state = Machines::resume(walk.checkpoints, shape, machines).map_err(RunError::from)?;
-    while state.finished.len() < machines {
-        let machine = state.finished.len();
-        let positive = if machines == 1 { 1 } else { machine as u32 };
+    let load = |archive: &mut Archive| {
+        let load = |own: &mut Archive| machines::load(own, labels.len(), unlabelled);
+        finished(archive, functions as u64 - 1, load)
+    };
+    let mut state = Carrying::resume(walk.checkpoints, load).map_err(RunError::from)?;
+    while state.carried.len() < functions {
+        let machine = state.carried.len();
+        let positive = if functions == 1 { 1 } else { machine as u32 };
         let sign = |label: &Option<u32>| match label {
             None => 0,
             Some(class) if *class == positive => 1,
@@ -188,9 +192,9 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
             .interval(count(positive), labels.len() - unlabelled, unlabelled)
             .map_err(setting)?;
         // What earlier classes left over, shared by those to come.
-        let spent = state.spent(rules.max_evaluations, machines)?;
-        let seconds = state.seconds();
-        let most = rules.max_evaluations.map(|most| (most - spent) / (machines - machine) as u64);
+        let spent = machines::spent(&state.carried, rules.max_evaluations, functions)?;
+        let seconds: f64 = state.carried.iter().map(|fit| fit.seconds).sum();
+        let most = rules.max_evaluations.map(|most| (most - spent) / (functions - machine) as u64);
         let rules = StopRules {
             max_evaluations: most,
             max_seconds: rules.max_seconds.map(|most| (most - seconds).max(0.0)),
@@ -200,17 +204,17 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
         let fit = match &gram {
             Some(gram) => {
                 let problem = S3vmProblem::new(gram, signs, c1, c2, balance);
-                s3vm::fit(&problem, &method, walk.cancel, walk.observer, &mut state)
+                s3vm::fit(&problem, &method, walk.asked.cancel, walk.observer, &mut state)
             }
             None => {
                 let (kernel, points, signs) = (rows.kernel, &rows.points, &signs[..]);
                 let problem = LargeProblem { kernel, points, signs, c1, c2, balance };
-                fit_large(problem, &method, walk.cancel, walk.observer, &mut state)
+                fit_large(problem, &method, walk.asked.cancel, walk.observer, &mut state)
             }
         };
-        state.finished.push(fit.map_err(setting)?);
+        state.carried.push(fit.map_err(setting)?);
     }
-    let fits = &state.finished;
+    let fits = &state.carried;
     Ok(Found {
         kernel: rows.kernel,
         classes,

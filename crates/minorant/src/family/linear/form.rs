@@ -11,8 +11,8 @@ use crate::family::classes::{self, UNLABELLED, of_counts, share};
 use crate::family::form::listed;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
-    ClassCounts, Data, Description, Evaluation, Facts, Form, Measure, Misfit, Numbers, Outputs,
-    Predictions, Reader, Reading, Style, Wanted, Writer,
+    ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Measure, Misfit, Numbers,
+    Outputs, Predictions, Reader, Reading, Style, Wanted, Writer,
 };
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::options::{Named, named};
@@ -21,7 +21,6 @@ use minorant_data::{Dataset, Label, LabelRows, Labels};
 use minorant_linalg::parallel::{map_chunks_mut, split_evenly};
 use minorant_linalg::{Design, Matrix, PackedWeights};
 use serde_json::{Value as Json, json};
-use std::any::Any;
 
 /// What the labels of a linear model are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -329,7 +328,8 @@ impl Form for LinearForm {
 
     fn reading(&self) -> Reading<'_> {
         let is_multilabel = self.task == TaskName::Multilabel;
-        Reading::Rows { features: self.features, is_multilabel }
+        let features = Some(self.features);
+        Reading { features, is_multilabel, ..DataKind::Rows.into() }
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
@@ -427,10 +427,6 @@ impl Form for LinearForm {
 
     fn slopes_of_example(&self) -> usize {
         self.outputs()
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -6,6 +6,7 @@ mod form;
 
 pub use form::NeuroForm;
 
+use super::carried::{Carried, Carrying};
 use super::hold_out::{Chosen, error_of, split};
 use super::mean::{Mean, counted};
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
@@ -22,7 +23,7 @@ use crate::options::common::{
 use crate::options::{Key, Kind, Probe, Taken, named, option, reading};
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Risk};
-use crate::solver::{Checkpoints, Method, Outcome, Problem, RunError, StopRules};
+use crate::solver::{Method, Outcome, Problem, RunError, StopRules};
 use minorant_data::Sequences;
 use minorant_linalg::Values;
 use minorant_linalg::product::Real;
@@ -129,9 +130,12 @@ impl Family for NeuroFamily {
         let mean = Mean::new(seen.weights.as_deref(), units, "sequence")?;
         let lambda = walk.settings.lambda(mean.total)?;
         check_method(data, &network, &L2::new(lambda)?, walk)?;
-        let mut store = WithStart::new(&mut *walk.checkpoints);
-        if store.start.len() != network.dim() {
-            let how = match walk.settings.get(&PRETRAIN) {
+        let begin =
+            |archive: &mut Archive| Ok(Begin(archive.take_reals(START).unwrap_or_default()));
+        let asked = walk.asked;
+        let mut store = Carrying::resume(&mut *walk.checkpoints, begin).map_err(RunError::from)?;
+        if store.carried.0.len() != network.dim() {
+            let how = match asked.settings.get(&PRETRAIN) {
                 Pretrain::Rbm => Start::Rbm(Rbm::default()),
                 Pretrain::None => Start::Random,
             };
@@ -139,11 +143,11 @@ impl Family for NeuroFamily {
                 let what = "pretraining the layers without labels; then the objective is minimised";
                 walk.observer.preparing(what);
             }
-            let seed = walk.settings.get(&SEED);
-            let made = start(&network, &seen.sequences.tokens, how, seed, walk.cancel);
-            store.start = made.map_err(RunError::from)?;
+            let seed = asked.settings.get(&SEED);
+            let made = start(&network, &seen.sequences.tokens, how, seed, asked.cancel);
+            store.carried.0 = made.map_err(RunError::from)?;
         }
-        let regularizer = L2::new(lambda)?.with_center(store.start.clone())?;
+        let regularizer = L2::new(lambda)?.with_center(store.carried.0.clone())?;
         let run = Run {
             network: &network,
             seen: &seen,
@@ -151,16 +155,9 @@ impl Family for NeuroFamily {
             shares: &mean.shares,
             regularizer: &regularizer,
         };
-        let rules = walk.settings.rules();
-        let mut walk = Walk {
-            settings: walk.settings,
-            cancel: walk.cancel,
-            observer: &mut *walk.observer,
-            checkpoints: &mut store,
-            start: None,
-            to_rounding: walk.to_rounding,
-            proof_bytes: walk.proof_bytes,
-        };
+        let rules = asked.settings.rules();
+        let observer = &mut *walk.observer;
+        let mut walk = Walk { asked, observer, checkpoints: &mut store };
         // The answer's objective is computed in double precision, which takes an evaluation more.
         let most = rules.max_evaluations;
         let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
@@ -193,7 +190,7 @@ impl Family for NeuroFamily {
             validation_error,
             chosen_at,
             weights: outcome.point.w,
-            start: store.start,
+            start: store.carried.0,
         };
         Ok(Answer { form: Box::new(form), proofs: vec![None], report })
     }
@@ -302,38 +299,14 @@ impl Run<'_> {
     }
 }
 
-/// Checkpoints that carry w₀ along, so that a resumed run need not make it again.
-struct WithStart<'c> {
-    checkpoints: &'c mut dyn Checkpoints,
-    archive: Option<Archive>,
-    start: Vec<f64>,
-}
+/// w₀, which checkpoints carry along, so that a resumed run need not make it again.
+#[derive(Default)]
+struct Begin(Vec<f64>);
 
 const START: &str = "network.start";
 
-impl<'c> WithStart<'c> {
-    fn new(checkpoints: &'c mut dyn Checkpoints) -> Self {
-        let mut archive = checkpoints.resume();
-        let start = archive.as_mut().and_then(|archive| archive.take_reals(START).ok());
-        WithStart { checkpoints, archive, start: start.unwrap_or_default() }
-    }
-}
-
-impl Checkpoints for WithStart<'_> {
-    fn resume(&mut self) -> Option<Archive> {
-        self.archive.take()
-    }
-
-    fn are_wanted(&self) -> bool {
-        self.checkpoints.are_wanted()
-    }
-
-    fn is_due(&mut self) -> bool {
-        self.checkpoints.is_due()
-    }
-
-    fn store(&mut self, mut archive: Archive) {
-        archive.put_reals(START, self.start.clone());
-        self.checkpoints.store(archive);
+impl Carried for Begin {
+    fn save(&self, archive: &mut Archive) {
+        archive.put_reals(START, self.0.clone());
     }
 }
