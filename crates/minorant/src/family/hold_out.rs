@@ -7,22 +7,23 @@ use super::carried::Carried;
 use crate::archive::{Archive, ArchiveError};
 use crate::trace::{Observer, TraceRecord};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Which of `labels`' examples are held out: about `fraction` of each class. Neighbours in a file
+/// Which of `labels`' examples are held out: about `fraction` of each label. Neighbours in a file
 /// are often alike (one speaker, one hand), so they are held out in blocks: about five blocks of
-/// each class that has enough examples.
-fn held_out(labels: &[u32], classes: usize, fraction: f64) -> Vec<bool> {
+/// each label that has enough examples.
+fn held_out(labels: &[u32], fraction: f64) -> Vec<bool> {
     const BLOCKS: f64 = 5.0;
     let blocks = (BLOCKS / fraction).round();
-    let mut counts = vec![0usize; classes];
-    labels.iter().for_each(|&label| counts[label as usize] += 1);
-    let mut seen = vec![0usize; classes];
-    let is_held_out = |&label: &u32| {
-        let (at, of) = (seen[label as usize] as f64, counts[label as usize] as f64);
-        seen[label as usize] += 1;
-        let block = (at * blocks.min(of) / of).floor();
+    let mut counts: BTreeMap<u32, f64> = BTreeMap::new();
+    labels.iter().for_each(|&label| *counts.entry(label).or_default() += 1.0);
+    let mut seen: BTreeMap<u32, f64> = BTreeMap::new();
+    let is_held_out = |label: &u32| {
+        let (at, of) = (seen.entry(*label).or_default(), counts[label]);
+        let block = (*at * blocks.min(of) / of).floor();
+        *at += 1.0;
         ((block + 1.0) * fraction).floor() > (block * fraction).floor()
     };
     labels.iter().map(is_held_out).collect()
@@ -32,24 +33,22 @@ fn held_out(labels: &[u32], classes: usize, fraction: f64) -> Vec<bool> {
 /// these labels; nothing is held out where the fraction is 0.
 pub(crate) fn split(
     examples: Vec<usize>,
-    labels: &[u32],
-    classes: usize,
+    label: impl Fn(usize) -> u32,
     fraction: f64,
 ) -> Result<[Vec<usize>; 2], TrainError> {
     if fraction == 0.0 {
         return Ok([examples, Vec::new()]);
     }
-    let held = held_out(labels, classes, fraction);
+    let labels: Vec<u32> = examples.iter().map(|&i| label(i)).collect();
+    let held = held_out(&labels, fraction);
     if !held.contains(&true) || !held.contains(&false) {
+        let found = examples.len();
         return Err(TrainError::Setting(format!(
-            "expected enough examples to hold out a share of {fraction}, found {}",
-            examples.len()
+            "expected enough examples to hold out a share of {fraction}, found {found}"
         )));
     }
-    Ok([false, true].map(|is_held| {
-        let those = examples.iter().zip(&held).filter(|(_, held)| **held == is_held);
-        those.map(|(i, _)| *i).collect()
-    }))
+    Ok([false, true]
+        .map(|side| (0..held.len()).filter(|&i| held[i] == side).map(|i| examples[i]).collect()))
 }
 
 /// Tells the error of weights on what is held out.
@@ -171,15 +170,15 @@ mod tests {
     #[test]
     fn a_share_of_each_class_is_held_out_and_never_all_of_it() {
         let labels: Vec<u32> = (0..1000).map(|i| u32::from(i >= 30)).collect();
-        let held = held_out(&labels, 2, 0.2);
+        let held = held_out(&labels, 0.2);
         let count =
             |class: u32| labels.iter().zip(&held).filter(|(z, h)| **z == class && **h).count();
         assert!((5..=7).contains(&count(0)) && (180..=208).contains(&count(1)));
         for n in 1..6 {
-            let held = held_out(&vec![0; n], 1, 0.2);
+            let held = held_out(&vec![0; n], 0.2);
             assert!(held.iter().any(|held| !held), "{n}");
         }
-        assert_eq!(held_out(&[0, 0, 0, 0, 0], 1, 0.4), [false, false, true, false, true]);
+        assert_eq!(held_out(&[0, 0, 0, 0, 0], 0.4), [false, false, true, false, true]);
     }
 
     /// A run whose best points err alike now and then: the first best one stays for a while.

@@ -25,6 +25,7 @@ mod proof_arrays;
 mod report;
 pub mod sequence;
 mod settings;
+mod solvers;
 mod stored;
 mod tokens;
 mod walk;

@@ -60,23 +60,25 @@ pub(crate) fn labelled<'d>(data: Data<'d>) -> Result<&'d Sequences, TrainError> 
     Ok(data)
 }
 
-/// A copy of some of the sequences.
+/// A copy of some of the sequences, with their weights.
 pub(crate) struct Selection {
     pub(crate) tokens: Matrix<'static>,
     pub(crate) starts: Vec<usize>,
     pub(crate) labels: Vec<u16>,
+    pub(crate) weights: Option<Vec<f64>>,
 }
 
 impl Selection {
     /// These sequences, in this order.
-    pub(crate) fn new(data: &Sequences, of: &[usize]) -> Self {
+    pub(crate) fn new(data: &Sequences, of: &[usize], weights: Option<&[f64]>) -> Self {
         let (mut rows, mut starts) = (Vec::new(), vec![0]);
         for &i in of {
             rows.extend(data.starts[i]..data.starts[i + 1]);
             starts.push(rows.len());
         }
         let labels = rows.iter().map(|&row| data.labels[row]).collect();
-        Selection { tokens: data.tokens.select_rows(&rows), starts, labels }
+        let weights = weights.map(|weights| of.iter().map(|&i| weights[i]).collect());
+        Selection { tokens: data.tokens.select_rows(&rows), starts, labels, weights }
     }
 }
 

@@ -11,7 +11,7 @@ use super::mean::Mean;
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk,
+    TrainReport, Walk, solvers,
 };
 use crate::options::common::{
     BIAS, EVERY_RUN, LABEL_LOSS, Norm, PARTS, PENALTY, PROOF, REGULARIZED, SEED,
@@ -90,26 +90,11 @@ impl Family for ChainFamily {
     }
 
     fn solvers(&self, model: &Model) -> Vec<&'static str> {
-        use Method::{Auto, Bcfw, Bmrm, Gd, LmBmrm, Nbm, Nrbm, NrbmLs, NrbmLsFull, PBmrm};
-        use Method::{Lbfgs, Owlqn, OwlqnStar, ProxBmrm, ProxNrbm, ProxPBmrm, Sgd, Subgradient};
-        let of_both = [
-            Auto,
-            Bmrm,
-            LmBmrm,
-            PBmrm,
-            ProxBmrm,
-            ProxPBmrm,
-            Nrbm,
-            NrbmLs,
-            NrbmLsFull,
-            ProxNrbm,
-            Sgd,
-            Gd,
-            Subgradient,
-            Nbm,
-        ];
-        let own: &[Method] = if model.name == SVM { &[Bcfw] } else { &[Lbfgs, Owlqn, OwlqnStar] };
-        of_both.iter().chain(own).map(|method| method.name()).collect()
+        let own: &[Method] = match model.name {
+            SVM => &[Method::Bcfw],
+            _ => &[Method::Lbfgs, Method::Owlqn, Method::OwlqnStar],
+        };
+        solvers::names(solvers::CONVEX, own)
     }
 
     fn data(&self, _settings: &Settings) -> DataKind {
@@ -190,10 +175,10 @@ fn check_memory(data: &Sequences, max_bytes: Option<u64>) -> Result<(), TrainErr
 /// The pairs that occur in sequences which weigh something: one of weight 0 is as good as left out.
 fn observed(data: &Sequences, weights: &ExampleWeights) -> Pairs {
     let classes = data.classes.len();
-    if (0..data.len()).all(|i| weights.of(i) > 0.0) {
+    let counted: Vec<usize> = (0..data.len()).filter(|&i| weights.of(i) > 0.0).collect();
+    if counted.len() == data.len() {
         return Pairs::observed(&data.tokens, &data.starts, &data.labels, classes);
     }
-    let counted: Vec<usize> = (0..data.len()).filter(|&i| weights.of(i) > 0.0).collect();
-    let some = Selection::new(data, &counted);
+    let some = Selection::new(data, &counted, None);
     Pairs::observed(&some.tokens, &some.starts, &some.labels, classes)
 }

@@ -183,11 +183,7 @@ impl Form for HmmForm {
         let truth = labels(data, self.shape.task, "compare with")?;
         let (said, _) = self.answers(data, false)?;
         Ok(match self.shape.task {
-            Task::Classify => {
-                let known = data.labels.remap(&self.classes);
-                let pairs = said.into_iter().zip(truth).map(|(said, z)| (said, known[*z as usize]));
-                classes::compare(&self.classes, pairs)
-            }
+            Task::Classify => classes::compare(&self.classes, &said, &data.labels, false),
             Task::Label => {
                 let names = |all: &[Label]| all.iter().map(Label::to_string).collect::<Vec<_>>();
                 let (own, theirs) = (names(&self.classes), names(&data.labels.classes));

@@ -10,9 +10,11 @@ use super::hold_out::{error_of, split};
 use super::mean::{Mean, counted};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk,
+    TrainReport, Walk, solvers,
 };
-use crate::hmm::{Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth};
+use crate::hmm::{
+    Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth, maximum_likelihood,
+};
 use crate::options::common::{EVERY_RUN, LOCALITY, REGULARIZED, SEED, VALIDATION_FRACTION};
 use crate::options::{Key, Kind, Named, OptionError, Probe, Range, Taken, named, option, reading};
 use crate::regularizer::L2;
@@ -120,9 +122,7 @@ impl Family for Hmm {
     }
 
     fn solvers(&self, _model: &Model) -> Vec<&'static str> {
-        use Method::{Auto, Gd, Nbm, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Subgradient};
-        let all = [Auto, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Gd, Subgradient, Nbm];
-        all.map(Method::name).into()
+        solvers::names(&[Method::Auto], &[])
     }
 
     fn data(&self, settings: &Settings) -> DataKind {
@@ -138,11 +138,8 @@ impl Family for Hmm {
         let weights = weights.as_deref();
         let examples = counted(weights, data.len(), "sequence")?;
         // Of classes of sequences a share each is held out.
-        let (classes, count) = match shape.task {
-            Task::Classify => (examples.iter().map(|&i| labels[i]).collect(), shape.units),
-            Task::Label => (vec![0; examples.len()], 1),
-        };
-        let sides = split(examples, &classes, count, settings.get(&VALIDATION_FRACTION))?;
+        let class = |i: usize| if shape.task == Task::Classify { labels[i] } else { 0 };
+        let sides = split(examples, class, settings.get(&VALIDATION_FRACTION))?;
         let scaling = scaling(data, weights).map_err(|feature| {
             format!("the values of feature {} are too large to be squared", feature + 1)
         })?;
@@ -151,14 +148,9 @@ impl Family for Hmm {
             sides.map(|of| Selection::new(data, &values, labels, weights, shape, &of));
         drop(values);
         let counts = seen.weights.as_deref();
-        let start = crate::hmm::maximum_likelihood(
-            &shape,
-            seen.frames(),
-            seen.truth(),
-            counts,
-            walk.cancel,
-        )
-        .map_err(RunError::from)?;
+        let (frames, truth) = (seen.frames(), seen.truth());
+        let start = maximum_likelihood(&shape, frames, truth, counts, walk.cancel);
+        let start = start.map_err(RunError::from)?;
         let units = seen.starts[1..].iter().map(|_| 1);
         let mean = Mean::new(counts, units, "sequence")?;
         let lambda = settings.lambda(mean.total)?;
@@ -174,8 +166,7 @@ impl Family for Hmm {
         let has_judge = held_out.starts.len() > 1;
         let (outcome, method, chosen) =
             walk.minimise_judged(problem, settings.rules(), has_judge.then_some(&judge))?;
-        let validation_error = chosen.as_ref().map(|chosen| chosen.error);
-        let chosen_at = chosen.map(|chosen| chosen.evaluations);
+        let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
         let (objective, penalty) =
             (outcome.certificate.objective, regularizer.value(&outcome.point.w));
         let runs = std::slice::from_ref(&outcome);

@@ -7,8 +7,8 @@ use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
 use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
 use crate::family::classes::share;
 use crate::family::{
-    Data, DataKind, Description, Evaluation, Facts, Form, Measure, Misfit, Outputs, Predictions,
-    Reader, Reading, Settings, Style, Wanted, Writer,
+    Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Outputs, Predictions, Reader,
+    Reading, Settings, Style, Wanted, Writer,
 };
 use crate::options::Named;
 use crate::structured::segment::SegmentLoss;
@@ -210,13 +210,8 @@ impl Form for ImageForm {
         evaluation.measure("error", "error", error, format!("on {units} {unit}"));
         let error = share(wrong_images, images);
         evaluation.measure("image_error", "image error", error, format!("on {images} images"));
-        evaluation.measures.push(Measure {
-            key: "loss",
-            words: loss,
-            value: Some(share(sum(|image| image.0), images)),
-            on: String::new(),
-            style: Style::Number,
-        });
+        let mean = share(sum(|image| image.0), images);
+        evaluation.number("loss", loss, Some(mean), Style::Number);
         Ok(evaluation)
     }
 

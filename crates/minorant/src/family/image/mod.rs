@@ -8,7 +8,7 @@ pub use form::{ImageForm, ImageShape};
 
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, mean,
+    TrainReport, Walk, mean, solvers,
 };
 use crate::options::{Key, Kind, Probe, Taken, common, named, option};
 use crate::regularizer::L2;
@@ -71,27 +71,7 @@ impl Family for Image {
     }
 
     fn solvers(&self, _model: &Model) -> Vec<&'static str> {
-        use Method::*;
-        let held = |method: &Method| {
-            matches!(
-                method,
-                Auto | Bmrm
-                    | LmBmrm
-                    | PBmrm
-                    | ProxBmrm
-                    | ProxPBmrm
-                    | Nrbm
-                    | NrbmLs
-                    | NrbmLsFull
-                    | ProxNrbm
-                    | Sgd
-                    | Gd
-                    | Subgradient
-                    | Nbm
-                    | Bcfw
-            )
-        };
-        Method::ALL.into_iter().filter(held).map(Method::name).collect()
+        solvers::names(solvers::CONVEX, &[Method::Bcfw])
     }
 
     fn data(&self, settings: &Settings) -> DataKind {

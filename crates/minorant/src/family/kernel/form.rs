@@ -231,21 +231,9 @@ impl Form for KernelForm {
             return Err("the data has no labels to compare with".into());
         }
         let (scores, note) = self.scores(features);
-        let known = labels.remap(&self.classes);
-        let is_none = |z: &u32| {
-            self.member.knows_unlabelled && labels.classes[*z as usize] == Label::Number(0.0)
-        };
-        let has_label = |row: &usize| !labels.row(*row).iter().any(is_none);
-        let rows: Vec<usize> = (0..scores.rows()).filter(has_label).collect();
-        let truth = |row: usize| labels.row(row).first().and_then(|&z| known[z as usize]);
-        let pairs = rows.iter().map(|&i| (self.class(scores.row(i)), truth(i)));
-        let mut evaluation = compare(&self.classes, pairs);
-        let unlabelled = scores.rows() - rows.len();
-        if unlabelled > 0 {
-            evaluation.notes.push(format!(
-                "{unlabelled} rows have the label 0, which means unlabelled, and are left out"
-            ));
-        }
+        let predicted: Vec<u32> = (0..scores.rows()).map(|i| self.class(scores.row(i))).collect();
+        let unlabelled = self.member.knows_unlabelled;
+        let mut evaluation = compare(&self.classes, &predicted, labels, unlabelled);
         evaluation.notes.extend(note);
         Ok(evaluation)
     }

@@ -1,10 +1,10 @@
 //! `latent-svm`: a row is positive where one of several components says so, and which one is hidden.
 
 use super::choice::Rows;
-use super::found::{Found, Search};
-use super::{Machine, Member, method, setting, two_classes};
+use super::found::{Common, Found};
+use super::{Member, method, setting, two_classes};
 use crate::family::{Model, TrainError, Walk};
-use crate::latent::{self, Component, LatentProblem, SOLVERS};
+use crate::latent::{self, LatentProblem, SOLVERS};
 use crate::options::{Key, Kind, Probe, Range, Taken, option};
 use minorant_data::Dataset;
 
@@ -68,27 +68,12 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let (c_pos, c_neg) = (walk.get(&C_POS), walk.get(&C_NEG));
     let problem = LatentProblem::new(&gram, positive, walk.get(&COMPONENTS), c_pos, c_neg);
     let fit = latent::fit(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
-    let fit = fit.map_err(setting)?;
-    let solution = fit.solution;
-    let objective = solution.objective();
-    let machine = |Component { beta, bias }: Component| Machine { beta, bias, objective };
-    Ok(Found {
+    let common = Common {
         kernel: rows.kernel,
         classes: data.labels.classes.clone(),
-        searches: vec![Search {
-            regularizer: solution.regularizer,
-            risk: solution.risk,
-            lower_bound: fit.lower_bound,
-            local_gap: solution.local_gap,
-            delta: None,
-            status: fit.status,
-            evaluations: fit.evaluations,
-            iterations: fit.iterations,
-            seconds: fit.seconds,
-        }],
-        machines: solution.components.into_iter().map(machine).collect(),
         solver: method.solver.name(),
         weights: vec![("c_pos", c_pos), ("c_neg", c_neg)],
         balance: None,
-    })
+    };
+    Ok(Found::of_components(fit.map_err(setting)?, common))
 }

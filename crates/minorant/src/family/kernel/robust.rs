@@ -2,8 +2,8 @@
 //! cannot pull at it.
 
 use super::choice::Rows;
-use super::found::{Found, Search};
-use super::{Machine, Member, method, setting, two_classes};
+use super::found::{Common, Found};
+use super::{Member, method, setting, two_classes};
 use crate::family::{Model, TrainError, Walk};
 use crate::options::{Key, Kind, Probe, Range, Taken, option};
 use crate::s3vm::{RAMP_SOLVERS, RampProblem, fit_ramp};
@@ -59,14 +59,12 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let (c, ramp) = (walk.get(&C), walk.get(&RAMP));
     let problem = RampProblem { gram: &gram, signs, c, ramp };
     let fit = fit_ramp(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
-    let fit = fit.map_err(setting)?;
-    Ok(Found {
+    let common = Common {
         kernel: rows.kernel,
         classes: data.labels.classes.clone(),
-        machines: vec![Machine::from(&fit)],
-        searches: vec![Search::from(&fit)],
         solver: method.solver.name(),
         weights: vec![("c", c), ("ramp", ramp)],
         balance: None,
-    })
+    };
+    Ok(Found::of_functions(&[fit.map_err(setting)?], common))
 }

@@ -2,8 +2,8 @@
 //! trained one against the rest.
 
 use super::choice::{Rows, choose};
-use super::found::{Found, Search};
-use super::{BY_PDM, KernelForm, Machine, Member, TOL, machines, method, refuse, setting};
+use super::found::{Common, Found};
+use super::{BY_PDM, KernelForm, Member, TOL, machines, method, refuse, setting};
 use crate::archive::Archive;
 use crate::family::carried::{Carrying, finished};
 use crate::family::classes::{UNLABELLED, labelled_classes};
@@ -214,16 +214,14 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
         };
         state.carried.push(fit.map_err(setting)?);
     }
-    let fits = &state.carried;
-    Ok(Found {
+    let common = Common {
         kernel: rows.kernel,
         classes,
-        machines: fits.iter().map(Machine::from).collect(),
-        searches: fits.iter().map(Search::from).collect(),
         solver: method.solver.name(),
         weights: vec![("c1", c1), ("c2", c2)],
         balance: Some(balance),
-    })
+    };
+    Ok(Found::of_functions(&state.carried, common))
 }
 
 /// The classes without 0, and which of them each row has.

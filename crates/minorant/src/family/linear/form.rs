@@ -7,12 +7,12 @@ use super::{Rows, loss_of};
 use crate::audit::linear::{LinearLosses, PlainKind};
 use crate::audit::{self, Plain};
 use crate::certificate::Certificate;
-use crate::family::classes::{self, UNLABELLED, of_counts, share};
+use crate::family::classes::{self, of_counts, share};
 use crate::family::form::listed;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
-    ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Measure, Misfit, Numbers,
-    Outputs, Predictions, Reader, Reading, Style, Wanted, Writer,
+    ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Numbers, Outputs,
+    Predictions, Reader, Reading, Style, Wanted, Writer,
 };
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::options::{Named, named};
@@ -216,24 +216,18 @@ impl LinearForm {
 
     /// Compares predictions with the labels of the same rows.
     pub fn compare(&self, labels: &Labels, scores: &Numbers) -> Evaluation {
-        // The number that the model has for each class of the data, if the model knows the class.
-        let known = labels.remap(&self.classes);
-        let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
         match self.classify(scores) {
             Outputs::Labels(predicted) => {
                 // For a transductive model the label 0 says that there is none.
-                let is_none = |z: &u32| labels.classes[*z as usize] == UNLABELLED;
-                let has_label = |row: usize| {
-                    self.loss != LossName::Transductive || !labels.row(row).iter().any(is_none)
-                };
-                let rows = predicted.iter().enumerate().filter(|(i, _)| has_label(*i));
-                let pairs = rows.map(|(i, &guess)| (guess, truth(i).next().flatten()));
-                let mut evaluation = classes::compare(&self.classes, pairs);
-                let unlabelled = (0..predicted.len()).filter(|&i| !has_label(i)).count();
-                evaluation.note_unlabelled(unlabelled);
-                evaluation
+                let knows_unlabelled = self.loss == LossName::Transductive;
+                classes::compare(&self.classes, &predicted, labels, knows_unlabelled)
             }
-            Outputs::Sets(predicted) => self.compare_sets(&predicted, scores, truth),
+            Outputs::Sets(predicted) => {
+                // The number that the model has for each class of the data, if it knows the class.
+                let known = labels.remap(&self.classes);
+                let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
+                self.compare_sets(&predicted, scores, truth)
+            }
             Outputs::Tokens { .. } | Outputs::Structures(_) => Evaluation::default(),
         }
     }
@@ -273,13 +267,8 @@ impl LinearForm {
         evaluation.measure("error", "Hamming error", hamming, classes::on(rows));
         let subset = share(wrong_sets as f64, rows);
         evaluation.measure("subset_error", "subset error", subset, String::new());
-        evaluation.measures.push(Measure {
-            key: "ranking_loss",
-            words: "ranking loss",
-            value: Some(share(misranked, rows)),
-            on: String::new(),
-            style: Style::Number,
-        });
+        let misranked = Some(share(misranked, rows));
+        evaluation.number("ranking_loss", "ranking loss", misranked, Style::Number);
         evaluation
     }
 

@@ -12,7 +12,7 @@ use super::mean::{Mean, counted};
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, method_options,
+    TrainReport, Walk, method_options, solvers,
 };
 use crate::archive::Archive;
 use crate::certificate::Certificate;
@@ -107,9 +107,7 @@ impl Family for NeuroFamily {
     }
 
     fn solvers(&self, _model: &Model) -> Vec<&'static str> {
-        use Method::{Auto, Gd, Lbfgs, Nbm, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Subgradient};
-        let all = [Auto, Lbfgs, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Gd, Subgradient, Nbm];
-        all.map(Method::name).into()
+        solvers::names(&[Method::Auto, Method::Lbfgs], &[])
     }
 
     fn data(&self, _settings: &Settings) -> DataKind {
@@ -122,11 +120,9 @@ impl Family for NeuroFamily {
         let weights = walk.settings.example_weights();
         let weights = weights.as_deref();
         let examples = counted(weights, data.len(), "sequence")?;
-        let classes = vec![0; examples.len()];
-        let fraction = walk.get(&VALIDATION_FRACTION);
-        let [seen, held_out] = split(examples, &classes, 1, fraction)?
-            .map(|examples| Weighted::new(data, &examples, weights));
-        let units = walk.get(&PER).units(&seen.sequences.starts);
+        let [seen, held_out] = split(examples, |_| 0, walk.get(&VALIDATION_FRACTION))?
+            .map(|examples| Selection::new(data, &examples, weights));
+        let units = walk.get(&PER).units(&seen.starts);
         let mean = Mean::new(seen.weights.as_deref(), units, "sequence")?;
         let lambda = walk.settings.lambda(mean.total)?;
         check_method(data, &network, &L2::new(lambda)?, walk)?;
@@ -144,7 +140,7 @@ impl Family for NeuroFamily {
                 walk.observer.preparing(what);
             }
             let seed = asked.settings.get(&SEED);
-            let made = start(&network, &seen.sequences.tokens, how, seed, asked.cancel);
+            let made = start(&network, &seen.tokens, how, seed, asked.cancel);
             store.carried.0 = made.map_err(RunError::from)?;
         }
         let regularizer = L2::new(lambda)?.with_center(store.carried.0.clone())?;
@@ -161,17 +157,17 @@ impl Family for NeuroFamily {
         // The answer's objective is computed in double precision, which takes an evaluation more.
         let most = rules.max_evaluations;
         let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
-        let (outcome, method, chosen) = if is_single {
+        let (mut outcome, method, chosen) = if is_single {
             let rules = StopRules { max_evaluations: most.map(|most| most - 1), ..rules };
-            let (mut outcome, method, chosen) = run.minimise::<f32>(&mut walk, rules)?;
-            run.recompute(&mut outcome)?;
-            (outcome, method, chosen)
+            run.minimise::<f32>(&mut walk, rules)?
         } else {
             run.minimise::<f64>(&mut walk, rules)?
         };
+        if is_single {
+            run.recompute(&mut outcome)?;
+        }
         let (pretrain, seed) = (walk.get(&PRETRAIN), walk.get(&SEED));
-        let validation_error = chosen.as_ref().map(|chosen| chosen.error);
-        let chosen_at = chosen.map(|chosen| chosen.evaluations);
+        let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
         let sizes = (data.len(), data.attributes.len());
         let runs = std::slice::from_ref(&outcome);
         let report = TrainReport {
@@ -237,39 +233,18 @@ fn check_method(
     Ok(())
 }
 
-/// Some of the sequences, with their weights.
-struct Weighted {
-    sequences: Selection,
-    weights: Option<Vec<f64>>,
-}
-
-impl Weighted {
-    fn new(data: &Sequences, examples: &[usize], weights: Option<&[f64]>) -> Self {
-        let weights = weights.map(|weights| examples.iter().map(|&i| weights[i]).collect());
-        Weighted { sequences: Selection::new(data, examples), weights }
-    }
-
-    /// The share of wrong labels at weights `w` of a network.
-    fn error<T: Real>(&self, network: &Network, inputs: &Inputs<'_, T>, w: &[f64]) -> f64 {
-        let Selection { starts, labels, .. } = &self.sequences;
-        let said = network.best_labels(w, &network.scores(w, inputs, labels.len()), starts);
-        let spans = starts.windows(2).map(|span| span[0]..span[1]);
-        error_of(spans, self.weights.as_deref(), |token| said[token] != labels[token])
-    }
-}
-
 /// What is minimised, in either precision.
 struct Run<'r> {
     network: &'r Network,
-    seen: &'r Weighted,
-    held_out: &'r Weighted,
+    seen: &'r Selection,
+    held_out: &'r Selection,
     shares: &'r ExampleWeights,
     regularizer: &'r L2,
 }
 
 impl Run<'_> {
     fn risk<T: Real>(&self) -> NeuroRisk<'_, T> {
-        let Selection { tokens, starts, labels } = &self.seen.sequences;
+        let Selection { tokens, starts, labels, .. } = self.seen;
         NeuroRisk::new(self.network, Inputs::new(tokens), starts, labels, self.shares.clone())
     }
 
@@ -280,11 +255,18 @@ impl Run<'_> {
     ) -> Result<(Outcome, Method, Option<Chosen>), TrainError> {
         let risk = self.risk::<T>();
         let problem = Problem::new(&risk, self.regularizer);
-        if self.held_out.sequences.labels.is_empty() {
+        let Selection { tokens, starts, labels, weights } = self.held_out;
+        if labels.is_empty() {
             return walk.minimise_judged(problem, rules, None);
         }
-        let inputs = Inputs::<T>::new(&self.held_out.sequences.tokens);
-        let judge = |w: &[f64]| self.held_out.error(self.network, &inputs, w);
+        let inputs = Inputs::<T>::new(tokens);
+        // The share of wrong labels.
+        let judge = |w: &[f64]| {
+            let scores = self.network.scores(w, &inputs, labels.len());
+            let said = self.network.best_labels(w, &scores, starts);
+            let spans = starts.windows(2).map(|span| span[0]..span[1]);
+            error_of(spans, weights.as_deref(), |token| said[token] != labels[token])
+        };
         walk.minimise_judged(problem, rules, Some(&judge))
     }
 
