@@ -1,7 +1,7 @@
 //! What a run tells while it goes on: one record per iteration, and whoever listens to them.
 
 /// One iteration, as it stands in a trace.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TraceRecord {
     /// Iteration number; 0 is the start point.
     pub iteration: u64,

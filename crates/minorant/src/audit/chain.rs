@@ -21,14 +21,6 @@ pub struct PlainChain<'a> {
     pub is_likelihood: bool,
 }
 
-/// The loss of one sequence, and the offset of its tangent with the size of what that is made of.
-#[derive(Default)]
-struct Tangent {
-    value: Value,
-    offset: f64,
-    size: f64,
-}
-
 /// Places of the scores of a sequence, one behind the other: those of labels of each token, then those
 /// of label pairs, of the first label and of the last. Slopes in the scores have the same places.
 #[derive(Clone, Copy)]
@@ -81,7 +73,19 @@ impl PlainLoss for PlainChain<'_> {
     }
 
     fn value(&self, example: usize, w: &[f64]) -> Value {
-        self.tangent(example, w, 0.0, &mut self.places(example).zeros()).value
+        let (places, truth) = (self.places(example), self.truth(example));
+        if truth.is_empty() {
+            return Value::default();
+        }
+        let scores = self.scores(example, w);
+        let right = score(places, &scores, truth);
+        let (top, cost) = if self.is_likelihood {
+            (expectations(places, &scores).0, 0.0)
+        } else {
+            let worst = self.worst(truth, places, &scores);
+            (score(places, &scores, &worst), self.cost_of(&worst, truth))
+        };
+        Value { loss: cost + (top - right), size: top.abs() + right.abs() }
     }
 
     fn add(
@@ -92,28 +96,40 @@ impl PlainLoss for PlainChain<'_> {
     ) -> Result<(), String> {
         let (places, truth) = (self.places(example), self.truth(example));
         let mut slopes = places.zeros();
-        for &(below, share) in below {
-            match below {
-                Below::Tangent(w) => {
-                    let tangent = self.tangent(example, w, share, &mut slopes);
-                    minorant.add_offset(share, tangent.offset, tangent.size);
+        for &(below, share) in below.iter().filter(|_| !truth.is_empty()) {
+            add_labels(places, truth, -share, &mut slopes);
+            let labels = match below {
+                Below::Tangent(w) if self.is_likelihood => {
+                    let scores = self.scores(example, w);
+                    let (total, probabilities) = expectations(places, &scores);
+                    let (mut expected, mut size) = (Sum::new(), total.abs());
+                    for (place, p) in probabilities {
+                        slopes[place] += share * p;
+                        expected.add(p * scores[place]);
+                        size += (p * scores[place]).abs();
+                    }
+                    // Sums of logarithms lose a few roundings a token.
+                    let size = size * (truth.len() * (2 * self.k() + 8)) as f64;
+                    minorant.add_offset(share, total - expected.value(), size);
+                    continue;
                 }
+                Below::Tangent(w) => self.worst(truth, places, &self.scores(example, w)),
                 Below::Output(_) if self.is_likelihood => {
                     return Err("a conditional random field has no proof by outputs".into());
                 }
                 Below::Output(code) => {
-                    let label =
-                        |&z: &u32| u16::try_from(z).ok().filter(|&z| (z as usize) < self.k());
-                    let labels: Option<Vec<u16>> = code.iter().map(label).collect();
-                    let labels = labels
-                        .filter(|labels| labels.len() == truth.len())
-                        .ok_or("the proof names an output that is no labelling of its sequence")?;
-                    add_labels(places, &labels, share, &mut slopes);
-                    add_labels(places, truth, -share, &mut slopes);
-                    minorant.add_offset(share, self.cost_of(&labels, truth), 0.0);
+                    let known = code.len() == truth.len()
+                        && code.iter().all(|&z| (z as usize) < self.k().min(1 << 16));
+                    if !known {
+                        let what = "the proof names an output that is no labelling of its sequence";
+                        return Err(what.into());
+                    }
+                    code.iter().map(|&z| z as u16).collect()
                 }
                 Below::Piece(_) | Below::Slopes(_) => return Err(below.refusal()),
-            }
+            };
+            add_labels(places, &labels, share, &mut slopes);
+            minorant.add_offset(share, self.cost_of(&labels, truth), 0.0);
         }
         // Slopes in the scores become slopes in the weights.
         self.for_each_entry(example, |place, weight, x| {
@@ -199,30 +215,14 @@ impl PlainChain<'_> {
         }
     }
 
-    /// The loss of a sequence at weights `w`; adds `share` times the slopes of its tangent.
-    fn tangent(&self, example: usize, w: &[f64], share: f64, slopes: &mut [f64]) -> Tangent {
-        let (places, truth) = (self.places(example), self.truth(example));
-        if truth.is_empty() {
-            return Tangent::default();
-        }
-        let mut scores = places.zeros();
+    fn scores(&self, example: usize, w: &[f64]) -> Vec<f64> {
+        let mut scores = self.places(example).zeros();
         self.for_each_entry(example, |place, weight, x| scores[place] += x * w[weight]);
-        add_labels(places, truth, -share, slopes);
-        match self.is_likelihood {
-            true => sum(places, truth, &scores, share, slopes),
-            false => self.worst(places, truth, &scores, share, slopes),
-        }
+        scores
     }
 
     /// Margin rescaling: the labels that maximise cost + score.
-    fn worst(
-        &self,
-        places: Places,
-        truth: &[u16],
-        scores: &[f64],
-        share: f64,
-        slopes: &mut [f64],
-    ) -> Tangent {
+    fn worst(&self, truth: &[u16], places: Places, scores: &[f64]) -> Vec<u16> {
         let k = self.k();
         let gain = |t: usize, z: usize| scores[places.node(t, z)] + self.cost(truth[t], z);
         let mut best: Vec<f64> = (0..k).map(|z| scores[places.begin(z)] + gain(0, z)).collect();
@@ -234,16 +234,12 @@ impl PlainChain<'_> {
             from.push(origins);
         }
         let mut label = first_best(k, |z| best[z] + scores[places.end(z)]);
-        let mut labels = vec![0u16; truth.len()];
+        let mut labels = vec![0; truth.len()];
         for t in (0..truth.len()).rev() {
             labels[t] = label as u16;
             label = from[t][label];
         }
-        let cost = self.cost_of(&labels, truth);
-        add_labels(places, &labels, share, slopes);
-        let (worst, right) = (score(places, scores, &labels), score(places, scores, truth));
-        let value = Value { loss: cost + (worst - right), size: worst.abs() + right.abs() };
-        Tangent { value, offset: cost, size: cost }
+        labels
     }
 }
 
@@ -262,51 +258,37 @@ fn first_best(count: usize, of: impl Fn(usize) -> f64) -> usize {
     (1..count).fold(0, |top, at| if of(at) > of(top) { at } else { top })
 }
 
-/// Likelihood: log Σ exp score, in logarithms throughout.
-fn sum(places: Places, truth: &[u16], scores: &[f64], share: f64, slopes: &mut [f64]) -> Tangent {
-    let (k, length) = (places.k, truth.len());
+/// Likelihood: log Σ exp score, in logarithms throughout, and how probable the score of each place is
+/// among those that labels add up; places come several times.
+fn expectations(places: Places, scores: &[f64]) -> (f64, Vec<(usize, f64)>) {
+    let Places { k, tokens } = places;
     let node = |t: usize, z: usize| scores[places.node(t, z)];
     let pair = |y: usize, z: usize| scores[places.pair(y, z)];
     let end = |z: usize| scores[places.end(z)];
     let mut forward: Vec<Vec<f64>> =
         vec![(0..k).map(|z| scores[places.begin(z)] + node(0, z)).collect()];
-    for t in 1..length {
+    for t in 1..tokens {
         let path = |z: usize| log_sum((0..k).map(|y| forward[t - 1][y] + pair(y, z)));
         forward.push((0..k).map(|z| path(z) + node(t, z)).collect());
     }
-    let mut backward = vec![(0..k).map(end).collect::<Vec<f64>>(); length];
-    for t in (0..length - 1).rev() {
+    let mut backward = vec![(0..k).map(end).collect::<Vec<f64>>(); tokens];
+    for t in (0..tokens - 1).rev() {
         let next = |y: usize, z: usize| pair(y, z) + node(t + 1, z) + backward[t + 1][z];
         backward[t] = (0..k).map(|y| log_sum((0..k).map(|z| next(y, z)))).collect();
     }
-    let total = log_sum((0..k).map(|z| forward[length - 1][z] + end(z)));
-    let (mut expected, mut size) = (Sum::new(), total.abs());
-    let mut add = |place: usize, p: f64| {
-        slopes[place] += share * p;
-        expected.add(p * scores[place]);
-        size += (p * scores[place]).abs();
-    };
-    for t in 0..length {
-        for z in 0..k {
-            let p = (forward[t][z] + backward[t][z] - total).exp();
-            add(places.node(t, z), p);
-            if t == 0 {
-                add(places.begin(z), p);
-            }
-            if t == length - 1 {
-                add(places.end(z), p);
-            }
-            for y in (0..k).filter(|_| t > 0) {
-                let path = forward[t - 1][y] + pair(y, z) + node(t, z) + backward[t][z];
-                add(places.pair(y, z), (path - total).exp());
-            }
+    let total = log_sum((0..k).map(|z| forward[tokens - 1][z] + end(z)));
+    let mut found = Vec::new();
+    for (t, z) in (0..tokens).flat_map(|t| (0..k).map(move |z| (t, z))) {
+        let p = (forward[t][z] + backward[t][z] - total).exp();
+        found.push((places.node(t, z), p));
+        found.extend((t == 0).then(|| (places.begin(z), p)));
+        found.extend((t == tokens - 1).then(|| (places.end(z), p)));
+        for y in (0..k).filter(|_| t > 0) {
+            let path = forward[t - 1][y] + pair(y, z) + node(t, z) + backward[t][z];
+            found.push((places.pair(y, z), (path - total).exp()));
         }
     }
-    let right = score(places, scores, truth);
-    let value = Value { loss: total - right, size: total.abs() + right.abs() };
-    // Sums of logarithms lose a few roundings a token.
-    let size = size * (length * (2 * k + 8)) as f64;
-    Tangent { value, offset: total - expected.value(), size }
+    (total, found)
 }
 
 fn log_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {

@@ -190,18 +190,9 @@ mod tests {
         for (at, best) in BEST.iter().enumerate().take(to).skip(from) {
             validation.best(&[*best]);
             validation.iteration(&TraceRecord {
-                iteration: at as u64,
                 evaluations: at as u64 + 1,
-                seconds: 0.0,
-                objective: -best,
                 best_objective: -best,
-                lower_bound: None,
-                local_gap: None,
-                step: "",
-                step_length: None,
-                locality: None,
-                planes: 0,
-                master_seconds: 0.0,
+                ..TraceRecord::default()
             });
             choice.save(kept);
         }

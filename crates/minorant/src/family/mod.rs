@@ -4,7 +4,6 @@
 //! files, proofs) stands once, in the files beside this one. The command, Python and the Rust
 //! façade ask [`models`] and know no family by name.
 
-mod attributes;
 mod carried;
 pub mod chain;
 mod classes;

@@ -3,12 +3,13 @@
 
 use super::{
     Data, DataKind, Description, Evaluation, Misfit, Numbers, Outputs, Predictions, Reader,
-    Reading, TrainError, Wanted, Writer, attributes, form, tokens,
+    Reading, TrainError, Wanted, Writer, form, tokens,
 };
 use crate::options::{Key, Kind, Named, Probe, named, option};
 use minorant_data::{Attributes, Label, Sequences, Template};
 use minorant_linalg::Matrix;
 use serde_json::json;
+use std::sync::Arc;
 
 /// What the risk is the mean over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,7 +191,22 @@ impl Vocabulary {
     pub(crate) fn write(&self, file: &mut Writer) {
         file.key("labels", &self.classes);
         file.key("tokens", self.tokens);
-        attributes::write(&self.attributes, self.template.as_ref(), file);
+        let (kind, names) = match &self.attributes {
+            Attributes::Named(names) => ("named", names.join("\n")),
+            Attributes::Hashed(_) => ("hashed", String::new()),
+            Attributes::Columns(_) => ("columns", String::new()),
+        };
+        file.key("attributes", kind);
+        file.key("columns", self.attributes.len());
+        file.key("attribute_bytes", names.len());
+        file.key("template", self.template.as_ref().map(Template::text));
+        // Bytes as whole numbers, eight at a time.
+        let word = |chunk: &[u8]| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        };
+        file.integers("attributes", names.as_bytes().chunks(8).map(word));
     }
 
     /// The vocabulary of a model file.
@@ -200,9 +216,17 @@ impl Vocabulary {
         if classes.is_empty() || classes.len() > 1 << 16 {
             return Err(Misfit::without("1 to 65536 labels"));
         }
-        let (attributes, template) = attributes::read(file)?;
-        let tokens = file.key("tokens")?;
-        Ok(Vocabulary { classes, attributes, template, tokens })
+        let template: Option<String> = file.key("template")?;
+        let template = template.map(|text| Template::parse("the model's template", &text));
+        let template =
+            template.transpose().map_err(|_| Misfit::without("a template that can be read"))?;
+        let (kind, columns): (String, usize) = (file.key("attributes")?, file.key("columns")?);
+        let bytes: usize = file.key("attribute_bytes")?;
+        let packed = file.integers("attributes");
+        let attributes = packed.and_then(|packed| unpack(&kind, columns, bytes, packed));
+        let attributes =
+            attributes.ok_or_else(|| Misfit::without("attributes that fit together"))?;
+        Ok(Vocabulary { classes, attributes, template, tokens: file.key("tokens")? })
     }
 
     /// What `inspect` shows of the vocabulary.
@@ -217,6 +241,31 @@ impl Vocabulary {
         description.key("features", self.attributes.len());
         description.key("tokens", self.tokens);
         description
+    }
+}
+
+/// The attributes of a model file; nothing where they do not fit together.
+fn unpack(kind: &str, columns: usize, bytes: usize, packed: Vec<u64>) -> Option<Attributes> {
+    match kind {
+        "columns" => Some(Attributes::Columns(columns)),
+        "hashed" => {
+            let bits = columns.checked_ilog2()?;
+            (1usize << bits == columns).then_some(Attributes::Hashed(bits))
+        }
+        "named" => {
+            let mut text: Vec<u8> = packed.into_iter().flat_map(u64::to_le_bytes).collect();
+            if bytes > text.len() || text.len() - bytes > 7 {
+                return None;
+            }
+            text.truncate(bytes);
+            let text = String::from_utf8(text).ok()?;
+            let names: Vec<String> = match columns {
+                0 => Vec::new(),
+                _ => text.split('\n').map(String::from).collect(),
+            };
+            (names.len() == columns).then(|| Attributes::Named(Arc::new(names)))
+        }
+        _ => None,
     }
 }
 

@@ -8,7 +8,6 @@ mod choice;
 mod form;
 mod found;
 mod latent;
-mod machines;
 mod robust;
 mod s3vm;
 

@@ -3,9 +3,9 @@
 
 use super::choice::{Rows, choose};
 use super::found::{Common, Found};
-use super::{BY_PDM, KernelForm, Member, TOL, machines, method, refuse, setting};
-use crate::archive::Archive;
-use crate::family::carried::{Carrying, finished};
+use super::{BY_PDM, KernelForm, Member, TOL, method, refuse, setting};
+use crate::archive::{Archive, ArchiveError};
+use crate::family::carried::{Carrying, Finished, finished};
 use crate::family::classes::{UNLABELLED, labelled_classes};
 use crate::family::{Context, FittedModel, Model, Settings, TrainError, Walk, train};
 use crate::kernel::Kernel;
@@ -15,8 +15,10 @@ use crate::options::{
     Effect, Group, Key, Kind, Need, Probe, Range, Setting, Taken, Value, named, option,
 };
 use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
-use crate::s3vm::{self, Balance, Mode, Options, S3vmProblem, Solver};
-use crate::solver::{RunError, StopRules};
+use crate::s3vm::{
+    self, Answer, Balance, MOST_COUNTED, Mode, Options, S3vmFit, S3vmProblem, Solution, Solver,
+};
+use crate::solver::{RunError, Status, StopRules};
 use minorant_data::{Dataset, Label, LabelRows};
 use std::path::PathBuf;
 
@@ -174,11 +176,11 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let gram = if is_large { None } else { Some(rows.gram()?) };
     let usual = FULL_WEIGHT as f64 / unlabelled.max(FULL_WEIGHT) as f64;
     let (c1, c2) = (walk.get(&C1), walk.get(&C2).unwrap_or(usual));
-    let load = |archive: &mut Archive| {
-        let load = |own: &mut Archive| machines::load(own, labels.len(), unlabelled);
+    let of = |archive: &mut Archive| {
+        let load = |own: &mut Archive| load(own, labels.len(), unlabelled);
         finished(archive, functions as u64 - 1, load)
     };
-    let mut state = Carrying::resume(walk.checkpoints, load).map_err(RunError::from)?;
+    let mut state = Carrying::resume(walk.checkpoints, of).map_err(RunError::from)?;
     while state.carried.len() < functions {
         let machine = state.carried.len();
         let positive = if functions == 1 { 1 } else { machine as u32 };
@@ -192,7 +194,7 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
             .interval(count(positive), labels.len() - unlabelled, unlabelled)
             .map_err(setting)?;
         // What earlier classes left over, shared by those to come.
-        let spent = machines::spent(&state.carried, rules.max_evaluations, functions)?;
+        let spent = spent(&state.carried, rules.max_evaluations, functions)?;
         let seconds: f64 = state.carried.iter().map(|fit| fit.seconds).sum();
         let most = rules.max_evaluations.map(|most| (most - spent) / (functions - machine) as u64);
         let rules = StopRules {
@@ -222,6 +224,51 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
         balance: Some(balance),
     };
     Ok(Found::of_functions(&state.carried, common))
+}
+
+/// Inner problems of the finished machines, which must leave one for each of those that wait.
+fn spent(finished: &[S3vmFit], most: Option<u64>, machines: usize) -> Result<u64, RunError> {
+    let spent: u64 = finished.iter().map(|fit| fit.evaluations).sum();
+    let needed = spent + (machines - finished.len()) as u64;
+    match most.filter(|most| *most < needed) {
+        Some(most) => Err(RunError::Spent { needed, most }),
+        None => Ok(spent),
+    }
+}
+
+impl Finished for S3vmFit {
+    fn status(&self) -> Status {
+        self.status
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        self.solution.save(archive);
+        let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        archive.put_reals("fit", vec![or_nan(self.lower_bound), or_nan(self.delta), self.seconds]);
+        archive.put_integers("counts", [self.evaluations, self.iterations, self.status.number()]);
+    }
+}
+
+/// A finished machine, for data of so many rows, so many of them unlabelled.
+fn load(archive: &mut Archive, rows: usize, unlabelled: usize) -> Result<S3vmFit, ArchiveError> {
+    let solution = Solution::load(archive, rows, unlabelled)?;
+    let numbers = archive.take_reals("fit")?;
+    let counts = archive.take_up_to("counts", 3, MOST_COUNTED)?;
+    let (&[lower_bound, delta, seconds], &[evaluations, iterations, status]) =
+        (&numbers[..], &counts[..])
+    else {
+        return Err(ArchiveError("fit".into()));
+    };
+    let status = Status::of_number(status).filter(|_| seconds.is_finite());
+    Ok(S3vmFit {
+        solution,
+        lower_bound: Some(lower_bound).filter(|bound| !bound.is_nan()),
+        delta: Some(delta).filter(|delta| !delta.is_nan()),
+        status: status.ok_or_else(|| ArchiveError("counts".into()))?,
+        evaluations,
+        iterations,
+        seconds,
+    })
 }
 
 /// The classes without 0, and which of them each row has.

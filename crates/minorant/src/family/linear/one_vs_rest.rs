@@ -123,12 +123,8 @@ impl<'o> Shifted<'o> {
             objective,
             best_objective: objective,
             lower_bound: finished.iter().map(|o| o.certificate.lower_bound).sum(),
-            local_gap: None,
-            step: "start",
-            step_length: None,
-            locality: None,
-            planes: 0,
             master_seconds: sum(&|o| o.master_seconds),
+            ..TraceRecord::default()
         };
         Shifted { observer, before, waiting: start * (classes - finished.len() - 1) as f64 }
     }
