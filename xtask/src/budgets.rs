@@ -10,10 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is counted: a name, and the command's arguments. Files are those of [`write_data`].
-const PATHS: [(&str, &str); 12] = [
+const PATHS: [(&str, &str); 13] = [
     ("reading LIBSVM text", "inspect rows.svm"),
     ("sparse evaluations", "train svm rows.svm --labels binary --solver bmrm --max-evals 150"),
     ("dense evaluations", "train logistic rows.csv --solver lbfgs --max-evals 150"),
+    (
+        "smooth lines on sparse rows",
+        "train logistic rows.svm --labels binary --solver ls-bmrm --max-evals 60",
+    ),
     (
         "the master problem",
         "train svm rows.svm --labels binary --solver ls-p-bmrm --tol 1e-9 --parts 16",

@@ -2,7 +2,7 @@
 //!
 //! # The library
 //!
-//! **The way in.** [`prelude`] has a builder for each model ([`facade`]), data sets
+//! **The way in.** [`prelude`] has a builder for each model ([`family::builder`]), data sets
 //! ([`data::Dataset`]: from files, rows, slices or, with the feature `ndarray`, arrays) and what
 //! training gives. Fitted models predict, evaluate, save themselves and are audited
 //! ([`family::FittedModel`]); [`path`] walks over λ, [`checkpoint`] goes on with a run that was
@@ -47,7 +47,6 @@ pub mod bundle;
 pub mod certificate;
 pub mod checkpoint;
 mod container;
-pub mod facade;
 pub mod family;
 mod fingerprint;
 pub mod generate;

@@ -61,7 +61,6 @@ fn the_mathematics_does_no_input_or_output() {
         "println!",
         "crate::family",
         "crate::options",
-        "crate::facade",
         "crate::path",
         "crate::checkpoint",
         "crate::audit",
@@ -124,10 +123,10 @@ fn rooms_depend_downwards() {
     forbid("crates/minorant-linalg/src", &words);
 }
 
-/// The first floor: a table of options, families on it, paths and the façade on top.
+/// The first floor: a table of options, families on it, paths on top.
 #[test]
 fn the_first_floor_depends_downwards() {
-    let above = ["crate::family", "crate::facade", "crate::path", "crate::audit"];
+    let above = ["crate::family", "crate::path", "crate::audit"];
     forbid("crates/minorant/src/options", &above);
     // The table names values of methods, and calls none.
     for (file, text) in sources(&root().join("crates/minorant/src/options")) {
@@ -135,9 +134,8 @@ fn the_first_floor_depends_downwards() {
         let mentions = code(&text).contains("crate::solver");
         assert!(is_common || !mentions, "{} must not mention crate::solver", file.display());
     }
-    forbid("crates/minorant/src/family", &["crate::facade", "crate::prelude", "crate::path"]);
-    forbid("crates/minorant/src/path", &["crate::facade", "crate::prelude"]);
-    forbid("crates/minorant/src/facade", &["crate::path", "crate::solver", "crate::risk"]);
+    forbid("crates/minorant/src/family", &["crate::prelude", "crate::path"]);
+    forbid("crates/minorant/src/path", &["crate::prelude"]);
 }
 
 #[test]

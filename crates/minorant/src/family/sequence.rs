@@ -5,7 +5,8 @@ use super::{
     Data, DataKind, Description, Evaluation, Misfit, Numbers, Outputs, Predictions, Reader,
     Reading, TrainError, Wanted, Writer, form, tokens,
 };
-use crate::options::{Key, Kind, Named, Probe, named, option};
+use crate::options::Kind::{Choice, Flag};
+use crate::options::{Key, Named, named, options};
 use minorant_data::{Attributes, Label, Sequences, Template};
 use minorant_linalg::Matrix;
 use serde_json::json;
@@ -20,7 +21,10 @@ pub enum Per {
     Token,
 }
 
-named!(Per { Sequence = "sequence", Token = "token" });
+named!(Per {
+    Sequence = "sequence" "the mean over sequences, each with the sum over its tokens",
+    Token = "token" "the mean over tokens",
+});
 
 impl Per {
     /// How many units each sequence has; sequence i is the tokens `starts[i]..starts[i + 1]`.
@@ -32,25 +36,12 @@ impl Per {
     }
 }
 
-/// What the risk is the mean over.
-pub static PER: Key<Per> = option(
-    "per",
-    "UNIT",
-    Kind::Choice(&[
-        ("sequence", "the mean over sequences, each with the sum over its tokens"),
-        ("token", "the mean over tokens"),
-    ]),
-    "Mean over sequences or over tokens",
-)
-.default("sequence")
-.probe(Probe::value("token"))
-.key();
-
-/// Weights at the ends of sequences.
-pub static BOUNDARY: Key<bool> =
-    option("boundary", "", Kind::Flag, "Weights for labels at the beginning and at the end")
-        .default("false")
-        .key();
+options! {
+    /// Mean over sequences or over tokens
+    pub PER: Per = ("per", "UNIT", Choice(Per::CHOICES)).default("sequence").probe("token");
+    /// Weights for labels at the beginning and at the end
+    pub BOUNDARY: bool = ("boundary", "", Flag).default("false");
+}
 
 /// Refuses sequences without labels.
 pub(crate) fn labelled<'d>(data: Data<'d>) -> Result<&'d Sequences, TrainError> {

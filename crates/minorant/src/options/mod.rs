@@ -128,6 +128,23 @@ pub const fn option(
     }
 }
 
+/// Declares options as a table: what an option means is its documentation and its help in one; then
+/// the type of its value, its name, what stands for the value in the help and which values there are;
+/// then whatever else [`OptionSpec`] says of it.
+macro_rules! options {
+    ($($(#[doc = $help:literal])+ $vis:vis $key:ident: $type:ty =
+        ($name:literal, $value_name:literal, $kind:expr) $(.$field:ident($($value:expr),*))*;)+) => {$(
+        $(#[doc = $help])+
+        $vis static $key: $crate::options::Key<$type> = $crate::options::option(
+            $name,
+            $value_name,
+            $kind,
+            concat!($($help),+).trim_ascii_start(),
+        )$(.$field($($value),*))*.key();
+    )+};
+}
+pub(crate) use options;
+
 /// Methods that fill in further fields of a declaration, each named like its field.
 macro_rules! further_fields {
     ($($(#[$doc:meta])* $field:ident: $type:ty;)+) => {
@@ -153,13 +170,46 @@ further_fields! {
     effect: Effect;
     /// Under another name in model files.
     stored_as: &'static str;
-    /// With a situation in which it matters.
-    probe: Probe;
     /// With another sentence of help.
     help: &'static str;
 }
 
 impl OptionSpec {
+    /// An option of the method, which the iterates depend on.
+    pub const fn of_method(self) -> Self {
+        self.group(Group::Method).effect(Effect::Iterates)
+    }
+
+    /// An option that says when a run ends.
+    pub const fn of_stopping(self) -> Self {
+        self.group(Group::Stopping).effect(Effect::Extent)
+    }
+
+    /// An option for reading data.
+    pub const fn of_reading(self) -> Self {
+        self.group(Group::Reading).effect(Effect::Data)
+    }
+
+    /// An option for what a run leaves behind.
+    pub const fn of_output(self) -> Self {
+        self.group(Group::Output).effect(Effect::Files)
+    }
+
+    /// With a value that matters on the model's usual data.
+    pub const fn probe(self, value: &'static str) -> Self {
+        OptionSpec { probe: Probe::value(value), ..self }
+    }
+
+    /// With a value that matters together with other options.
+    pub const fn probe_with(self, value: &'static str, with: &'static [&'static str]) -> Self {
+        OptionSpec { probe: Probe::with(value, with), ..self }
+    }
+
+    /// With a value that matters on other data.
+    pub const fn probe_on(self, data: &'static str, value: &'static str) -> Self {
+        OptionSpec { probe: Probe::on(data, value), ..self }
+    }
+
     /// With a value where none is given, as it would be typed.
     pub const fn default(self, text: &'static str) -> Self {
         OptionSpec { default: Some(text), ..self }

@@ -3,6 +3,9 @@
 
 /// A value that has a name.
 pub trait Named: Copy + 'static {
+    /// The names that users choose from, with what they mean.
+    const CHOICES: &'static [(&'static str, &'static str)];
+
     /// All values in order.
     fn all() -> &'static [Self];
 
@@ -15,10 +18,14 @@ pub trait Named: Copy + 'static {
     }
 }
 
-/// Names for the values of an enumeration that is declared elsewhere.
+/// Names for the values of an enumeration that is declared elsewhere, with the meaning of those that
+/// users choose from.
 macro_rules! named {
-    ($type:ty { $($value:ident = $name:literal),+ $(,)? }) => {
+    ($type:ty { $($value:ident = $name:literal $($meaning:literal)?),+ $(,)? }) => {
         impl $crate::options::Named for $type {
+            const CHOICES: &'static [(&'static str, &'static str)] =
+                &[$($(($name, $meaning),)?)+];
+
             fn all() -> &'static [Self] {
                 &[$(<$type>::$value),+]
             }

@@ -98,18 +98,22 @@ impl Tree {
         let mut scores: Vec<Vec<f64>> = (0..parts)
             .map(|part| {
                 let weights = &w[part * channels..(part + 1) * channels];
-                let pixels = image.pixels.chunks_exact(channels);
-                pixels
-                    .enumerate()
-                    .map(|(place, x)| {
-                        let score: f64 = weights.iter().zip(x).map(|(w, x)| w * x).sum();
-                        let truth = || image.places[part] as usize;
-                        let loss = || self.distance(place, truth()) / parts as f64;
-                        score + if with_loss { loss() } else { 0.0 }
-                    })
-                    .collect()
+                let score = |x: &[f64]| weights.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+                image.pixels.chunks_exact(channels).map(score).collect()
             })
             .collect();
+        if with_loss {
+            for (scores, &truth) in scores.iter_mut().zip(&image.places) {
+                let (tx, ty) = self.at(truth as usize);
+                for (x, column) in scores.chunks_exact_mut(shape.height).enumerate() {
+                    let dx2 = (x as f64 - tx) * (x as f64 - tx);
+                    for (y, score) in column.iter_mut().enumerate() {
+                        let dy = y as f64 - ty;
+                        *score += (dx2 + dy * dy).sqrt() / parts as f64;
+                    }
+                }
+            }
+        }
         let mut choices: Vec<Vec<u32>> = vec![Vec::new(); parts];
         for edge in (0..shape.parents.len()).rev() {
             let part = edge + 1;
@@ -135,31 +139,25 @@ pub fn message(shape: &TreeShape, scores: &[f64], deformation: &[f64]) -> (Vec<f
     let (width, height, scale) = (shape.width, shape.height, shape.scale);
     let [dx, dy, dx2, dy2] = [0, 1, 2, 3].map(|at| deformation[at]);
     let (by_x, by_y) = ((dx / scale, dx2 / (scale * scale)), (dy / scale, dy2 / (scale * scale)));
-    let mut along_y = vec![0.0; scores.len()];
-    let mut from_y = vec![0usize; scores.len()];
+    let mut lines = Lines::default();
+    let (mut along_y, mut from_y) = (vec![0.0; scores.len()], vec![0; scores.len()]);
     for x in 0..width {
         let line = x * height..(x + 1) * height;
-        let (best, from) = along(&scores[line.clone()], by_y);
-        along_y[line.clone()].copy_from_slice(&best);
-        from_y[line].copy_from_slice(&from);
+        let (best, from) = (&mut along_y[line.clone()], &mut from_y[line.clone()]);
+        lines.maximise(&scores[line], by_y, best, from);
     }
     let (mut message, mut choice) = (vec![0.0; scores.len()], vec![0; scores.len()]);
+    let (mut line, mut best, mut from) = (vec![0.0; width], vec![0.0; width], vec![0; width]);
     for y in 0..height {
-        let line: Vec<f64> = (0..width).map(|x| along_y[x * height + y]).collect();
-        let (best, from) = along(&line, by_x);
+        (0..width).for_each(|x| line[x] = along_y[x * height + y]);
+        lines.maximise(&line, by_x, &mut best, &mut from);
         for x in 0..width {
             message[x * height + y] = best[x];
-            choice[x * height + y] = (from[x] * height + from_y[from[x] * height + y]) as u32;
+            let at = from[x] as usize * height;
+            choice[x * height + y] = at as u32 + from_y[at + y];
         }
     }
     (message, choice)
-}
-
-/// max over q of f(q) + a (q − p) + b (q − p)² for each p, and the first q whose computed value is the
-/// highest. That order is part of the definition: an audit repeats it.
-fn along(f: &[f64], (a, b): (f64, f64)) -> (Vec<f64>, Vec<usize>) {
-    let from = upper_envelope(f, a, b).unwrap_or_else(|| plain_maximum(f, a, b));
-    (from.iter().enumerate().map(|(p, &q)| value(f, a, b, q, p)).collect(), from)
 }
 
 fn value(f: &[f64], a: f64, b: f64, q: usize, p: usize) -> f64 {
@@ -167,60 +165,84 @@ fn value(f: &[f64], a: f64, b: f64, q: usize, p: usize) -> f64 {
     f[q] + a * d + b * d * d
 }
 
-fn plain_maximum(f: &[f64], a: f64, b: f64) -> Vec<usize> {
-    let best = |p: usize| {
+fn plain_maximum(f: &[f64], a: f64, b: f64, from: &mut [u32]) {
+    for (p, from) in from.iter_mut().enumerate() {
         let better = |top: usize, q: usize| {
             if value(f, a, b, q, p) > value(f, a, b, top, p) { q } else { top }
         };
-        (1..f.len()).fold(0, better)
-    };
-    (0..f.len()).map(best).collect()
+        *from = (1..f.len()).fold(0, better) as u32;
+    }
 }
 
-/// The distance transform: downward parabolas of equal curvature cross once, so their upper envelope
-/// is built from left to right and read off in the same order. Nothing where parabolas do not open
-/// downwards, or where two of them come so close at some p that rounding decides which is higher:
-/// at the minimisers of a bundle outputs tie, and not by accident.
-fn upper_envelope(f: &[f64], a: f64, b: f64) -> Option<Vec<usize>> {
-    // Crossings this close, in units of the curvature, may be in either order.
-    let n = f.len() as f64;
-    let size = f.iter().fold(0.0, |size: f64, f| size.max(f.abs())) + n * (a.abs() - n * b);
-    let close = 16.0 * n * f64::EPSILON * size;
-    let is_apart = |x: f64, y: f64| (x - y).abs() * -b > close;
-    // From this p on, parabola q lies above parabola r < q.
-    let crossing = |r: usize, q: usize| {
-        let (rf, qf) = (r as f64, q as f64);
-        let rise = f[r] - f[q] + a * (rf - qf) + b * (rf * rf - qf * qf);
-        rise / (2.0 * b * (rf - qf))
-    };
-    let mut hull: Vec<(usize, f64)> = vec![(0, f64::NEG_INFINITY)];
-    for q in 1..f.len() {
-        loop {
-            let (r, since) = hull[hull.len() - 1];
-            let from = crossing(r, q);
-            if !is_apart(from, since) {
-                return None;
-            }
-            if from > since {
-                hull.push((q, from));
-                break;
-            }
-            hull.pop();
+/// Maxima along lines of the grid, one line after the other.
+#[derive(Default)]
+struct Lines {
+    /// Parabolas of the upper envelope, and from which p on each is the highest.
+    hull: Vec<(u32, f64)>,
+}
+
+impl Lines {
+    /// max over q of f(q) + a (q − p) + b (q − p)² for each p, and the first q whose computed value is
+    /// the highest. That order is part of the definition: an audit repeats it.
+    fn maximise(&mut self, f: &[f64], (a, b): (f64, f64), best: &mut [f64], from: &mut [u32]) {
+        if !self.upper_envelope(f, a, b, from) {
+            plain_maximum(f, a, b, from);
+        }
+        for (p, (best, &q)) in best.iter_mut().zip(&*from).enumerate() {
+            *best = value(f, a, b, q as usize, p);
         }
     }
-    let mut at = 0;
-    let mut best = Vec::with_capacity(f.len());
-    for p in 0..f.len() {
-        while at + 1 < hull.len() && hull[at + 1].1 < p as f64 {
-            at += 1;
+
+    /// The distance transform: downward parabolas of equal curvature cross once, so their upper
+    /// envelope is built from left to right and read off in the same order. Says no where parabolas
+    /// do not open downwards, or where two of them come so close at some p that rounding decides
+    /// which is higher: at the minimisers of a bundle outputs tie, and not by accident.
+    fn upper_envelope(&mut self, f: &[f64], a: f64, b: f64, best: &mut [u32]) -> bool {
+        // Crossings this close, in units of the curvature, may be in either order.
+        let n = f.len() as f64;
+        let size = f.iter().fold(0.0, |size: f64, f| size.max(f.abs())) + n * (a.abs() - n * b);
+        let close = 16.0 * n * f64::EPSILON * size;
+        let is_apart = |x: f64, y: f64| (x - y).abs() * -b > close;
+        // From this p on, parabola q lies above parabola r < q.
+        let crossing = |r: usize, q: usize| {
+            let (rf, qf) = (r as f64, q as f64);
+            let rise = f[r] - f[q] + a * (rf - qf) + b * (rf * rf - qf * qf);
+            rise / (2.0 * b * (rf - qf))
+        };
+        let hull = &mut self.hull;
+        hull.clear();
+        let (mut top, mut since) = (0, f64::NEG_INFINITY);
+        for q in 1..f.len() {
+            loop {
+                let from = crossing(top, q);
+                if !is_apart(from, since) {
+                    return false;
+                }
+                if from > since {
+                    hull.push((top as u32, since));
+                    (top, since) = (q, from);
+                    break;
+                }
+                let Some((before, border)) = hull.pop() else { return false };
+                (top, since) = (before as usize, border);
+            }
         }
-        let borders = [Some(&hull[at]), hull.get(at + 1)].into_iter().flatten();
-        if !borders.into_iter().all(|(_, border)| is_apart(*border, p as f64)) {
-            return None;
+        hull.push((top as u32, since));
+        // Behind the last parabola there is none.
+        hull.push((0, f64::INFINITY));
+        let mut at = 0;
+        for (p, best) in best.iter_mut().enumerate() {
+            let p = p as f64;
+            while hull[at + 1].1 < p {
+                at += 1;
+            }
+            if !(is_apart(hull[at].1, p) && is_apart(hull[at + 1].1, p)) {
+                return false;
+            }
+            *best = hull[at].0;
         }
-        best.push(hull[at].0);
+        true
     }
-    Some(best)
 }
 
 impl StructuredModel for Tree {
@@ -284,7 +306,7 @@ impl StructuredModel for Tree {
 
 #[cfg(test)]
 mod tests {
-    use super::{along, plain_maximum, upper_envelope, value};
+    use super::{Lines, plain_maximum, value};
     use crate::generate::Lcg;
 
     /// Of parabolas of which some meet in one point but for rounding, the envelope names the very
@@ -303,9 +325,12 @@ mod tests {
                     f[q] = top - (value(&vec![0.0; n], a, b, q, p));
                 }
             }
-            let plain = plain_maximum(&f, a, b);
-            assert_eq!(along(&f, (a, b)).1, plain, "{f:?} {a} {b}");
-            read_off += usize::from(upper_envelope(&f, a, b).is_some());
+            let (mut plain, mut found, mut best) = (vec![0; n], vec![0; n], vec![0.0; n]);
+            plain_maximum(&f, a, b, &mut plain);
+            let mut lines = Lines::default();
+            lines.maximise(&f, (a, b), &mut best, &mut found);
+            assert_eq!(found, plain, "{f:?} {a} {b}");
+            read_off += usize::from(lines.upper_envelope(&f, a, b, &mut found));
         }
         assert!(read_off > 900, "only {read_off} of 2000 by the envelope");
     }

@@ -141,7 +141,7 @@ impl Form for ChainForm {
             shape: &self.shape,
             data,
             label_loss: self.label_loss.as_deref(),
-            is_likelihood: facts.model() == super::CRF,
+            is_likelihood: facts.model() == super::ChainCrf::MODEL.name,
         };
         let lambda = facts.lambda.ok_or("the model has no lambda")?;
         let is_l1 = self.penalty == Norm::L1;

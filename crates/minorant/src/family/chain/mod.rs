@@ -6,6 +6,7 @@ mod form;
 
 pub use form::ChainForm;
 
+use super::builder::{models, taken};
 use super::classes::check_costs;
 use super::mean::Mean;
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
@@ -13,10 +14,11 @@ use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
     TrainReport, Walk, solvers,
 };
+use crate::options::Kind::Choice;
 use crate::options::common::{
     BIAS, EVERY_RUN, LABEL_LOSS, Norm, PARTS, PENALTY, PROOF, REGULARIZED, SEED,
 };
-use crate::options::{Key, Kind, Probe, Taken, named, option, reading};
+use crate::options::{Named, Taken, named, options, reading};
 use crate::regularizer::L2;
 use crate::risk::{ExampleWeights, Risk};
 use crate::solver::{Method, Problem};
@@ -24,8 +26,13 @@ use crate::structured::chain::{Chain, ChainShape, Pairs};
 use crate::structured::{LikelihoodRisk, MarginRisk};
 use minorant_data::Sequences;
 
-const SVM: &str = "chain-svm";
-const CRF: &str = "chain-crf";
+models! {
+    regularized;
+    /// labels of sequences, by a structured support vector machine
+    ChainSvm { name: "chain-svm", is_convex: true, example: "letter.data.gz --folds 0-7 --lambda 1e-3" }
+    /// labels of sequences, by a conditional random field
+    ChainCrf { name: "chain-crf", is_convex: true, example: "train.txt --format conll --pairs observed --out tagger.safetensors" }
+}
 
 /// Which pairs have weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,30 +43,26 @@ pub enum Weighed {
     Observed,
 }
 
-named!(Weighed { All = "all", Observed = "observed" });
+named!(Weighed { All = "all" "all pairs", Observed = "observed" "those that occur in the data" });
 
-/// Which pairs have weights.
-pub static PAIRS: Key<Weighed> = option(
-    "pairs",
-    "WHICH",
-    Kind::Choice(&[("all", "all pairs"), ("observed", "those that occur in the data")]),
-    "Pairs of attribute and label, and of labels, that have weights",
-)
-.default("all")
-.probe(Probe::value("observed"))
-.key();
+options! {
+    /// Pairs of attribute and label, and of labels, that have weights
+    pub PAIRS: Weighed = ("pairs", "WHICH", Choice(Weighed::CHOICES))
+        .default("all").probe("observed");
+}
 
-static OWN: &[Taken] = &[
-    Taken::by_all(&PER.spec),
-    Taken::by_all(&PAIRS.spec),
-    Taken::by_all(&BOUNDARY.spec),
-    Taken::by_all(&BIAS.spec),
-    Taken::by(&[CRF], &PENALTY.spec),
-    Taken::by(&[SVM], &LABEL_LOSS.spec),
-    Taken::by_all(&PARTS.spec),
-    Taken::by_all(&SEED.spec),
-    Taken::by_all(&PROOF),
-];
+taken! {
+    OWN;
+    (ChainSvm ChainCrf) word per: PER;
+    (ChainSvm ChainCrf) word pairs: PAIRS;
+    (ChainSvm ChainCrf) flag boundary: BOUNDARY;
+    (ChainSvm ChainCrf) f64 bias: BIAS;
+    (ChainCrf) word penalty: PENALTY;
+    (ChainSvm) numbers label_loss: LABEL_LOSS;
+    (ChainSvm ChainCrf) whole parts: PARTS;
+    (ChainSvm ChainCrf) whole seed: SEED;
+    (ChainSvm ChainCrf) file proof: PROOF;
+}
 
 static OPTIONS: [&[Taken]; 4] = [REGULARIZED, OWN, EVERY_RUN, reading::SEQUENCES];
 
@@ -69,20 +72,7 @@ pub struct ChainFamily;
 
 impl Family for ChainFamily {
     fn models(&self) -> &'static [Model] {
-        &[
-            Model {
-                name: SVM,
-                about: "labels of sequences, by a structured support vector machine",
-                is_convex: true,
-                example: "letter.data.gz --folds 0-7 --lambda 1e-3",
-            },
-            Model {
-                name: CRF,
-                about: "labels of sequences, by a conditional random field",
-                is_convex: true,
-                example: "train.txt --format conll --pairs observed --out tagger.safetensors",
-            },
-        ]
+        &[ChainSvm::MODEL, ChainCrf::MODEL]
     }
 
     fn options(&self) -> &'static [&'static [Taken]] {
@@ -91,7 +81,7 @@ impl Family for ChainFamily {
 
     fn solvers(&self, model: &Model) -> Vec<&'static str> {
         let own: &[Method] = match model.name {
-            SVM => &[Method::Bcfw],
+            name if name == ChainSvm::MODEL.name => &[Method::Bcfw],
             _ => &[Method::Lbfgs, Method::Owlqn, Method::OwlqnStar],
         };
         solvers::names(solvers::CONVEX, own)
@@ -133,7 +123,7 @@ impl Family for ChainFamily {
             let costs = label_loss.clone();
             let chain = Chain::new(&shape, &data.tokens, &data.starts, &data.labels, costs);
             let risk: Box<dyn Risk + '_> = match walk.settings.model() {
-                SVM => Box::new(MarginRisk::new(chain, mean.shares)),
+                "chain-svm" => Box::new(MarginRisk::new(chain, mean.shares)),
                 _ => Box::new(LikelihoodRisk::new(chain, mean.shares)),
             };
             let problem = Problem::new(&*risk, &regularizer).with_l1(l1);

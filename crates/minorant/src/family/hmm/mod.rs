@@ -6,6 +6,7 @@ mod form;
 
 pub use form::HmmForm;
 
+use super::builder::{models, taken};
 use super::hold_out::{error_of, split};
 use super::mean::{Mean, counted};
 use super::{
@@ -15,16 +16,24 @@ use super::{
 use crate::hmm::{
     Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth, maximum_likelihood,
 };
+use crate::options::Kind::{Choice, Pairs, Whole};
+use crate::options::Range::Positive;
 use crate::options::common::{EVERY_RUN, LOCALITY, REGULARIZED, SEED, VALIDATION_FRACTION};
-use crate::options::{Key, Kind, Named, OptionError, Probe, Range, Taken, named, option, reading};
+use crate::options::{Named, OptionError, Probe, Taken, named, options, reading};
 use crate::regularizer::L2;
 use crate::risk::ExampleWeights;
 use crate::solver::{Method, Problem, RunError};
 use minorant_data::{Label, LabelRows, LabelledBy, Recordings};
 use serde_json::json;
 
-named!(Task { Classify = "classify", Label = "label" });
-named!(Topology { LeftRight = "left-right", Ergodic = "ergodic" });
+named!(Task {
+    Classify = "classify" "the class of a sequence, by `labels`",
+    Label = "label" "the label of each frame, by `frame_labels`",
+});
+named!(Topology {
+    LeftRight = "left-right" "stay or go on",
+    Ergodic = "ergodic" "any state after any",
+});
 named!(Group {
     Transitions = "transitions",
     Means = "means",
@@ -32,71 +41,46 @@ named!(Group {
     Mixtures = "mixtures",
 });
 
-/// What the model is to tell.
-pub static TASK: Key<Task> = option(
-    "task",
-    "TASK",
-    Kind::Choice(&[
-        ("classify", "the class of a sequence, by `labels`"),
-        ("label", "the label of each frame, by `frame_labels`"),
-    ]),
-    "What to tell",
-)
-.default("classify")
-.probe(Probe::value("label"))
-.key();
+models! {
+    regularized;
+    /// recordings, by hidden Markov models with Gaussians
+    LargeMarginHmm {
+        name: "hmm",
+        is_convex: false,
+        example: "digits.npz --states 4 --mixtures 2 --lambda 0.01"
+    }
+}
 
-/// States of each class or label.
-pub static STATES: Key<usize> =
-    option("states", "Q", Kind::Whole(1, u64::MAX), "States of each class or label")
-        .default("3")
-        .probe(Probe::value("2"))
-        .key();
+options! {
+    /// What to tell
+    pub TASK: Task = ("task", "TASK", Choice(Task::CHOICES)).default("classify").probe("label");
+    /// States of each class or label
+    pub STATES: usize = ("states", "Q", Whole(1, u64::MAX)).default("3").probe("2");
+    /// Gaussians of each state
+    pub MIXTURES: usize = ("mixtures", "M", Whole(1, u64::MAX)).default("1").probe("2");
+    /// Which states may follow each other
+    pub TOPOLOGY: Topology = ("topology", "TOPOLOGY", Choice(Topology::CHOICES))
+        .default("left-right").probe("ergodic");
+    /// Regularize transitions, means, variances or mixtures with this weight θ; may be given several
+    /// times
+    pub GROUP_WEIGHT: Vec<(Label, f64)> = ("group-weight", "GROUP=T", Pairs(Positive))
+        .otherwise("1 each").probe_with("means=3", &["--lambda", "0.1"]);
+}
 
-/// Gaussians of each state.
-pub static MIXTURES: Key<usize> =
-    option("mixtures", "M", Kind::Whole(1, u64::MAX), "Gaussians of each state")
-        .default("1")
-        .probe(Probe::value("2"))
-        .key();
+const LOCALITY_PROBE: &[&str] = &["--solver", "nrbm", "--lambda", "0.1", "--max-evals", "40"];
+const SEED_PROBE: &[&str] = &["--solver", "sgd", "--lambda", "10", "--max-evals", "12"];
 
-/// Which states may follow each other.
-pub static TOPOLOGY: Key<Topology> = option(
-    "topology",
-    "TOPOLOGY",
-    Kind::Choice(&[("left-right", "stay or go on"), ("ergodic", "any state after any")]),
-    "Which states may follow each other",
-)
-.default("left-right")
-.probe(Probe::value("ergodic"))
-.key();
-
-/// θ of groups of weights.
-pub static GROUP_WEIGHT: Key<Vec<(Label, f64)>> = option(
-    "group-weight",
-    "GROUP=T",
-    Kind::Pairs(Range::Positive),
-    "Regularize transitions, means, variances or mixtures with this weight θ; may be given \
-           several times",
-)
-.otherwise("1 each")
-.probe(Probe::with("means=3", &["--lambda", "0.1"]))
-.key();
-
-static OWN: &[Taken] = &[
-    Taken::by_all(&TASK.spec),
-    Taken::by_all(&STATES.spec),
-    Taken::by_all(&MIXTURES.spec),
-    Taken::by_all(&TOPOLOGY.spec),
-    Taken::by_all(&GROUP_WEIGHT.spec),
-    Taken::by_all(&VALIDATION_FRACTION.spec),
-    Taken::by_all(&LOCALITY.spec).probed(Probe::with(
-        "squares",
-        &["--solver", "nrbm", "--lambda", "0.1", "--max-evals", "40"],
-    )),
-    Taken::by_all(&SEED.spec)
-        .probed(Probe::with("7", &["--solver", "sgd", "--lambda", "10", "--max-evals", "12"])),
-];
+taken! {
+    OWN;
+    (LargeMarginHmm) word task: TASK;
+    (LargeMarginHmm) whole states: STATES;
+    (LargeMarginHmm) whole mixtures: MIXTURES;
+    (LargeMarginHmm) word topology: TOPOLOGY;
+    (LargeMarginHmm) pair group_weight: GROUP_WEIGHT;
+    (LargeMarginHmm) f64 validation_fraction: VALIDATION_FRACTION;
+    (LargeMarginHmm) word locality: LOCALITY, Probe::with("squares", LOCALITY_PROBE);
+    (LargeMarginHmm) whole seed: SEED, Probe::with("7", SEED_PROBE);
+}
 
 static OPTIONS: [&[Taken]; 4] = [REGULARIZED, OWN, EVERY_RUN, reading::RECORDINGS];
 
@@ -109,12 +93,7 @@ pub struct Hmm;
 
 impl Family for Hmm {
     fn models(&self) -> &'static [Model] {
-        &[Model {
-            name: "hmm",
-            about: "recordings, by hidden Markov models with Gaussians",
-            is_convex: false,
-            example: "digits.npz --states 4 --mixtures 2 --lambda 0.01",
-        }]
+        &[LargeMarginHmm::MODEL]
     }
 
     fn options(&self) -> &'static [&'static [Taken]] {

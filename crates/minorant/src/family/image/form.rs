@@ -2,7 +2,7 @@
 //! they are.
 
 use super::convert::{Structure, structure};
-use super::{LOSS, SEGMENT_SVM};
+use super::{LOSS, SegmentSvm};
 use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
 use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
 use crate::family::classes::share;
@@ -54,7 +54,7 @@ struct PartsKey {
 impl ImageShape {
     /// The shape of images that a model is to be trained on.
     pub(super) fn of(data: &Images, settings: &Settings) -> Result<Self, String> {
-        match (settings.model() == SEGMENT_SVM, data) {
+        match (settings.model() == SegmentSvm::MODEL.name, data) {
             (true, Images::Plates { height, widths, .. }) => {
                 let loss = settings.get(&LOSS);
                 Ok(ImageShape::Plates { height: *height, widths: widths.clone(), loss })
@@ -81,7 +81,7 @@ impl ImageShape {
 
     /// The shape that a model file holds.
     fn load(facts: &mut Facts, file: &Reader<'_>) -> Result<Self, Misfit> {
-        let shape = if facts.model() == SEGMENT_SVM {
+        let shape = if facts.model() == SegmentSvm::MODEL.name {
             let PlatesKey { height, widths, loss } = file.key("plates")?;
             let fits = height > 0 && !widths.contains(&0) && (1..=1 << 16).contains(&widths.len());
             SegmentLoss::named(&loss).filter(|_| fits).map(|loss| {

@@ -6,11 +6,14 @@ mod form;
 
 pub use form::{ImageForm, ImageShape};
 
+use super::builder::{models, taken};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
     TrainReport, Walk, mean, solvers,
 };
-use crate::options::{Key, Kind, Probe, Taken, common, named, option};
+use crate::options::Kind::Choice;
+use crate::options::common::{self, PARTS, PROOF, SEED};
+use crate::options::{Named, Taken, named, options};
 use crate::regularizer::L2;
 use crate::solver::{Method, Problem};
 use crate::structured::segment::SegmentLoss;
@@ -19,50 +22,40 @@ use crate::structured::segment::SegmentLoss;
 #[derive(Debug)]
 pub struct Image;
 
-const SEGMENT_SVM: &str = "segment-svm";
-
-static MODELS: [Model; 2] = [
-    Model {
-        name: SEGMENT_SVM,
-        about: "images cut into characters of given widths",
+models! {
+    regularized;
+    /// images cut into characters of given widths
+    SegmentSvm {
+        name: "segment-svm",
         is_convex: true,
-        example: "plates.npz --loss ak --lambda 0.1",
-    },
-    Model {
-        name: "tree-svm",
-        about: "images with the parts of an object",
-        is_convex: true,
-        example: "parts.npz --lambda 0.01",
-    },
-];
+        example: "plates.npz --loss ak --lambda 0.1"
+    }
+    /// images with the parts of an object
+    TreeSvm { name: "tree-svm", is_convex: true, example: "parts.npz --lambda 0.01" }
+}
 
-named!(SegmentLoss { Position = "ak", Label = "label" });
+named!(SegmentLoss {
+    Position = "ak" "columns whose segment, character and start, is not one of the truth's",
+    Label = "label" "columns whose character is not the true one",
+});
 
-/// How wrong a segmentation is.
-pub static LOSS: Key<SegmentLoss> = option(
-    "loss",
-    "LOSS",
-    Kind::Choice(&[
-        ("ak", "columns whose segment, character and start, is not one of the truth's"),
-        ("label", "columns whose character is not the true one"),
-    ]),
-    "What counts as wrong in a segmentation",
-)
-.default("ak")
-.probe(Probe::value("label"))
-.key();
+options! {
+    /// What counts as wrong in a segmentation
+    pub LOSS: SegmentLoss = ("loss", "LOSS", Choice(SegmentLoss::CHOICES))
+        .default("ak").probe("label");
+}
 
-static OWN: &[Taken] = &[
-    Taken::by(&[SEGMENT_SVM], &LOSS.spec),
-    Taken::by_all(&common::PARTS.spec),
-    Taken::by_all(&common::SEED.spec)
-        .probed(Probe::with("7", &["--solver", "sgd", "--max-evals", "12"])),
-    Taken::by_all(&common::PROOF),
-];
+taken! {
+    OWN;
+    (SegmentSvm) word loss: LOSS;
+    (SegmentSvm TreeSvm) whole parts: PARTS;
+    (SegmentSvm TreeSvm) whole seed: SEED;
+    (SegmentSvm TreeSvm) file proof: PROOF;
+}
 
 impl Family for Image {
     fn models(&self) -> &'static [Model] {
-        &MODELS
+        &[SegmentSvm::MODEL, TreeSvm::MODEL]
     }
 
     fn options(&self) -> &'static [&'static [Taken]] {
@@ -75,7 +68,7 @@ impl Family for Image {
     }
 
     fn data(&self, settings: &Settings) -> DataKind {
-        if settings.model() == SEGMENT_SVM { DataKind::Plates } else { DataKind::Parts }
+        if settings.model() == SegmentSvm::MODEL.name { DataKind::Plates } else { DataKind::Parts }
     }
 
     fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {

@@ -4,49 +4,34 @@
 use super::setting;
 use crate::family::{Settings, TrainError, setting_in_words};
 use crate::kernel::{Gram, Kernel, Points};
-use crate::options::{Key, Kind, Need, Probe, Range, option};
+use crate::options::Kind::{self, Number, Whole};
+use crate::options::Need::Is;
+use crate::options::Range::{NotNegative, Positive};
+use crate::options::options;
 use minorant_data::Dataset;
 use minorant_linalg::Matrix;
 
-/// The kernel.
-pub static KERNEL: Key<String> = option(
-    "kernel",
-    "K",
-    Kind::Choice(&[
-        ("linear", "x·y"),
-        ("rbf", "exp(−‖x−y‖²/(2S²))"),
-        ("poly", "(x·y + A)^P"),
-        ("precomputed", "the data's rows are those of the kernel matrix"),
-    ]),
-    "The kernel",
-)
-.default("rbf")
-.probe(Probe::value("linear"))
-.key();
+const KERNELS: Kind = Kind::Choice(&[
+    ("linear", "x·y"),
+    ("rbf", "exp(−‖x−y‖²/(2S²))"),
+    ("poly", "(x·y + A)^P"),
+    ("precomputed", "the data's rows are those of the kernel matrix"),
+]);
 
-/// The width of a Gaussian.
-pub static SIGMA: Key<Option<f64>> =
-    option("sigma", "S", Kind::Number(Range::Positive), "rbf: the width S of exp(−‖x−y‖²/(2S²))")
-        .otherwise("about a third of the data's spread")
-        .needs(&[Need::Is("kernel", &["rbf"])])
-        .probe(Probe::value("0.7"))
-        .key();
-
-/// The power of a polynomial.
-pub static POWER: Key<u32> =
-    option("power", "P", Kind::Whole(1, 30), "poly: the power P of (x·y + A)^P")
-        .default("3")
-        .needs(&[Need::Is("kernel", &["poly"])])
-        .probe(Probe::with("2", &["--kernel", "poly"]))
-        .key();
-
-/// The offset of a polynomial.
-pub static OFFSET: Key<f64> =
-    option("offset", "A", Kind::Number(Range::NotNegative), "poly: the offset A of (x·y + A)^P")
-        .default("1")
-        .needs(&[Need::Is("kernel", &["poly"])])
-        .probe(Probe::with("0.5", &["--kernel", "poly"]))
-        .key();
+options! {
+    /// The kernel
+    pub KERNEL: String = ("kernel", "K", KERNELS).default("rbf").probe("linear");
+    /// rbf: the width S of exp(−‖x−y‖²/(2S²))
+    pub SIGMA: Option<f64> = ("sigma", "S", Number(Positive))
+        .otherwise("about a third of the data's spread").needs(&[Is("kernel", &["rbf"])])
+        .probe("0.7");
+    /// poly: the power P of (x·y + A)^P
+    pub POWER: u32 = ("power", "P", Whole(1, 30))
+        .default("3").needs(&[Is("kernel", &["poly"])]).probe_with("2", &["--kernel", "poly"]);
+    /// poly: the offset A of (x·y + A)^P
+    pub OFFSET: f64 = ("offset", "A", Number(NotNegative))
+        .default("1").needs(&[Is("kernel", &["poly"])]).probe_with("0.5", &["--kernel", "poly"]);
+}
 
 /// Memory for the kernel matrix where the machine's is not known.
 const USUAL_BYTES: u64 = 2 << 30;

@@ -3,53 +3,42 @@
 use super::choice::Rows;
 use super::found::{Common, Found};
 use super::{Member, method, setting, two_classes};
-use crate::family::{Model, TrainError, Walk};
+use crate::family::builder::{models, taken};
+use crate::family::{TrainError, Walk};
 use crate::latent::{self, LatentProblem, SOLVERS};
-use crate::options::{Key, Kind, Probe, Range, Taken, option};
+use crate::options::Kind::{Number, Whole};
+use crate::options::Range::Positive;
+use crate::options::options;
 use minorant_data::Dataset;
 
-/// Number of components.
-pub static COMPONENTS: Key<usize> =
-    option("components", "K", Kind::Whole(1, u64::MAX), "Number of components")
-        .default("2")
-        .probe(Probe::value("3"))
-        .key();
+models! {
+    unregularized;
+    /// a positive class with hidden components, with kernels
+    LatentSvm {
+        name: "latent-svm",
+        is_convex: false,
+        example: "train.svm --components 3 --kernel linear"
+    }
+}
 
-/// What the loss of a positive row counts.
-pub static C_POS: Key<f64> =
-    option("c-pos", "C", Kind::Number(Range::Positive), "What the loss of a positive row counts")
-        .default("1")
-        .probe(Probe::value("3"))
-        .key();
+options! {
+    /// Number of components
+    pub COMPONENTS: usize = ("components", "K", Whole(1, u64::MAX)).default("2").probe("3");
+    /// What the loss of a positive row counts
+    pub C_POS: f64 = ("c-pos", "C", Number(Positive)).default("1").probe("3");
+    /// What the loss of a negative row counts, for each component
+    pub C_NEG: f64 = ("c-neg", "C", Number(Positive)).default("1").probe("3");
+}
 
-/// What the loss of a negative row counts.
-pub static C_NEG: Key<f64> = option(
-    "c-neg",
-    "C",
-    Kind::Number(Range::Positive),
-    "What the loss of a negative row counts, for each component",
-)
-.default("1")
-.probe(Probe::value("3"))
-.key();
-
-const NAME: &str = "latent-svm";
-
-pub(super) const MODEL: Model = Model {
-    name: NAME,
-    about: "a positive class with hidden components, with kernels",
-    is_convex: false,
-    example: "train.svm --components 3 --kernel linear",
-};
-
-pub(super) static OPTIONS: &[Taken] = &[
-    Taken::by(&[NAME], &COMPONENTS.spec),
-    Taken::by(&[NAME], &C_POS.spec),
-    Taken::by(&[NAME], &C_NEG.spec),
-];
+taken! {
+    pub(super) OPTIONS;
+    (LatentSvm) whole components: COMPONENTS;
+    (LatentSvm) f64 c_pos: C_POS;
+    (LatentSvm) f64 c_neg: C_NEG;
+}
 
 pub(super) static MEMBER: Member = Member {
-    name: NAME,
+    name: LatentSvm::MODEL.name,
     solvers: &SOLVERS,
     fit,
     fits: |classes, machines| classes == 2 && machines > 0,
@@ -61,7 +50,7 @@ pub(super) static MEMBER: Member = Member {
 
 /// The larger label is positive.
 fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
-    let labels = two_classes(data, NAME)?;
+    let labels = two_classes(data, MEMBER.name)?;
     let (rows, method) = (Rows::new(data, walk.settings), method(walk.settings));
     let gram = rows.gram()?;
     let positive = labels.iter().map(|z| *z == 1).collect();

@@ -15,15 +15,19 @@ pub use choice::{KERNEL, OFFSET, POWER, SIGMA};
 pub use form::{KernelForm, Machine};
 pub use latent::{C_NEG, C_POS, COMPONENTS};
 pub use robust::{C, RAMP};
-pub use s3vm::{BALANCE, C1, C2, MODE, RAMP_OF_CCCP};
+pub use s3vm::{ABS_TOL, BALANCE, C1, C2, MODE, RAMP_OF_CCCP};
 
+use super::builder::taken;
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError, Walk,
 };
+use crate::options::Kind::Number;
+use crate::options::Range::Fraction;
 use crate::options::common::{self, EVERY_RUN, SEED, SOLVER};
 use crate::options::reading::ROWS;
-use crate::options::{Effect, Group, Key, Kind, Need, Probe, Range, Taken, option};
+use crate::options::{Effect, Key, Need, Probe, Taken, options};
 use crate::s3vm::{Options, Solver};
+use builders::{LatentSvm, RobustSvm, S3vm};
 use found::Found;
 use minorant_data::{Dataset, LabelRows};
 
@@ -33,39 +37,36 @@ pub static TOL: Key<f64> = common::TOL
     .default("1e-6")
     .help("Relative accuracy of the inner problems, and the gap at which bb stops")
     .effect(Effect::Iterates)
-    .probe(Probe::with("0.01", &["--kernel", "linear"]))
+    .probe_with("0.01", &["--kernel", "linear"])
     .key();
 
-/// Candidates of a round.
-pub static DEGREE: Key<f64> = option(
-    "degree",
-    "M",
-    Kind::Number(Range::Fraction),
-    "pdm: candidates of a round, as a fraction of the rows that it searches over",
-)
-.default("0.1")
-.group(Group::Method)
-.needs(BY_PDM)
-.effect(Effect::Iterates)
-.probe(Probe::value("1"))
-.key();
+options! {
+    /// pdm: candidates of a round, as a fraction of the rows that it searches over
+    pub DEGREE: f64 = ("degree", "M", Number(Fraction))
+        .default("0.1").of_method().needs(BY_PDM).probe("1");
+}
 
 /// What options of `pdm` need.
 const BY_PDM: &[Need] = &[Need::Is("solver", &["auto", "pdm"])];
 
-/// What all models of the family take besides their own options.
-static SHARED: &[Taken] = &[
-    Taken::by_all(&KERNEL.spec),
-    Taken::by_all(&SIGMA.spec),
-    Taken::by_all(&POWER.spec),
-    Taken::by_all(&OFFSET.spec),
-    Taken::by_all(&SOLVER.spec).probed(Probe::with("ao", &["--max-evals", "30"])),
-    Taken::by_all(&DEGREE.spec),
-    Taken::by_all(&SEED.spec).probed(Probe::with("7", &["--kernel", "linear"])),
-    Taken::by_all(&TOL.spec),
-];
+/// The builders of the family's models.
+pub mod builders {
+    pub use super::{latent::builders::*, robust::builders::*, s3vm::builders::*};
+}
 
-static MODELS: [Model; 3] = [s3vm::MODEL, latent::MODEL, robust::MODEL];
+taken! {
+    /// What all models of the family take besides their own options.
+    SHARED;
+    (S3vm LatentSvm RobustSvm) word kernel: KERNEL;
+    (S3vm LatentSvm RobustSvm) f64 sigma: SIGMA;
+    (S3vm LatentSvm RobustSvm) whole power: POWER;
+    (S3vm LatentSvm RobustSvm) f64 offset: OFFSET;
+    (S3vm LatentSvm RobustSvm) word solver: SOLVER, Probe::with("ao", &["--max-evals", "30"]);
+    (S3vm LatentSvm RobustSvm) f64 degree: DEGREE;
+    (S3vm LatentSvm RobustSvm) whole seed: SEED, Probe::with("7", &["--kernel", "linear"]);
+    (S3vm LatentSvm RobustSvm) f64 tol: TOL;
+}
+
 static MEMBERS: [&Member; 3] = [&s3vm::MEMBER, &latent::MEMBER, &robust::MEMBER];
 static OPTIONS: [&[Taken]; 6] =
     [s3vm::OPTIONS, latent::OPTIONS, robust::OPTIONS, SHARED, EVERY_RUN, ROWS];
@@ -103,7 +104,7 @@ impl Kernels {
 
 impl Family for Kernels {
     fn models(&self) -> &'static [Model] {
-        &MODELS
+        &[S3vm::MODEL, LatentSvm::MODEL, RobustSvm::MODEL]
     }
 
     fn options(&self) -> &'static [&'static [Taken]] {

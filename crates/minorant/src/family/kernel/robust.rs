@@ -4,43 +4,39 @@
 use super::choice::Rows;
 use super::found::{Common, Found};
 use super::{Member, method, setting, two_classes};
-use crate::family::{Model, TrainError, Walk};
-use crate::options::{Key, Kind, Probe, Range, Taken, option};
+use crate::family::builder::{models, taken};
+use crate::family::{TrainError, Walk};
+use crate::options::Kind::Number;
+use crate::options::Range::{BelowOne, Positive};
+use crate::options::options;
 use crate::s3vm::{RAMP_SOLVERS, RampProblem, fit_ramp};
 use minorant_data::Dataset;
 
-/// What the loss of a row counts.
-pub static C: Key<f64> =
-    option("c", "C", Kind::Number(Range::Positive), "What the loss of a row counts")
-        .default("1")
-        .probe(Probe::value("7"))
-        .key();
+models! {
+    unregularized;
+    /// svm with a bounded loss, for data with outliers, with kernels
+    RobustSvm {
+        name: "robust-svm",
+        is_convex: false,
+        example: "train.svm --sigma 0.5 --c 10 --ramp -1"
+    }
+}
 
-/// Where the loss bends.
-pub static RAMP: Key<f64> = option(
-    "ramp",
-    "S",
-    Kind::Number(Range::BelowOne),
-    "S of the loss min(1 − S, hinge): no row costs more than 1 − S",
-)
-.default("-1")
-.probe(Probe::value("0.5"))
-.key();
+options! {
+    /// What the loss of a row counts
+    pub C: f64 = ("c", "C", Number(Positive)).default("1").probe("7");
+    /// S of the loss min(1 − S, hinge): no row costs more than 1 − S
+    pub RAMP: f64 = ("ramp", "S", Number(BelowOne)).default("-1").probe("0.5");
+}
 
-const NAME: &str = "robust-svm";
-
-pub(super) const MODEL: Model = Model {
-    name: NAME,
-    about: "svm with a bounded loss, for data with outliers, with kernels",
-    is_convex: false,
-    example: "train.svm --sigma 0.5 --c 10 --ramp -1",
-};
-
-pub(super) static OPTIONS: &[Taken] =
-    &[Taken::by(&[NAME], &C.spec), Taken::by(&[NAME], &RAMP.spec)];
+taken! {
+    pub(super) OPTIONS;
+    (RobustSvm) f64 c: C;
+    (RobustSvm) f64 ramp: RAMP;
+}
 
 pub(super) static MEMBER: Member = Member {
-    name: NAME,
+    name: RobustSvm::MODEL.name,
     solvers: &RAMP_SOLVERS,
     fit,
     fits: |classes, machines| (classes, machines) == (2, 1),
@@ -52,7 +48,7 @@ pub(super) static MEMBER: Member = Member {
 
 /// The larger label is positive.
 fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
-    let labels = two_classes(data, NAME)?;
+    let labels = two_classes(data, MEMBER.name)?;
     let (rows, method) = (Rows::new(data, walk.settings), method(walk.settings));
     let gram = rows.gram()?;
     let signs = labels.iter().map(|z| if *z == 1 { 1 } else { -1 }).collect();

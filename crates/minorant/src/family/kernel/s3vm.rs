@@ -5,15 +5,17 @@ use super::choice::{Rows, choose};
 use super::found::{Common, Found};
 use super::{BY_PDM, KernelForm, Member, TOL, method, refuse, setting};
 use crate::archive::{Archive, ArchiveError};
+use crate::family::builder::{Word, models, taken};
 use crate::family::carried::{Carrying, Finished, finished};
 use crate::family::classes::{UNLABELLED, labelled_classes};
-use crate::family::{Context, FittedModel, Model, Settings, TrainError, Walk, train};
+use crate::family::{Context, FittedModel, Settings, TrainError, Walk, train};
 use crate::kernel::Kernel;
+use crate::options::Kind::{Choice, Number, Text};
+use crate::options::Need::Is;
+use crate::options::Range::{Finite, Positive};
 use crate::options::common::{self, SOLVER};
 use crate::options::reading;
-use crate::options::{
-    Effect, Group, Key, Kind, Need, Probe, Range, Setting, Taken, Value, named, option,
-};
+use crate::options::{Effect, Key, Named, Setting, Value, named, options};
 use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
 use crate::s3vm::{
     self, Answer, Balance, MOST_COUNTED, Mode, Options, S3vmFit, S3vmProblem, Solution, Solver,
@@ -22,7 +24,17 @@ use crate::solver::{RunError, Status, StopRules};
 use minorant_data::{Dataset, Label, LabelRows};
 use std::path::PathBuf;
 
-named!(Mode { Search = "search", Strict = "strict" });
+named!(Mode {
+    Search = "search" "every candidate is polished",
+    Strict = "strict" "Algorithm 1 as printed, with its test",
+});
+
+models! {
+    unregularized;
+    /// rows of which most have no label, with kernels
+    /// Rows without one are labelled 0.
+    S3vm { name: "s3vm", is_convex: false, example: "moons.svm --sigma 0.35 --balance auto" }
+}
 
 /// A balance is given as a word, such as `auto` or `count=5`.
 impl Setting for Balance {
@@ -38,97 +50,57 @@ impl Setting for Balance {
     }
 }
 
+impl Word for Balance {
+    fn word(self) -> String {
+        self.to_string()
+    }
+}
+
 /// Rows without labels: a kernel that is given holds all rows already.
 static UNLABELED: Key<Option<PathBuf>> =
-    reading::UNLABELED.spec.needs(&[Need::Is("kernel", &["linear", "rbf", "poly"])]).key();
+    reading::UNLABELED.spec.needs(&[Is("kernel", &["linear", "rbf", "poly"])]).key();
 
-/// What the loss of a labelled row counts.
-pub static C1: Key<f64> =
-    option("c1", "C1", Kind::Number(Range::Positive), "What the loss of a labelled row counts")
-        .default("100")
-        .probe(Probe::value("0.3"))
-        .key();
-
-/// What the loss of an unlabelled row counts.
-pub static C2: Key<Option<f64>> =
-    option("c2", "C2", Kind::Number(Range::Positive), "What the loss of an unlabelled row counts")
-        .otherwise("1; of more than 1000 such rows, 1000 by their number")
-        .probe(Probe::value("0.3"))
-        .key();
-
-/// What is asked of the number of positive labels among the unlabelled rows.
-pub static BALANCE: Key<Balance> = option(
-    "balance",
-    "B",
-    Kind::Text(|text| text.parse::<Balance>().map(|_| ())),
-    "Positive labels among the unlabelled rows: none (any number), count=N, LO:HI, or auto \
-           (the labelled share, give or take 5 % of them)",
-)
-.default("auto")
-.probe(Probe::value("count=2"))
-.key();
-
-/// Which candidates `pdm` polishes.
-pub static MODE: Key<Mode> = option(
-    "mode",
-    "MODE",
-    Kind::Choice(&[
-        ("search", "every candidate is polished"),
-        ("strict", "Algorithm 1 as printed, with its test"),
-    ]),
-    "pdm: polish every candidate, or Algorithm 1 as printed",
-)
-.default("search")
-.group(Group::Method)
-.needs(BY_PDM)
-.effect(Effect::Iterates)
-.probe(Probe::value("strict"))
-.key();
-
-/// How near to 0 decisions leave a row without label while `cccp` goes on.
-pub static RAMP_OF_CCCP: Key<f64> = option(
-    "ramp",
-    "S",
-    Kind::Number(Range::Finite),
-    "cccp: decisions nearer to 0 than |S| leave a row without label",
-)
-.default("-0.2")
-.group(Group::Method)
-.needs(&[Need::Is("solver", &["cccp"])])
-.effect(Effect::Iterates)
-.probe(Probe::with("-0.9", &["--solver", "cccp"]))
-.key();
+options! {
+    /// What the loss of a labelled row counts
+    pub C1: f64 = ("c1", "C1", Number(Positive)).default("100").probe("0.3");
+    /// What the loss of an unlabelled row counts
+    pub C2: Option<f64> = ("c2", "C2", Number(Positive))
+        .otherwise("1; of more than 1000 such rows, 1000 by their number").probe("0.3");
+    /// Positive labels among the unlabelled rows: none (any number), count=N, LO:HI, or auto
+    /// (the labelled share, give or take 5 % of them)
+    pub BALANCE: Balance = ("balance", "B", Text(|text| text.parse::<Balance>().map(|_| ())))
+        .default("auto").probe("count=2");
+    /// pdm: polish every candidate, or Algorithm 1 as printed
+    pub MODE: Mode = ("mode", "MODE", Choice(Mode::CHOICES))
+        .default("search").of_method().needs(BY_PDM).probe("strict");
+    /// cccp: decisions nearer to 0 than |S| leave a row without label
+    pub RAMP_OF_CCCP: f64 = ("ramp", "S", Number(Finite))
+        .default("-0.2").of_method().needs(&[Is("solver", &["cccp"])])
+        .probe_with("-0.9", &["--solver", "cccp"]);
+}
 
 /// The absolute gap at which `bb` stops, by which it leaves branches out.
-static ABS_TOL: Key<f64> = common::ABS_TOL
+pub static ABS_TOL: Key<f64> = common::ABS_TOL
     .spec
     .help("bb: stop at this absolute gap")
-    .needs(&[Need::Is("solver", &["bb"])])
+    .needs(&[Is("solver", &["bb"])])
     .effect(Effect::Iterates)
-    .probe(Probe::with("1e9", &["--solver", "bb"]))
+    .probe_with("1e9", &["--solver", "bb"])
     .key();
 
-const NAME: &str = "s3vm";
-
-pub(super) const MODEL: Model = Model {
-    name: NAME,
-    about: "rows of which most have no label, with kernels",
-    is_convex: false,
-    example: "moons.svm --sigma 0.35 --balance auto",
-};
-
-pub(super) static OPTIONS: &[Taken] = &[
-    Taken::by(&[NAME], &C1.spec),
-    Taken::by(&[NAME], &C2.spec),
-    Taken::by(&[NAME], &BALANCE.spec),
-    Taken::by(&[NAME], &UNLABELED.spec),
-    Taken::by(&[NAME], &MODE.spec),
-    Taken::by(&[NAME], &RAMP_OF_CCCP.spec),
-    Taken::by(&[NAME], &ABS_TOL.spec),
-];
+taken! {
+    pub(super) OPTIONS;
+    (S3vm) f64 c1: C1;
+    (S3vm) f64 c2: C2;
+    (S3vm) word balance: BALANCE;
+    (S3vm) file unlabeled: UNLABELED;
+    (S3vm) word mode: MODE;
+    (S3vm) f64 ramp: RAMP_OF_CCCP;
+    (S3vm) f64 abs_tol: ABS_TOL;
+}
 
 pub(super) static MEMBER: Member = Member {
-    name: NAME,
+    name: S3vm::MODEL.name,
     solvers: &Solver::ALL,
     fit,
     fits: |classes, machines| classes >= 2 && machines == functions(classes),

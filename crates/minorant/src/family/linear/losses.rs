@@ -2,12 +2,16 @@
 //! that they have, and the risk that each makes of a task. A loss itself is a file in the ground
 //! floor's `risk/`.
 
+use super::builders::Svm;
 use super::options::RAMP;
 use super::targets::Targets;
 use crate::audit::linear::PlainMargin;
 use crate::family::Settings;
+use crate::family::builder::taken;
+use crate::options::Kind::{Choice, Number};
+use crate::options::Range::Positive;
 use crate::options::common::LABEL_LOSS;
-use crate::options::{Key, Kind, Need, Probe, Range, Taken, named, option};
+use crate::options::{Named, Need, named, options};
 use crate::risk::hinge::Hinge;
 use crate::risk::huber_hinge::HuberHinge;
 use crate::risk::logistic::Logistic;
@@ -22,28 +26,22 @@ use crate::risk::transductive::Transductive;
 use crate::risk::{ExampleWeights, LinearRisk, Loss, Risk};
 use minorant_linalg::Design;
 
-/// The loss of the svm.
-pub static LOSS: Key<LossName> =
-    option("loss", "LOSS", Kind::Choice(LossName::OF_SVM), "The loss of a margin m")
-        .default("hinge")
-        .probe(Probe::value("squared-hinge"))
-        .key();
+options! {
+    /// The loss of a margin m
+    pub LOSS: LossName = ("loss", "LOSS", Choice(LossName::CHOICES))
+        .default("hinge").probe("squared-hinge");
+    /// huber-hinge: the loss is quadratic within H of the margin 1
+    pub HUBER: f64 = ("huber", "H", Number(Positive))
+        .default("0.5").needs(&[Need::Is("loss", &["huber-hinge"])])
+        .probe_with("1.5", &["--loss", "huber-hinge"]);
+}
 
-/// Half the width of the quadratic piece of the huber-hinge.
-pub static HUBER: Key<f64> = option(
-    "huber",
-    "H",
-    Kind::Number(Range::Positive),
-    "huber-hinge: the loss is quadratic within H of the margin 1",
-)
-.default("0.5")
-.needs(&[Need::Is("loss", &["huber-hinge"])])
-.probe(Probe::with("1.5", &["--loss", "huber-hinge"]))
-.key();
-
-/// The options that choose the loss of the svm.
-pub(super) static OWN: &[Taken] =
-    &[Taken::by(&["svm"], &LOSS.spec), Taken::by(&["svm"], &HUBER.spec)];
+taken! {
+    /// The options that choose the loss of the svm.
+    pub(super) OWN;
+    (Svm) word loss: LOSS;
+    (Svm) f64 huber: HUBER;
+}
 
 /// A loss by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,23 +60,17 @@ pub enum LossName {
     Transductive,
 }
 
+// Those with a meaning are the svm's choices; the others belong to models of their own.
 named!(LossName {
-    Hinge = "hinge",
-    SquaredHinge = "squared-hinge",
-    HuberHinge = "huber-hinge",
+    Hinge = "hinge" "max(0, 1 − m)",
+    SquaredHinge = "squared-hinge" "its square",
+    HuberHinge = "huber-hinge" "the hinge with a quadratic piece around its kink",
     Logistic = "logistic",
     Ramp = "ramp",
     Transductive = "transductive",
 });
 
 impl LossName {
-    /// The losses of the svm, with their meaning.
-    pub const OF_SVM: &'static [(&'static str, &'static str)] = &[
-        ("hinge", "max(0, 1 − m)"),
-        ("squared-hinge", "its square"),
-        ("huber-hinge", "the hinge with a quadratic piece around its kink"),
-    ];
-
     /// The loss as the audit has it, which checks convex ones only.
     pub(super) fn plain(self, settings: &Settings) -> Option<PlainMargin> {
         match self {

@@ -23,6 +23,7 @@ use super::{
     Answer, Data, DataKind, Facts, Family, FittedModel, Form, Misfit, Model, Reader, Settings,
     TrainError, TrainReport, Walk,
 };
+use crate::family::builder::models;
 use crate::options::common::{self, BIAS, Norm, PENALTY};
 use crate::options::{Taken, reading};
 use crate::regularizer::L2;
@@ -35,36 +36,26 @@ use minorant_linalg::Design;
 #[derive(Debug)]
 pub struct Linear;
 
-static MODELS: [Model; 4] = [
-    Model {
-        name: "svm",
-        about: "support vector machine: two or more classes, or sets of labels",
-        is_convex: true,
-        example: "train.svm --lambda 1e-4 --out model.safetensors",
-    },
-    Model {
-        name: "logistic",
-        about: "logistic regression, binary or softmax",
-        is_convex: true,
-        example: "train.csv --label-column species --json",
-    },
-    Model {
-        name: "ramp-svm",
-        about: "svm with a bounded loss, for data with outliers",
-        is_convex: false,
-        example: "train.svm --ramp -1 --lambda 1e-3",
-    },
-    Model {
+models! {
+    regularized;
+    /// support vector machine: two or more classes, or sets of labels
+    Svm { name: "svm", is_convex: true, example: "train.svm --lambda 1e-4 --out model.safetensors" }
+    /// logistic regression, binary or softmax
+    Logistic { name: "logistic", is_convex: true, example: "train.csv --label-column species --json" }
+    /// svm with a bounded loss, for data with outliers
+    RampSvm { name: "ramp-svm", is_convex: false, example: "train.svm --ramp -1 --lambda 1e-3" }
+    /// transductive svm, for rows of which most have no label
+    /// Those are labelled 0; [`Dataset::with_unlabelled`] puts such rows under others.
+    Tsvm {
         name: "tsvm",
-        about: "transductive svm, for rows of which most have no label",
         is_convex: false,
-        example: "few-labels.svm --unlabeled many.svm --gamma 5 --starts 5",
-    },
-];
+        example: "few-labels.svm --unlabeled many.svm --gamma 5 --starts 5"
+    }
+}
 
 impl Family for Linear {
     fn models(&self) -> &'static [Model] {
-        &MODELS
+        &[Svm::MODEL, Logistic::MODEL, RampSvm::MODEL, Tsvm::MODEL]
     }
 
     fn options(&self) -> &'static [&'static [Taken]] {

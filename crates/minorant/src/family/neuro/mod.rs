@@ -6,6 +6,7 @@ mod form;
 
 pub use form::NeuroForm;
 
+use super::builder::{models, taken};
 use super::carried::{Carried, Carrying};
 use super::hold_out::{Chosen, error_of, split};
 use super::mean::{Mean, counted};
@@ -17,10 +18,11 @@ use super::{
 use crate::archive::Archive;
 use crate::certificate::Certificate;
 use crate::neural::{Activation, Inputs, Network, NeuroRisk, Rbm, Start, start};
+use crate::options::Kind::{Choice, Wholes};
 use crate::options::common::{
     EVERY_RUN, LOCALITY, REGULARIZED, SEED, SEED_OF_STARTS, VALIDATION_FRACTION,
 };
-use crate::options::{Key, Kind, Probe, Taken, named, option, reading};
+use crate::options::{Named, Probe, Taken, named, options, reading};
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Risk};
 use crate::solver::{Method, Outcome, Problem, RunError, StopRules};
@@ -38,53 +40,49 @@ pub enum Pretrain {
     None,
 }
 
-named!(Pretrain { Rbm = "rbm", None = "none" });
-named!(Activation { Sigmoid = "sigmoid", Tanh = "tanh", Relu = "relu" });
+named!(Pretrain {
+    Rbm = "rbm" "restricted Boltzmann machines by contrastive divergence, without labels",
+    None = "none" "random numbers",
+});
+named!(Activation {
+    Sigmoid = "sigmoid" "1/(1 + e^-x)",
+    Tanh = "tanh" "tanh x",
+    Relu = "relu" "max(0, x)",
+});
 
-/// Hidden layers.
-pub static HIDDEN: Key<Vec<u64>> =
-    option("hidden", "N,N,...", Kind::Wholes, "Units of each hidden layer, from the inputs on")
-        .default("300,300")
-        .probe(Probe::value("6,3"))
-        .key();
+models! {
+    regularized;
+    /// labels of sequences, by a network under a conditional random field
+    NeuroCrf {
+        name: "neuro-crf",
+        is_convex: false,
+        example: "letter.data.gz --hidden 300,300 --max-evals 150"
+    }
+}
 
-/// What hidden units do.
-pub static ACTIVATION: Key<Activation> = option(
-    "activation",
-    "UNIT",
-    Kind::Choice(&[("sigmoid", "1/(1 + e^-x)"), ("tanh", "tanh x"), ("relu", "max(0, x)")]),
-    "What hidden units do",
-)
-.default("sigmoid")
-.probe(Probe::with("tanh", &["--hidden", "5"]))
-.key();
+options! {
+    /// Units of each hidden layer, from the inputs on
+    pub HIDDEN: Vec<u64> = ("hidden", "N,N,...", Wholes).default("300,300").probe("6,3");
+    /// What hidden units do
+    pub ACTIVATION: Activation = ("activation", "UNIT", Choice(Activation::CHOICES))
+        .default("sigmoid").probe_with("tanh", &["--hidden", "5"]);
+    /// Weights to begin with and to be regularised to
+    pub PRETRAIN: Pretrain = ("pretrain", "HOW", Choice(Pretrain::CHOICES))
+        .default("rbm").probe_with("none", &["--hidden", "5"]);
+}
 
-/// How the weights to begin with are made.
-pub static PRETRAIN: Key<Pretrain> = option(
-    "pretrain",
-    "HOW",
-    Kind::Choice(&[
-        ("rbm", "restricted Boltzmann machines by contrastive divergence, without labels"),
-        ("none", "random numbers"),
-    ]),
-    "Weights to begin with and to be regularised to",
-)
-.default("rbm")
-.probe(Probe::with("none", &["--hidden", "5"]))
-.key();
-
-static OWN: &[Taken] = &[
-    Taken::by_all(&HIDDEN.spec),
-    Taken::by_all(&ACTIVATION.spec),
-    Taken::by_all(&PRETRAIN.spec),
-    Taken::by_all(&PER.spec),
-    Taken::by_all(&BOUNDARY.spec),
-    Taken::by_all(&VALIDATION_FRACTION.spec),
-    Taken::by_all(&LOCALITY.spec),
+taken! {
+    OWN;
+    (NeuroCrf) wholes hidden: HIDDEN;
+    (NeuroCrf) word activation: ACTIVATION;
+    (NeuroCrf) word pretrain: PRETRAIN;
+    (NeuroCrf) word per: PER;
+    (NeuroCrf) flag boundary: BOUNDARY;
+    (NeuroCrf) f64 validation_fraction: VALIDATION_FRACTION;
+    (NeuroCrf) word locality: LOCALITY;
     // The seed is also that of the weights to begin with.
-    Taken::by_all(&SEED_OF_STARTS.spec)
-        .probed(Probe::with("7", &["--hidden", "5", "--max-evals", "3"])),
-];
+    (NeuroCrf) whole seed: SEED_OF_STARTS, Probe::with("7", &["--hidden", "5", "--max-evals", "3"]);
+}
 
 static OPTIONS: [&[Taken]; 4] = [REGULARIZED, OWN, EVERY_RUN, reading::SEQUENCES];
 
@@ -94,12 +92,7 @@ pub struct NeuroFamily;
 
 impl Family for NeuroFamily {
     fn models(&self) -> &'static [Model] {
-        &[Model {
-            name: "neuro-crf",
-            about: "labels of sequences, by a network under a conditional random field",
-            is_convex: false,
-            example: "letter.data.gz --hidden 300,300 --max-evals 150",
-        }]
+        &[NeuroCrf::MODEL]
     }
 
     fn options(&self) -> &'static [&'static [Taken]] {
