@@ -118,11 +118,6 @@ pub struct Penalty {
 }
 
 impl Penalty {
-    /// λ/2 ‖w‖².
-    pub fn plain(lambda: f64) -> Self {
-        Penalty { lambda, is_l1: false, theta: None }
-    }
-
     fn theta2(&self, at: usize) -> f64 {
         self.theta.as_ref().map_or(1.0, |theta| theta[at] * theta[at])
     }

@@ -3,8 +3,8 @@
 
 use super::data::Purpose;
 use super::{
-    Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted,
-    Writer, data, proof_arrays,
+    Audited, Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings,
+    Wanted, Writer, data, proof_arrays,
 };
 use crate::audit::{Audit, NO_PROOF, check, nothing_to_check, refused};
 use crate::container::{Array, Container, FileError};
@@ -156,7 +156,7 @@ impl FittedModel {
                  weights and the options for reading them must be the same)",
             );
         }
-        let problems = match self.form.plain(facts, data, example_weights) {
+        let problems = match self.form.plain(Audited { facts, data, example_weights }) {
             Ok(problems) => problems,
             Err(why) => return refused(why),
         };

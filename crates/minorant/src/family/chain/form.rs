@@ -1,12 +1,12 @@
 //! A fitted chain: its weights and what they belong to, in memory and in files.
 
 use super::{PAIRS, Weighed};
+use crate::audit::Plain;
 use crate::audit::chain::PlainChain;
-use crate::audit::{Penalty, Plain, mean_shares};
 use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
 use crate::family::{
-    Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading, Wanted,
-    Writer,
+    Audited, Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading,
+    Wanted, Writer,
 };
 use crate::options::Named;
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
@@ -34,10 +34,8 @@ impl ChainForm {
     pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
         let vocabulary = Vocabulary::read(file)?;
         let (attributes, labels) = (vocabulary.attributes.len(), vocabulary.classes.len());
-        let which = match file.key("observed_pairs")? {
-            true => Weighed::Observed,
-            false => Weighed::All,
-        };
+        let is_observed = file.key("observed_pairs")?;
+        let which = if is_observed { Weighed::Observed } else { Weighed::All };
         facts.settings.put(&PAIRS, which);
         let pairs = read_pairs(which, attributes, labels, file);
         let pairs = pairs
@@ -123,13 +121,8 @@ impl Form for ChainForm {
         self.vocabulary.describe()
     }
 
-    fn plain<'a>(
-        &'a self,
-        facts: &'a Facts,
-        data: Data<'a>,
-        example_weights: Option<&'a [f64]>,
-    ) -> Result<Vec<Plain<'a>>, String> {
-        let data = data.sequences()?;
+    fn plain<'a>(&'a self, audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
+        let (facts, data) = (audited.facts, audited.data.sequences()?);
         let fits = data.classes == self.vocabulary.classes
             && data.labels.len() == data.tokens.rows()
             && data.tokens.cols() == self.shape.attributes;
@@ -143,15 +136,8 @@ impl Form for ChainForm {
             label_loss: self.label_loss.as_deref(),
             is_likelihood: facts.model() == super::ChainCrf::MODEL.name,
         };
-        let lambda = facts.lambda.ok_or("the model has no lambda")?;
         let is_l1 = self.penalty == Norm::L1;
-        Ok(vec![Plain {
-            losses: Box::new(losses),
-            shares: mean_shares(example_weights, &units)?,
-            penalty: Penalty { is_l1, ..Penalty::plain(lambda) },
-            w: &self.weights,
-            claim: facts.certificate.into(),
-        }])
+        audited.problem(Box::new(losses), &units, is_l1, &self.weights)
     }
 }
 
@@ -164,12 +150,9 @@ fn read_pairs(
     if which == Weighed::All {
         return Some(Pairs::All);
     }
-    fn narrowed<T: TryFrom<u64>>(wide: Vec<u64>) -> Option<Vec<T>> {
-        wide.into_iter().map(|n| T::try_from(n).ok()).collect()
-    }
-    let starts: Vec<usize> = narrowed(file.integers("pairs.starts")?)?;
-    let labels: Vec<u16> = narrowed(file.integers("pairs.labels")?)?;
-    let transitions: Vec<u32> = narrowed(file.integers("pairs.transitions")?)?;
+    let starts: Vec<usize> = file.integers("pairs.starts")?;
+    let labels: Vec<u16> = file.integers("pairs.labels")?;
+    let transitions: Vec<u32> = file.integers("pairs.transitions")?;
     let fits = attributes.checked_add(1) == Some(starts.len())
         && starts.first() == Some(&0)
         && starts.last() == Some(&labels.len())

@@ -4,11 +4,11 @@
 use super::convert::{Structure, structure};
 use super::{LOSS, SegmentSvm};
 use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
-use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
+use crate::audit::{Plain, PlainLoss};
 use crate::family::classes::share;
 use crate::family::{
-    Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Outputs, Predictions, Reader,
-    Reading, Settings, Style, Wanted, Writer,
+    Audited, Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Outputs, Predictions,
+    Reader, Reading, Settings, Style, Wanted, Writer,
 };
 use crate::options::Named;
 use crate::structured::segment::SegmentLoss;
@@ -241,13 +241,8 @@ impl Form for ImageForm {
         about
     }
 
-    fn plain<'a>(
-        &'a self,
-        facts: &'a Facts,
-        data: Data<'a>,
-        example_weights: Option<&'a [f64]>,
-    ) -> Result<Vec<Plain<'a>>, String> {
-        let data = data.images()?;
+    fn plain<'a>(&'a self, audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
+        let data = audited.data.images()?;
         let losses: Box<dyn PlainLoss + 'a> = match (&self.shape, data) {
             (
                 ImageShape::Plates { height, widths, loss },
@@ -268,13 +263,6 @@ impl Form for ImageForm {
                 );
             }
         };
-        let lambda = facts.lambda.ok_or("the model has no lambda")?;
-        Ok(vec![Plain {
-            losses,
-            shares: mean_shares(example_weights, &vec![1; data.len()])?,
-            penalty: Penalty::plain(lambda),
-            w: &self.weights,
-            claim: facts.certificate.into(),
-        }])
+        audited.problem(losses, &vec![1; data.len()], false, &self.weights)
     }
 }

@@ -128,9 +128,8 @@ impl KernelForm {
         let kernel = kernel.ok_or_else(|| misfit("a kernel that this version knows"))?;
         kernel.check().map_err(|_| misfit("a kernel with settings that fit"))?;
         let features: usize = file.key("features")?;
-        let rows = file.integers("support.numbers");
-        let support_rows: Vec<usize> = rows
-            .and_then(|rows| rows.into_iter().map(|i| usize::try_from(i).ok()).collect())
+        let support_rows: Vec<usize> = file
+            .integers("support.numbers")
             .ok_or_else(|| misfit("the numbers of the support rows"))?;
         let count = support_rows.len();
         let support = if kernel == Kernel::Precomputed {
@@ -279,12 +278,11 @@ pub(super) fn empty_rows(count: usize) -> Option<Matrix<'static>> {
 fn take_rows(file: &mut Reader<'_>, count: usize, features: usize) -> Option<Matrix<'static>> {
     let starts = file.integers("support.starts")?;
     let columns = file.integers("support.columns")?;
-    let columns: Option<Vec<u32>> = columns.into_iter().map(|j| u32::try_from(j).ok()).collect();
     let (_, values) = file.reals("support.values")?;
     if starts.len() != count + 1 {
         return None;
     }
-    Matrix::csr(features, starts, columns?, Storage::F64.store(values)).ok()
+    Matrix::csr(features, starts, columns, Storage::F64.store(values)).ok()
 }
 
 fn take_machines(file: &mut Reader<'_>, objectives: &[f64], count: usize) -> Option<Vec<Machine>> {

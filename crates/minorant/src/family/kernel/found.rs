@@ -2,13 +2,14 @@
 //! sums over the searches.
 
 use super::Member;
+use super::choice::Rows;
 use super::form::{KernelForm, Machine, empty_rows};
 use crate::certificate::Certificate;
 use crate::family::{Answer, TrainReport};
 use crate::kernel::Kernel;
 use crate::latent::{Component, LatentFit};
 use crate::risk::Point;
-use crate::s3vm::{Balance, S3vmFit};
+use crate::s3vm::{Balance, Options, S3vmFit};
 use crate::solver::Outcome;
 use minorant_data::{Dataset, Label};
 use serde_json::json;
@@ -37,6 +38,18 @@ pub(super) struct Common {
     pub(super) weights: Vec<(&'static str, f64)>,
     /// The balance, where there is one.
     pub(super) balance: Option<Balance>,
+}
+
+impl Common {
+    pub(super) fn new(
+        rows: &Rows<'_>,
+        classes: &[Label],
+        method: &Options,
+        weights: [(&'static str, f64); 2],
+    ) -> Self {
+        let (solver, weights) = (method.solver.name(), weights.into());
+        Common { kernel: rows.kernel, classes: classes.to_vec(), solver, weights, balance: None }
+    }
 }
 
 /// The outcome of a search, whatever its solution is made of.

@@ -57,12 +57,7 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let (c_pos, c_neg) = (walk.get(&C_POS), walk.get(&C_NEG));
     let problem = LatentProblem::new(&gram, positive, walk.get(&COMPONENTS), c_pos, c_neg);
     let fit = latent::fit(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
-    let common = Common {
-        kernel: rows.kernel,
-        classes: data.labels.classes.clone(),
-        solver: method.solver.name(),
-        weights: vec![("c_pos", c_pos), ("c_neg", c_neg)],
-        balance: None,
-    };
+    let common =
+        Common::new(&rows, &data.labels.classes, &method, [("c_pos", c_pos), ("c_neg", c_neg)]);
     Ok(Found::of_components(fit.map_err(setting)?, common))
 }

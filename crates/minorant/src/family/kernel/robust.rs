@@ -55,12 +55,6 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let (c, ramp) = (walk.get(&C), walk.get(&RAMP));
     let problem = RampProblem { gram: &gram, signs, c, ramp };
     let fit = fit_ramp(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
-    let common = Common {
-        kernel: rows.kernel,
-        classes: data.labels.classes.clone(),
-        solver: method.solver.name(),
-        weights: vec![("c", c), ("ramp", ramp)],
-        balance: None,
-    };
+    let common = Common::new(&rows, &data.labels.classes, &method, [("c", c), ("ramp", ramp)]);
     Ok(Found::of_functions(&[fit.map_err(setting)?], common))
 }

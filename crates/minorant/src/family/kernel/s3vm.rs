@@ -188,13 +188,8 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
         };
         state.carried.push(fit.map_err(setting)?);
     }
-    let common = Common {
-        kernel: rows.kernel,
-        classes,
-        solver: method.solver.name(),
-        weights: vec![("c1", c1), ("c2", c2)],
-        balance: Some(balance),
-    };
+    let common = Common::new(&rows, &classes, &method, [("c1", c1), ("c2", c2)]);
+    let common = Common { balance: Some(balance), ..common };
     Ok(Found::of_functions(&state.carried, common))
 }
 

@@ -1,5 +1,5 @@
 //! The losses of linear models by their names: what users type, what model files hold, the options
-//! that they have, and the risk that each makes of a task. A loss itself is a file in the ground
+//! that they have, and the risk that each makes of targets. A loss itself is a file in the ground
 //! floor's `risk/`.
 
 use super::builders::Svm;
@@ -87,7 +87,7 @@ impl LossName {
         matches!(self, LossName::SquaredHinge | LossName::HuberHinge)
     }
 
-    /// The risk of a task under this loss; of one class against the rest, that of class `problem`.
+    /// The risk of targets under this loss; of one class against the rest, that of class `problem`.
     pub(super) fn risk<'a>(
         self,
         targets: &Targets,
