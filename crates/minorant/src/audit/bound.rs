@@ -38,7 +38,7 @@ impl Minorant {
 
 /// The bound that a proof gives for a problem, and how far rounding may have moved it.
 pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64), String> {
-    let examples = problem.losses.examples();
+    let examples = problem.shares.len();
     let even_blocks = || split_evenly(examples, BLOCKS.min(examples).max(1));
     let blocks = match proof {
         Proof::Points(points) => {
@@ -76,7 +76,7 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
 /// The minimum of the blocks' minorants together with the regularizer, in closed form.
 fn least(problem: &Plain<'_>, blocks: &[Minorant]) -> (f64, f64) {
     let mut offset = Sum::new();
-    let mut normal = vec![Sum::new(); problem.losses.dim()];
+    let mut normal = vec![Sum::new(); problem.w.len()];
     let (mut offset_size, mut normal_size, mut terms) = (0.0, 0.0, 0);
     for block in blocks {
         offset.add(block.offset.value());
@@ -114,7 +114,7 @@ fn of_blocks<'p>(
     below: impl Fn(usize) -> Result<Vec<(Below<'p>, f64)>, String> + Sync,
 ) -> Result<Vec<Minorant>, String> {
     let of_block = |at: usize| {
-        let mut minorant = Minorant::new(problem.losses.dim());
+        let mut minorant = Minorant::new(problem.w.len());
         for example in blocks[at].clone() {
             let mut below = below(example)?;
             below.iter_mut().for_each(|(_, weight)| *weight *= problem.shares[example]);
@@ -128,11 +128,11 @@ fn of_blocks<'p>(
 /// The parts of a proof by points, each of which has weights on a simplex.
 fn check_points(problem: &Plain<'_>, points: &[ProofPoint]) -> Result<Vec<Range<usize>>, String> {
     let parts = points.first().map_or(0, |point| point.part_weights.len());
-    let examples = problem.losses.examples();
+    let examples = problem.shares.len();
     if parts == 0 || parts > examples {
         return Err(format!("the proof has {parts} parts for {examples} examples"));
     }
-    if points.iter().any(|point| point.w.len() != problem.losses.dim()) {
+    if points.iter().any(|point| point.w.len() != problem.w.len()) {
         return Err("the points of the proof do not have as many weights as the model".into());
     }
     for part in 0..parts {

@@ -64,14 +64,6 @@ impl Places {
 }
 
 impl PlainLoss for PlainChain<'_> {
-    fn examples(&self) -> usize {
-        self.data.len()
-    }
-
-    fn dim(&self) -> usize {
-        self.sections()[2] + if self.shape.boundary { 2 * self.k() } else { 0 }
-    }
-
     fn value(&self, example: usize, w: &[f64]) -> Value {
         let (places, truth) = (self.places(example), self.truth(example));
         if truth.is_empty() {

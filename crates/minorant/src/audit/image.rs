@@ -8,12 +8,6 @@ use std::fmt::Debug;
 
 /// A structure in its plainest form; outputs are numbers.
 pub trait PlainStructure: Sync + Debug {
-    /// Number of images.
-    fn images(&self) -> usize;
-
-    /// Number of weights.
-    fn dim(&self) -> usize;
-
     /// The true output of an image.
     fn truth(&self, image: usize) -> Vec<u32>;
 
@@ -35,14 +29,6 @@ pub trait PlainStructure: Sync + Debug {
 pub struct PlainImages<S>(pub S);
 
 impl<S: PlainStructure> PlainLoss for PlainImages<S> {
-    fn examples(&self) -> usize {
-        self.0.images()
-    }
-
-    fn dim(&self) -> usize {
-        self.0.dim()
-    }
-
     fn value(&self, image: usize, w: &[f64]) -> Value {
         let worst = self.0.worst(image, w);
         let loss = self.0.loss(image, &worst);
@@ -147,14 +133,6 @@ impl PlainPlates<'_> {
 }
 
 impl PlainStructure for PlainPlates<'_> {
-    fn images(&self) -> usize {
-        self.plates.len()
-    }
-
-    fn dim(&self) -> usize {
-        self.template(self.widths.len() as u32)
-    }
-
     fn truth(&self, image: usize) -> Vec<u32> {
         self.plates[image].characters.iter().map(|&a| u32::from(a)).collect()
     }
@@ -242,14 +220,6 @@ impl PlainParts<'_> {
 }
 
 impl PlainStructure for PlainParts<'_> {
-    fn images(&self) -> usize {
-        self.images.len()
-    }
-
-    fn dim(&self) -> usize {
-        (self.shape.parents.len() + 1) * self.shape.channels + 4 * self.shape.parents.len()
-    }
-
     fn truth(&self, image: usize) -> Vec<u32> {
         self.images[image].places.to_vec()
     }

@@ -165,16 +165,18 @@ impl LinearLosses<'_> {
                 worst = Some((loss, z, other));
             }
         }
-        let mut slope = vec![0.0; f.len()];
         match worst {
-            Some((value, z, other)) if value > 0.0 => {
-                slope[other] += 1.0;
-                slope[z] -= 1.0;
-                let margin = self.margin(z, other);
-                Tangent { value, offset: margin, size: margin, slope }
-            }
+            Some((value, z, other)) if value > 0.0 => self.pair(z, other, value),
             _ => flat(f.len()),
         }
+    }
+
+    /// What a pair of classes says of the loss: Δ(z, z') + f_{z'} − f_z.
+    fn pair(&self, z: usize, other: usize, value: f64) -> Tangent {
+        let (margin, mut slope) = (self.margin(z, other), vec![0.0; self.outputs]);
+        slope[other] += 1.0;
+        slope[z] -= 1.0;
+        Tangent { value, offset: margin, size: margin, slope }
     }
 
     /// A piece of the hinge of one row, whatever the outputs are: a minorant of it everywhere.
@@ -192,10 +194,7 @@ impl LinearLosses<'_> {
         if !is_allowed || up >= self.outputs || down >= self.outputs {
             return Err(NO_PIECE.into());
         }
-        let mut slope = vec![0.0; self.outputs];
-        (slope[up], slope[down]) = (1.0, -1.0);
-        let offset = self.margin(down, up);
-        Ok(Tangent { value: 0.0, offset, size: offset, slope })
+        Ok(self.pair(down, up, 0.0))
     }
 
     /// The highest minorant of a row's loss that has these slopes.
@@ -250,14 +249,6 @@ impl LinearLosses<'_> {
 }
 
 impl PlainLoss for LinearLosses<'_> {
-    fn examples(&self) -> usize {
-        self.features.rows()
-    }
-
-    fn dim(&self) -> usize {
-        (self.features.cols() + usize::from(self.bias.is_some())) * self.outputs
-    }
-
     fn value(&self, row: usize, w: &[f64]) -> Value {
         let f = self.outputs_at(&self.entries(row), w);
         let score = f.iter().fold(0.0, |most: f64, f| most.max(f.abs()));

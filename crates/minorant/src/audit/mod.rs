@@ -76,12 +76,6 @@ pub enum Below<'p> {
 
 /// The losses of a model's examples in their plainest form.
 pub trait PlainLoss: Sync + Debug {
-    /// Number of examples.
-    fn examples(&self) -> usize;
-
-    /// Number of weights.
-    fn dim(&self) -> usize;
-
     /// The loss of an example.
     fn value(&self, example: usize, w: &[f64]) -> Value;
 
@@ -98,11 +92,13 @@ pub trait PlainLoss: Sync + Debug {
 impl Below<'_> {
     /// The refusal of a proof that the family does not have.
     fn refusal(self) -> String {
-        match self {
-            Below::Tangent(_) | Below::Piece(_) => NO_PIECE.into(),
-            Below::Slopes(_) => "a model of this family has no proof by slopes".into(),
-            Below::Output(_) => "a model of this family has no proof by outputs".into(),
-        }
+        let by = match self {
+            Below::Tangent(_) => "points",
+            Below::Piece(_) => return NO_PIECE.into(),
+            Below::Slopes(_) => "slopes",
+            Below::Output(_) => "outputs",
+        };
+        format!("a model of this family has no proof by {by}")
     }
 }
 
@@ -160,19 +156,14 @@ pub struct Claim {
 /// claims as a whole.
 pub fn check(total: Claim, problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Audit {
     let mut audit = nothing_to_check("");
-    match check_all(total, problems, proofs, &mut audit) {
-        Ok(()) => {
-            audit.holds = Some(true);
-            let bound = audit.lower_bound.unwrap_or(f64::NEG_INFINITY);
-            audit.why = format!(
-                "the proof was recomputed from the data: no weights reach an objective below {bound}"
-            );
-        }
-        Err(why) => {
-            audit.holds = Some(false);
-            audit.why = why;
-        }
-    }
+    let checked = check_all(total, problems, proofs, &mut audit);
+    audit.holds = Some(checked.is_ok());
+    let bound = audit.lower_bound.unwrap_or(f64::NEG_INFINITY);
+    audit.why = checked.err().unwrap_or_else(|| {
+        format!(
+            "the proof was recomputed from the data: no weights reach an objective below {bound}"
+        )
+    });
     audit
 }
 
@@ -225,7 +216,7 @@ impl Plain<'_> {
             let value = self.losses.value(example, self.w);
             (self.shares[example] * value.loss, self.shares[example] * value.size)
         };
-        let values = parallel::map(self.losses.examples(), of);
+        let values = parallel::map(self.shares.len(), of);
         let mut sum: Sum = values.iter().map(|value| value.0).collect();
         sum.add(self.penalty.value(self.w));
         (sum.value(), values.iter().map(|value| value.1).sum())

@@ -12,7 +12,7 @@ use minorant_data::{
     RecordingOptions, Recordings, SequenceFormat, SequenceOptions, Sequences, Template,
 };
 use minorant_linalg::Storage;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A kind of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,19 +155,20 @@ pub struct Purpose {
 /// among the settings.
 pub fn read_training(settings: &Settings, files: &[PathBuf]) -> Result<OwnedData, ReadError> {
     let data = read(settings.entry().family.data(settings), settings, files, true)?;
-    let unlabelled = settings.file("unlabeled");
-    match (data, unlabelled) {
-        (OwnedData::Rows(data), Some(path)) => {
-            let more = read_unlabelled(settings, &path, &data)?;
-            let name = path.display().to_string();
-            let both = data.with_unlabelled(&more);
-            let wrong = |why: minorant_linalg::MatrixError| {
-                ReadError::whole(&name, "rows that fit those with labels", why.to_string())
-            };
-            both.map(OwnedData::Rows).map_err(wrong)
-        }
-        (data, _) => Ok(data),
-    }
+    let (OwnedData::Rows(rows), Some(path)) = (&data, settings.file("unlabeled")) else {
+        return Ok(data);
+    };
+    // A dense table must have the same columns; sparse rows may have others.
+    let options = ReadOptions {
+        for_prediction: true,
+        model_features: (!rows.features.is_sparse()).then_some(rows.features.cols()),
+        ..options_of_rows(settings)
+    };
+    let name = path.display().to_string();
+    let more = minorant_data::read(&[path], &options)?;
+    rows.with_unlabelled(&more)
+        .map(OwnedData::Rows)
+        .map_err(|why| ReadError::whole(&name, "rows that fit those with labels", why.to_string()))
 }
 
 /// Reads data of a kind; images may come without labels where these are not needed.
@@ -234,22 +235,6 @@ pub(super) fn read_for_audit(
     Ok(read_for(Reading { features, ..reading }, settings, files, purpose)?.0)
 }
 
-/// Reads a file whose labels, if any, do not count, to go with data that is read already.
-fn read_unlabelled(
-    settings: &Settings,
-    path: &Path,
-    data: &Dataset<'_>,
-) -> Result<Dataset<'static>, ReadError> {
-    // A dense table must have the same columns; sparse rows may have others.
-    let columns = data.features.cols();
-    let options = ReadOptions {
-        for_prediction: true,
-        model_features: (!data.features.is_sparse()).then_some(columns),
-        ..options_of_rows(settings)
-    };
-    minorant_data::read(&[path.to_path_buf()], &options)
-}
-
 /// What the labels are, where the settings say so.
 pub(crate) fn label_kind(settings: &Settings) -> Option<LabelKind> {
     settings.get(&LABELS).map(|kind| match kind.as_str() {
@@ -285,20 +270,17 @@ pub fn options_of_rows(settings: &Settings) -> ReadOptions {
 
 /// How sequences are read.
 pub fn options_of_sequences(settings: &Settings) -> Result<SequenceOptions, ReadError> {
-    let template = match settings.get(&TEMPLATE) {
-        None => None,
-        Some(path) => {
-            let name = path.display().to_string();
-            let text = std::fs::read_to_string(&path)
-                .map_err(|why| ReadError::whole(&name, "a template", why.to_string()))?;
-            Some(Template::parse(&name, &text)?)
-        }
-    };
+    let template = settings.get(&TEMPLATE).map(|path| {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(&path)
+            .map_err(|why| ReadError::whole(&name, "a template", why.to_string()))?;
+        Template::parse(&name, &text)
+    });
     let folds = settings.get(&FOLDS);
     let format = settings.get(&FORMAT_OF_SEQUENCES);
     Ok(SequenceOptions {
         format: format.and_then(|name| SequenceFormat::from_name(&name)),
-        template,
+        template: template.transpose()?,
         min_count: settings.get(&MIN_COUNT),
         hash_bits: settings.get(&HASH_BITS),
         folds: folds.map(|folds| folds.into_iter().map(|fold| fold as u32).collect()),

@@ -103,13 +103,14 @@ pub(crate) fn predict(
         Wanted::Scores => Some(tagger.scores(data)),
         Wanted::Marginals => Some(tagger.marginals(data)),
     };
-    let width = vocabulary.classes.len();
+    let (width, unknown) = (vocabulary.classes.len(), data.unknown);
+    let note = || format!("{unknown} attributes that the model does not know were ignored");
     let classes = vocabulary.classes.iter().cloned().map(Label::Text).collect();
     Ok(Predictions {
         classes,
         outputs: Outputs::Tokens { starts: data.starts.clone(), labels },
         numbers: values.map(|values| Numbers { width, values }),
-        note: note(data),
+        note: (unknown > 0).then(note),
     })
 }
 
@@ -125,11 +126,6 @@ pub(crate) fn evaluate(tagger: &impl Tagger, data: Data<'_>) -> Result<Evaluatio
     let mut evaluation = tokens::compare(own, (&data.classes, &labels), &data.starts);
     evaluation.notes.splice(..0, predictions.note);
     Ok(evaluation)
-}
-
-fn note(data: &Sequences) -> Option<String> {
-    let unknown = data.unknown;
-    (unknown > 0).then(|| format!("{unknown} attributes that the model does not know were ignored"))
 }
 
 /// What a model knows of tokens, and how many it was trained on.

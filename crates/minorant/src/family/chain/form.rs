@@ -23,8 +23,6 @@ pub struct ChainForm {
     pub vocabulary: Vocabulary,
     /// What label z costs where y is true, where that was given.
     pub label_loss: Option<Vec<f64>>,
-    /// How weights are penalised.
-    pub penalty: Norm,
     /// The weights.
     pub weights: Vec<f64>,
 }
@@ -43,7 +41,7 @@ impl ChainForm {
         let bias: Option<f64> = file.key(BIAS.spec.name)?;
         let boundary = file.key(BOUNDARY.spec.name)?;
         kept(&PER, file)?;
-        let penalty = kept(&PENALTY, file)?;
+        kept(&PENALTY, file)?;
         let label_loss = file.reals("label_loss").map(|(_, costs)| costs);
         if label_loss.as_ref().is_some_and(|costs| costs.len() != labels * labels) {
             return Err(Misfit::without("a label loss that fits the labels"));
@@ -53,7 +51,7 @@ impl ChainForm {
         }
         let shape = ChainShape { attributes, labels, pairs, bias, boundary };
         let weights = file.weights("weights", shape.checked_dim())?;
-        Ok(ChainForm { shape, vocabulary, label_loss, penalty, weights })
+        Ok(ChainForm { shape, vocabulary, label_loss, weights })
     }
 
     /// Does something with each sequence, and puts the results one behind the other.
@@ -89,7 +87,9 @@ impl Form for ChainForm {
         self.vocabulary.write(file);
         // Files have these keys for both chains since 0.1.
         file.key("observed_pairs", matches!(self.shape.pairs, Pairs::Observed { .. }));
-        file.key(PENALTY.spec.name, self.penalty.name());
+        if !file.header.contains_key(PENALTY.spec.name) {
+            file.key(PENALTY.spec.name, Norm::L2.name());
+        }
         file.reals("weights", &[self.weights.len()], &self.weights);
         if let Pairs::Observed { starts, labels, transitions } = &self.shape.pairs {
             file.integers("pairs.starts", starts.iter().map(|&start| start as u64));
@@ -136,7 +136,7 @@ impl Form for ChainForm {
             label_loss: self.label_loss.as_deref(),
             is_likelihood: facts.model() == super::ChainCrf::MODEL.name,
         };
-        let is_l1 = self.penalty == Norm::L1;
+        let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
         audited.problem(Box::new(losses), &units, is_l1, &self.weights)
     }
 }

@@ -113,8 +113,8 @@ impl Family for ChainFamily {
             boundary: walk.get(&BOUNDARY),
         };
         let lambda = walk.settings.lambda(mean.total)?;
-        let (quadratic, penalty) = (L2::new(lambda)?, walk.get(&PENALTY));
-        let (regularizer, l1) = match penalty {
+        let quadratic = L2::new(lambda)?;
+        let (regularizer, l1) = match walk.get(&PENALTY) {
             Norm::L2 => (quadratic, 0.0),
             Norm::L1 => (L2::none(), lambda),
         };
@@ -134,7 +134,7 @@ impl Family for ChainFamily {
         let report = TrainReport::of_runs(method.name(), sizes, lambda, runs);
         let proofs = vec![outcome.proof.take()];
         let (vocabulary, weights) = (Vocabulary::of(data), outcome.point.w);
-        let form = ChainForm { shape, vocabulary, label_loss, penalty, weights };
+        let form = ChainForm { shape, vocabulary, label_loss, weights };
         Ok(Answer { form: Box::new(form), proofs, report })
     }
 

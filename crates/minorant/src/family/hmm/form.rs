@@ -108,20 +108,14 @@ impl HmmForm {
         Tables::new(&self.shape, &self.weights)
     }
 
-    /// The frames of recordings, standardised; a sentence where they are not the model's.
-    fn standardised(&self, data: &Recordings) -> Result<Vec<f64>, String> {
+    /// The class of each sequence or the label of each frame, and the scores of classes.
+    fn answers(&self, data: &Recordings, scored: bool) -> Result<(Vec<u32>, Vec<f64>), String> {
         let (found, features) = (data.frames.cols(), self.shape.features);
         if found != features {
             return Err(format!("expected frames of {features} features, found {found}"));
         }
-        Ok(self.scaling.apply(&data.frames))
-    }
-
-    /// The class of each sequence or the label of each frame, and the scores of classes.
-    fn answers(&self, data: &Recordings, scored: bool) -> Result<(Vec<u32>, Vec<f64>), String> {
-        let (values, tables) = (self.standardised(data)?, self.tables());
-        let frames =
-            Frames { values: &values, starts: &data.starts, features: self.shape.features };
+        let (values, tables) = (self.scaling.apply(&data.frames), self.tables());
+        let frames = Frames { values: &values, starts: &data.starts, features };
         if !scored {
             return Ok((predict_frames(&tables, frames), Vec::new()));
         }

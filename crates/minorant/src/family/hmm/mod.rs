@@ -21,10 +21,10 @@ use crate::options::Range::Positive;
 use crate::options::common::{EVERY_RUN, LOCALITY, REGULARIZED, SEED, VALIDATION_FRACTION};
 use crate::options::{Named, OptionError, Probe, Taken, named, options, reading};
 use crate::regularizer::L2;
-use crate::risk::ExampleWeights;
 use crate::solver::{Method, Problem, RunError};
 use minorant_data::{Label, LabelRows, LabelledBy, Recordings};
 use serde_json::json;
+use std::ops::Range;
 
 named!(Task {
     Classify = "classify" "the class of a sequence, by `labels`",
@@ -139,19 +139,18 @@ impl Family for Hmm {
             Some(thetas) => regularizer.with_weights(thetas)?,
             None => regularizer,
         };
-        let risk = seen.risk(mean.shares);
+        let risk = HmmRisk::new(shape, frames, truth, mean.shares);
         let problem = Problem::new(&risk, &regularizer);
         let judge = |w: &[f64]| held_out.error(w);
         let has_judge = held_out.starts.len() > 1;
         let (outcome, method, chosen) =
             walk.minimise_judged(problem, settings.rules(), has_judge.then_some(&judge))?;
         let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
-        let (objective, penalty) =
-            (outcome.certificate.objective, regularizer.value(&outcome.point.w));
+        let penalty = regularizer.value(&outcome.point.w);
         let runs = std::slice::from_ref(&outcome);
         let report = TrainReport {
             regularizer: penalty,
-            risk: objective - penalty,
+            risk: outcome.certificate.objective - penalty,
             further: vec![
                 ("task", json!(shape.task.name())),
                 ("validation_error", json!(validation_error)),
@@ -183,6 +182,14 @@ fn labelled_by(task: Task) -> LabelledBy {
     match task {
         Task::Classify => LabelledBy::Sequence,
         Task::Label => LabelledBy::Frame,
+    }
+}
+
+/// Which labels are those of a sequence that has these frames.
+fn labelled_units(task: Task, sequence: usize, frames: Range<usize>) -> Range<usize> {
+    match task {
+        Task::Classify => sequence..sequence + 1,
+        Task::Label => frames,
     }
 }
 
@@ -267,11 +274,8 @@ fn thetas(
 /// How frames are standardised: those of a sequence count as it does.
 fn scaling(data: &Recordings, example_weights: Option<&[f64]>) -> Result<Scaling, usize> {
     let Some(weights) = example_weights else { return Scaling::of(&data.frames) };
-    let lengths = data.starts.windows(2).map(|span| span[1] - span[0]);
-    let each = weights.iter().zip(lengths);
-    let of_frames: Vec<f64> =
-        each.flat_map(|(s, length)| std::iter::repeat_n(*s, length)).collect();
-    Scaling::of_weighted(&data.frames, |frame| of_frames[frame])
+    let sequence = |frame: usize| data.starts.partition_point(|&start| start <= frame) - 1;
+    Scaling::of_weighted(&data.frames, |frame| weights[sequence(frame)])
 }
 
 /// Sequences to train on or to judge by, standardised.
@@ -301,10 +305,7 @@ impl Selection {
             let frames = &values[from * shape.features..to * shape.features];
             selection.values.extend_from_slice(frames);
             selection.starts.push(selection.values.len() / shape.features);
-            selection.labels.extend_from_slice(match shape.task {
-                Task::Classify => &labels[i..i + 1],
-                Task::Label => &labels[from..to],
-            });
+            selection.labels.extend_from_slice(&labels[labelled_units(shape.task, i, from..to)]);
         }
         selection
     }
@@ -320,17 +321,11 @@ impl Selection {
         }
     }
 
-    fn risk(&self, shares: ExampleWeights) -> HmmRisk<'_> {
-        HmmRisk::new(self.shape, self.frames(), self.truth(), shares)
-    }
-
     /// The error at these weights.
     fn error(&self, w: &[f64]) -> f64 {
         let predicted = form::predict_frames(&Tables::new(&self.shape, w), self.frames());
-        let units = self.starts.windows(2).enumerate().map(|(i, span)| match self.shape.task {
-            Task::Classify => i..i + 1,
-            Task::Label => span[0]..span[1],
-        });
+        let spans = self.starts.windows(2).map(|span| span[0]..span[1]).enumerate();
+        let units = spans.map(|(i, span)| labelled_units(self.shape.task, i, span));
         error_of(units, self.weights.as_deref(), |unit| predicted[unit] != self.labels[unit])
     }
 }

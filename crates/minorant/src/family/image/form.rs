@@ -257,10 +257,9 @@ impl Form for ImageForm {
                 Box::new(PlainImages(PlainParts { shape, images }))
             }
             _ => {
-                return Err(
-                    "the images are not of the kind and shape that the model's weights are for"
-                        .into(),
-                );
+                let what =
+                    "the images are not of the kind and shape that the model's weights are for";
+                return Err(what.into());
             }
         };
         audited.problem(losses, &vec![1; data.len()], false, &self.weights)

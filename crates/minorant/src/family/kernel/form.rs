@@ -69,7 +69,14 @@ impl KernelForm {
             let mut buffer = rows.buffer();
             let mut products = vec![0.0; self.support_rows.len()];
             for (row, out) in range.zip(out.chunks_exact_mut(width)) {
-                self.products(&rows, &support, row, &mut buffer, &mut products);
+                if self.kernel == Kernel::Precomputed {
+                    rows.spread(row, &mut buffer);
+                    let own = products.iter_mut().zip(&self.support_rows);
+                    own.for_each(|(product, &i)| *product = buffer[i]);
+                } else {
+                    let all = 0..products.len();
+                    support.kernel_row(self.kernel, &rows, row, all, &mut buffer, &mut products);
+                }
                 let decision = |machine: &Machine| dot(&machine.beta, &products) + machine.bias;
                 if has_components {
                     out[0] = self.machines.iter().map(decision).fold(f64::NEG_INFINITY, f64::max);
@@ -79,23 +86,6 @@ impl KernelForm {
             }
         });
         Numbers { width, values }
-    }
-
-    /// The kernel of a row with the support rows.
-    fn products(
-        &self,
-        rows: &Points<'_>,
-        support: &Points<'_>,
-        row: usize,
-        buffer: &mut [f64],
-        out: &mut [f64],
-    ) {
-        if self.kernel == Kernel::Precomputed {
-            rows.spread(row, buffer);
-            out.iter_mut().zip(&self.support_rows).for_each(|(o, &i)| *o = buffer[i]);
-        } else {
-            support.kernel_row(self.kernel, rows, row, 0..out.len(), buffer, out);
-        }
     }
 
     /// The class for decision values; ties go to the first class, but a latent machine's decision

@@ -84,8 +84,8 @@ pub(super) fn solve(
         };
         let mut watching = Watching { observer: &mut *walk.observer, before: &sums };
         let outcome;
-        let asked = Asked { cancel: &token, to_rounding: false, ..asked };
-        (outcome, method) = Walk { asked, observer: &mut watching, checkpoints: &mut state }
+        let own = Asked { cancel: &token, to_rounding: false, ..asked };
+        (outcome, method) = Walk { asked: own, observer: &mut watching, checkpoints: &mut state }
             .minimise(problem, rules)?;
         sums.add(&outcome);
         cut = cut.or(stopped([&outcome]));

@@ -57,8 +57,8 @@ pub(super) fn solve(
         let token = if interrupted { Cancel::new() } else { asked.cancel.clone() };
         let mut shifted = Shifted::new(&mut *walk.observer, &state.carried, classes, start);
         let mut outcome;
-        let asked = Asked { cancel: &token, ..asked };
-        (outcome, method) = Walk { asked, observer: &mut shifted, checkpoints: &mut state }
+        let own = Asked { cancel: &token, ..asked };
+        (outcome, method) = Walk { asked: own, observer: &mut shifted, checkpoints: &mut state }
             .minimise(problem, rules)?;
         if interrupted && outcome.status == Status::MaxEvals {
             let cancelled = asked.cancel.is_cancelled();
