@@ -1,9 +1,10 @@
 //! The fitted form of kernel models: an expansion over support rows for each decision function, how
 //! it predicts, and what its file holds. Training makes it; it knows no solver.
 
+use super::Member;
+use super::choice::{self, Rows};
 use super::latent::COMPONENTS;
 use super::s3vm::by_labelled_rows;
-use super::{Member, choice};
 use crate::family::classes::compare;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
@@ -53,6 +54,26 @@ pub struct KernelForm {
 }
 
 impl KernelForm {
+    /// A form that has no decision functions yet.
+    pub(super) fn new(
+        member: &'static Member,
+        rows: &Rows<'_>,
+        classes: &[Label],
+        weights: [(&str, f64); 2],
+    ) -> Self {
+        KernelForm {
+            member,
+            kernel: rows.kernel,
+            classes: classes.to_vec(),
+            features: rows.features,
+            support: empty_rows(0),
+            support_rows: Vec::new(),
+            machines: Vec::new(),
+            weights: weights.map(|(name, c)| (name.to_string(), c)).into(),
+            balance: None,
+        }
+    }
+
     /// Decision values of all rows: one for two classes, else one a class. Of a latent machine the
     /// greatest of its components. A sentence tells of entries that the model does not know.
     pub fn scores(&self, matrix: &Matrix<'_>) -> (Numbers, Option<String>) {
@@ -125,7 +146,7 @@ impl KernelForm {
         let support = if kernel == Kernel::Precomputed {
             let fits =
                 features == facts.examples && support_rows.iter().all(|&i| i < facts.examples);
-            fits.then(|| empty_rows(count)).flatten()
+            fits.then(|| empty_rows(count))
         } else {
             take_rows(file, count, features)
         };
@@ -261,8 +282,9 @@ impl Form for KernelForm {
 }
 
 /// Rows without columns, which stand for the rows of a precomputed kernel.
-pub(super) fn empty_rows(count: usize) -> Option<Matrix<'static>> {
-    Matrix::csr(0, vec![0; count + 1], Vec::new(), Vec::<f64>::new().into()).ok()
+pub(super) fn empty_rows(count: usize) -> Matrix<'static> {
+    let rows = Matrix::csr(0, vec![0; count + 1], Vec::new(), Vec::<f64>::new().into());
+    rows.unwrap_or_else(|_| unreachable!("rows without entries fit together"))
 }
 
 fn take_rows(file: &mut Reader<'_>, count: usize, features: usize) -> Option<Matrix<'static>> {

@@ -2,13 +2,13 @@
 //! trained one against the rest.
 
 use super::choice::{Rows, choose};
-use super::found::{Common, Found};
+use super::found::Found;
 use super::{BY_PDM, KernelForm, Member, TOL, method, refuse, setting};
 use crate::archive::{Archive, ArchiveError};
 use crate::family::builder::{Word, models, taken};
 use crate::family::carried::{Carrying, Finished, finished};
 use crate::family::classes::{UNLABELLED, labelled_classes};
-use crate::family::{Context, FittedModel, Settings, TrainError, Walk, train};
+use crate::family::{Answer, Context, FittedModel, Settings, TrainError, Walk, train};
 use crate::kernel::Kernel;
 use crate::options::Kind::{Choice, Number, Text};
 use crate::options::Need::Is;
@@ -18,7 +18,7 @@ use crate::options::reading;
 use crate::options::{Effect, Key, Named, Setting, Value, named, options};
 use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
 use crate::s3vm::{
-    self, Answer, Balance, MOST_COUNTED, Mode, Options, S3vmFit, S3vmProblem, Solution, Solver,
+    self, Answer as _, Balance, MOST_COUNTED, Mode, Options, S3vmFit, S3vmProblem, Solution, Solver,
 };
 use crate::solver::{RunError, Status, StopRules};
 use minorant_data::{Dataset, Label, LabelRows};
@@ -120,7 +120,7 @@ fn functions(classes: usize) -> usize {
 }
 
 /// Rows labelled 0 have no label.
-fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
+fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let (classes, labels) = classes_of(data)?;
     let unlabelled = labels.iter().filter(|label| label.is_none()).count();
     let count = |class: u32| labels.iter().filter(|label| **label == Some(class)).count();
@@ -188,9 +188,9 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
         };
         state.carried.push(fit.map_err(setting)?);
     }
-    let common = Common::new(&rows, &classes, &method, [("c1", c1), ("c2", c2)]);
-    let common = Common { balance: Some(balance), ..common };
-    Ok(Found::of_functions(&state.carried, common))
+    let form = KernelForm::new(&MEMBER, &rows, &classes, [("c1", c1), ("c2", c2)]);
+    let form = KernelForm { balance: Some(balance), ..form };
+    Ok(Found::of_functions(&state.carried).answer(form, method.solver.name(), data))
 }
 
 /// Inner problems of the finished machines, which must leave one for each of those that wait.
