@@ -141,11 +141,8 @@ impl Examples<'_> {
     /// The examples as data that a model predicts, which knows what its columns are.
     pub(crate) fn for_model(&self, form: &dyn Form) -> PyResult<Held<'_>> {
         match form.reading() {
-            Reading::Rows { .. } => self.of_kind(DataKind::Rows),
-            Reading::Sequences { attributes, .. } => self.sequences(attributes.clone()),
-            Reading::Recordings { labelled_by, .. } => self.recordings(labelled_by),
-            Reading::Plates => self.of_kind(DataKind::Plates),
-            Reading::Parts => self.of_kind(DataKind::Parts),
+            Reading { attributes: Some(attributes), .. } => self.sequences(attributes.clone()),
+            reading => self.of_kind(reading.kind),
         }
     }
 

@@ -43,7 +43,12 @@ fn holds(model: &FittedModel, data: &Dataset<'_>) -> bool {
 fn rejects(model: &FittedModel, data: &Dataset<'_>, what: &str, change: impl Fn(&mut FittedModel)) {
     let mut changed = model.clone();
     change(&mut changed);
-    assert!(!holds(&changed, data), "{:?} {}: {what} passes", form(model).task, model.facts.solver);
+    assert!(
+        !holds(&changed, data),
+        "{:?} {}: {what} passes",
+        form(model).targets,
+        model.facts.solver
+    );
 }
 
 /// The points of the first proof.

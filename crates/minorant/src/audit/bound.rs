@@ -1,8 +1,8 @@
 //! The bound that a proof gives: one accumulator for the minorants of all examples, one check of
 //! the simplexes, one closed form of the minimum.
 
-use super::{Plain, SIMPLEX, Touch};
-use crate::proof::{OutputProof, Proof, ProofPoint, Tie};
+use super::{Below, Plain, SIMPLEX};
+use crate::proof::{Proof, ProofPoint, WeightedOutput};
 use minorant_linalg::parallel::{self, split_evenly};
 use minorant_linalg::sum::Sum;
 use std::ops::Range;
@@ -38,10 +38,37 @@ impl Minorant {
 
 /// The bound that a proof gives for a problem, and how far rounding may have moved it.
 pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64), String> {
+    let examples = problem.shares.len();
+    let even_blocks = || split_evenly(examples, BLOCKS.min(examples).max(1));
     let blocks = match proof {
-        Proof::Points(points) => of_points(problem, points)?,
-        Proof::Slopes(slopes) => of_slopes(problem, slopes)?,
-        Proof::Outputs(outputs) => of_outputs(problem, outputs)?,
+        Proof::Points(points) => {
+            let borders = check_points(problem, points)?;
+            let blocks = if borders.len() >= BLOCKS { borders.clone() } else { even_blocks() };
+            of_blocks(problem, &blocks, |example| {
+                let part = borders.partition_point(|block| block.end <= example);
+                Ok(tangents(points, part, example).collect())
+            })?
+        }
+        Proof::Slopes(slopes) => {
+            if examples == 0 || !slopes.len().is_multiple_of(examples) {
+                let found = slopes.len();
+                return Err(format!("the proof has {found} slopes for {examples} examples"));
+            }
+            let width = slopes.len() / examples;
+            of_blocks(problem, &even_blocks(), |example| {
+                Ok(vec![(Below::Slopes(&slopes[example * width..][..width]), 1.0)])
+            })?
+        }
+        Proof::Outputs(proof) => {
+            if proof.examples.len() != examples {
+                let found = proof.examples.len();
+                return Err(format!(
+                    "the proof has outputs of {found} examples, not of {examples}"
+                ));
+            }
+            let of = |example: usize| outputs(&proof.examples[example], example + 1);
+            of_blocks(problem, &even_blocks(), of)?
+        }
     };
     Ok(least(problem, &blocks))
 }
@@ -49,7 +76,7 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
 /// The minimum of the blocks' minorants together with the regularizer, in closed form.
 fn least(problem: &Plain<'_>, blocks: &[Minorant]) -> (f64, f64) {
     let mut offset = Sum::new();
-    let mut normal = vec![Sum::new(); problem.losses.dim()];
+    let mut normal = vec![Sum::new(); problem.w.len()];
     let (mut offset_size, mut normal_size, mut terms) = (0.0, 0.0, 0);
     for block in blocks {
         offset.add(block.offset.value());
@@ -80,121 +107,81 @@ fn least(problem: &Plain<'_>, blocks: &[Minorant]) -> (f64, f64) {
     (offset - square / (2.0 * lambda), rounding)
 }
 
-/// Adds up blocks of examples, each by itself.
-fn of_blocks(
+/// Adds up what lies below the losses of blocks of examples, each block by itself.
+fn of_blocks<'p>(
     problem: &Plain<'_>,
     blocks: &[Range<usize>],
-    add: impl Fn(Range<usize>, &mut Minorant) -> Result<(), String> + Sync,
+    below: impl Fn(usize) -> Result<Vec<(Below<'p>, f64)>, String> + Sync,
 ) -> Result<Vec<Minorant>, String> {
     let of_block = |at: usize| {
-        let mut minorant = Minorant::new(problem.losses.dim());
-        add(blocks[at].clone(), &mut minorant)?;
+        let mut minorant = Minorant::new(problem.w.len());
+        for example in blocks[at].clone() {
+            let mut below = below(example)?;
+            below.iter_mut().for_each(|(_, weight)| *weight *= problem.shares[example]);
+            problem.losses.add(example, &below, &mut minorant)?;
+        }
         Ok(minorant)
     };
     parallel::map(blocks.len(), of_block).into_iter().collect()
 }
 
-fn even_blocks(examples: usize) -> Vec<Range<usize>> {
-    split_evenly(examples, BLOCKS.min(examples).max(1))
-}
-
-fn check_simplex(weights: impl Iterator<Item = f64>, part: usize) -> Result<(), String> {
-    let mut sum = Sum::new();
-    for alpha in weights {
-        if !(0.0..=1.0).contains(&alpha) {
-            return Err(format!(
-                "the proof gives a plane of part {part} the weight {alpha}, which is not from 0 to 1"
-            ));
-        }
-        sum.add(alpha);
-    }
-    if (sum.value() - 1.0).abs() > SIMPLEX {
-        return Err(format!("the weights of part {part} add up to {}, not to 1", sum.value()));
-    }
-    Ok(())
-}
-
-/// Every example's minorant is the α-combination of its tangents at the points.
-fn of_points(problem: &Plain<'_>, points: &[ProofPoint]) -> Result<Vec<Minorant>, String> {
+/// The parts of a proof by points, each of which has weights on a simplex.
+fn check_points(problem: &Plain<'_>, points: &[ProofPoint]) -> Result<Vec<Range<usize>>, String> {
     let parts = points.first().map_or(0, |point| point.part_weights.len());
-    let examples = problem.losses.examples();
+    let examples = problem.shares.len();
     if parts == 0 || parts > examples {
         return Err(format!("the proof has {parts} parts for {examples} examples"));
     }
-    if points.iter().any(|point| point.w.len() != problem.losses.dim()) {
+    if points.iter().any(|point| point.w.len() != problem.w.len()) {
         return Err("the points of the proof do not have as many weights as the model".into());
     }
     for part in 0..parts {
-        check_simplex(points.iter().map(|point| point.part_weights[part]), part)?;
-    }
-    let borders = split_evenly(examples, parts);
-    let part_of = |example: usize| borders.partition_point(|block| block.end <= example);
-    let blocks = if parts >= BLOCKS { borders.clone() } else { even_blocks(examples) };
-    of_blocks(problem, &blocks, |block, minorant| {
-        // Ties come in the order of the examples; each point has its own place in its list.
-        let first = |ties: &[Tie]| ties.partition_point(|tie| (tie.example as usize) < block.start);
-        let mut next: Vec<usize> = points.iter().map(|point| first(&point.ties)).collect();
-        for example in block {
-            let part = part_of(example);
-            let mut tangents = Vec::with_capacity(points.len());
-            for (point, next) in points.iter().zip(&mut next) {
-                let tie = point.ties.get(*next).filter(|tie| tie.example as usize == example);
-                *next += usize::from(tie.is_some());
-                let share = point.part_weights[part] * problem.shares[example];
-                if point.part_weights[part] > 0.0 {
-                    tangents.push(Touch { w: &point.w, tie: tie.map(|tie| tie.piece), share });
-                }
-            }
-            problem.losses.add_tangents(example, &tangents, minorant)?;
+        let weights = points.iter().map(|point| point.part_weights[part]);
+        let sum = sum_of(weights, || format!("a plane of part {part}"))?;
+        if (sum - 1.0).abs() > SIMPLEX {
+            return Err(format!("the weights of part {part} add up to {sum}, not to 1"));
         }
-        Ok(())
+    }
+    Ok(split_evenly(examples, parts))
+}
+
+/// The sum of weights, each of which must lie between 0 and 1.
+fn sum_of(weights: impl Iterator<Item = f64>, what: impl Fn() -> String) -> Result<f64, String> {
+    let mut sum = Sum::new();
+    for weight in weights {
+        if !(0.0..=1.0).contains(&weight) {
+            let what = what();
+            return Err(format!(
+                "the proof gives {what} the weight {weight}, which is not from 0 to 1"
+            ));
+        }
+        sum.add(weight);
+    }
+    Ok(sum.value())
+}
+
+/// The tangents of an example at the points whose planes of its part count.
+fn tangents(
+    points: &[ProofPoint],
+    part: usize,
+    example: usize,
+) -> impl Iterator<Item = (Below<'_>, f64)> {
+    points.iter().filter(move |point| point.part_weights[part] > 0.0).map(move |point| {
+        // Ties come in the order of the examples.
+        let tie = point.ties.binary_search_by_key(&example, |tie| tie.example as usize);
+        let piece = tie.map(|at| Below::Piece(point.ties[at].piece));
+        (piece.unwrap_or(Below::Tangent(&point.w)), point.part_weights[part])
     })
 }
 
-fn of_slopes(problem: &Plain<'_>, slopes: &[f64]) -> Result<Vec<Minorant>, String> {
-    let examples = problem.losses.examples();
-    if examples == 0 || !slopes.len().is_multiple_of(examples) {
-        return Err(format!("the proof has {} slopes for {examples} examples", slopes.len()));
+/// The outputs of an example that have weight; what is left to 1 is the truth's, which says 0.
+fn outputs(given: &[WeightedOutput], number: usize) -> Result<Vec<(Below<'_>, f64)>, String> {
+    let weights = given.iter().map(|output| output.weight);
+    let total = sum_of(weights, || format!("an output of example {number}"))?;
+    if total > 1.0 + SIMPLEX {
+        return Err(format!(
+            "the proof's weights of example {number} add up to {total}, which is more than 1"
+        ));
     }
-    let width = slopes.len() / examples;
-    of_blocks(problem, &even_blocks(examples), |block, minorant| {
-        for example in block {
-            let own = &slopes[example * width..(example + 1) * width];
-            problem.losses.add_slopes(example, own, problem.shares[example], minorant)?;
-        }
-        Ok(())
-    })
-}
-
-fn of_outputs(problem: &Plain<'_>, proof: &OutputProof) -> Result<Vec<Minorant>, String> {
-    let examples = problem.losses.examples();
-    if proof.examples.len() != examples {
-        let found = proof.examples.len();
-        return Err(format!("the proof has outputs of {found} examples, not of {examples}"));
-    }
-    of_blocks(problem, &even_blocks(examples), |block, minorant| {
-        for example in block {
-            let (mut total, mut outputs) = (Sum::new(), Vec::new());
-            for output in &proof.examples[example] {
-                if !(0.0..=1.0).contains(&output.weight) {
-                    return Err(format!(
-                        "the proof gives an output of example {} the weight {}, which is not from 0 to 1",
-                        example + 1,
-                        output.weight
-                    ));
-                }
-                total.add(output.weight);
-                outputs.push((&output.code[..], output.weight * problem.shares[example]));
-            }
-            problem.losses.add_outputs(example, &outputs, minorant)?;
-            if total.value() > 1.0 + SIMPLEX {
-                return Err(format!(
-                    "the proof's weights of example {} add up to {}, which is more than 1",
-                    example + 1,
-                    total.value()
-                ));
-            }
-        }
-        Ok(())
-    })
+    Ok(given.iter().map(|output| (Below::Output(&output.code), output.weight)).collect())
 }

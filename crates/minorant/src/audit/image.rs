@@ -2,17 +2,12 @@
 //! their plainest form. Scores are added up in the order of the weights, and outputs are compared
 //! first to last, as the models' definitions say: where outputs tie, that order decides.
 
-use super::{Minorant, PlainLoss, Touch, Value};
+use super::{Below, Minorant, PlainLoss, Value};
 use minorant_data::{PartsImage, Plate, TreeShape};
+use std::fmt::Debug;
 
 /// A structure in its plainest form; outputs are numbers.
-pub trait PlainStructure: Sync {
-    /// Number of images.
-    fn images(&self) -> usize;
-
-    /// Number of weights.
-    fn dim(&self) -> usize;
-
+pub trait PlainStructure: Sync + Debug {
     /// The true output of an image.
     fn truth(&self, image: usize) -> Vec<u32>;
 
@@ -34,14 +29,6 @@ pub trait PlainStructure: Sync {
 pub struct PlainImages<S>(pub S);
 
 impl<S: PlainStructure> PlainLoss for PlainImages<S> {
-    fn examples(&self) -> usize {
-        self.0.images()
-    }
-
-    fn dim(&self) -> usize {
-        self.0.dim()
-    }
-
     fn value(&self, image: usize, w: &[f64]) -> Value {
         let worst = self.0.worst(image, w);
         let loss = self.0.loss(image, &worst);
@@ -54,37 +41,31 @@ impl<S: PlainStructure> PlainLoss for PlainImages<S> {
         Value { loss: loss + (score - of_truth), size: loss + size + size_of_truth }
     }
 
-    fn add_tangents(
+    fn add(
         &self,
         image: usize,
-        tangents: &[Touch<'_>],
+        below: &[(Below<'_>, f64)],
         minorant: &mut Minorant,
     ) -> Result<(), String> {
-        let add = |touch: &Touch<'_>| {
-            self.add_output(image, &self.0.worst(image, touch.w), touch.share, minorant)
-        };
-        tangents.iter().try_for_each(add)
-    }
-
-    fn add_output(
-        &self,
-        image: usize,
-        output: &[u32],
-        share: f64,
-        minorant: &mut Minorant,
-    ) -> Result<(), String> {
-        if !self.0.is_output(image, output) {
-            return Err("the proof names an output that its image cannot have".into());
-        }
         let truth = self.0.truth(image);
-        for (output, sign) in [(output, 1.0), (&truth[..], -1.0)] {
-            for (at, x) in self.0.features(image, output) {
-                minorant.normal[at] += sign * share * x;
-                minorant.normal_size += share * x.abs();
+        for &(below, share) in below {
+            let output = match below {
+                Below::Tangent(w) => self.0.worst(image, w),
+                Below::Output(code) => code.to_vec(),
+                Below::Piece(_) | Below::Slopes(_) => return Err(below.refusal()),
+            };
+            if !self.0.is_output(image, &output) {
+                return Err("the proof names an output that its image cannot have".into());
             }
+            for (output, sign) in [(&output, 1.0), (&truth, -1.0)] {
+                for (at, x) in self.0.features(image, output) {
+                    minorant.normal[at] += sign * share * x;
+                    minorant.normal_size += share * x.abs();
+                }
+            }
+            minorant.terms += output.len() + truth.len();
+            minorant.add_offset(share, self.0.loss(image, &output), 0.0);
         }
-        minorant.terms += output.len() + truth.len();
-        minorant.add_offset(share, self.0.loss(image, output), 0.0);
         Ok(())
     }
 }
@@ -107,6 +88,10 @@ impl PlainPlates<'_> {
         self.widths[a as usize]
     }
 
+    fn columns(&self, image: usize) -> usize {
+        self.plates[image].pixels.len() / self.height
+    }
+
     /// Where the weights of a character begin.
     fn template(&self, a: u32) -> usize {
         self.widths[..a as usize].iter().sum::<usize>() * self.height
@@ -114,13 +99,22 @@ impl PlainPlates<'_> {
 
     /// The characters of an output with their first columns.
     fn segments(&self, output: &[u32]) -> Vec<(u32, usize)> {
-        let mut start = 0;
-        let mut place = |a: u32| {
-            let at = start;
-            start += self.width(a);
-            (a, at)
+        let place = |end: &mut usize, &a: &u32| {
+            *end += self.width(a);
+            Some((a, *end - self.width(a)))
         };
-        output.iter().map(|&a| place(a)).collect()
+        output.iter().scan(0, place).collect()
+    }
+
+    /// The pixels of a segment with the places of their weights.
+    fn segment_features(
+        &self,
+        image: usize,
+        a: u32,
+        start: usize,
+    ) -> impl Iterator<Item = (usize, f64)> {
+        let pixels = &self.plates[image].pixels[start * self.height..];
+        (self.template(a)..).zip(pixels.iter().copied()).take(self.width(a) * self.height)
     }
 
     fn segment_loss(&self, true_segments: &[(u32, usize)], a: u32, start: usize) -> f64 {
@@ -139,33 +133,18 @@ impl PlainPlates<'_> {
 }
 
 impl PlainStructure for PlainPlates<'_> {
-    fn images(&self) -> usize {
-        self.plates.len()
-    }
-
-    fn dim(&self) -> usize {
-        self.template(self.widths.len() as u32)
-    }
-
     fn truth(&self, image: usize) -> Vec<u32> {
         self.plates[image].characters.iter().map(|&a| u32::from(a)).collect()
     }
 
     fn is_output(&self, image: usize, output: &[u32]) -> bool {
         let known = output.iter().all(|&a| (a as usize) < self.widths.len());
-        let columns = self.plates[image].pixels.len() / self.height;
-        known && output.iter().map(|&a| self.width(a)).sum::<usize>() == columns
+        known && output.iter().map(|&a| self.width(a)).sum::<usize>() == self.columns(image)
     }
 
     fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)> {
-        let mut features = Vec::new();
-        for (a, start) in self.segments(output) {
-            for at in 0..self.width(a) * self.height {
-                let pixel = self.plates[image].pixels[start * self.height + at];
-                features.push((self.template(a) + at, pixel));
-            }
-        }
-        features
+        let segments = self.segments(output).into_iter();
+        segments.flat_map(|(a, start)| self.segment_features(image, a, start)).collect()
     }
 
     fn loss(&self, image: usize, output: &[u32]) -> f64 {
@@ -175,9 +154,8 @@ impl PlainStructure for PlainPlates<'_> {
     }
 
     fn worst(&self, image: usize, w: &[f64]) -> Vec<u32> {
-        let pixels = &self.plates[image].pixels;
         let truth = self.segments(&self.truth(image));
-        let columns = pixels.len() / self.height;
+        let columns = self.columns(image);
         // The best way to cover the columns before each one, as its total and its last character.
         let mut best: Vec<Option<(f64, u32)>> = vec![None; columns + 1];
         best[0] = Some((0.0, 0));
@@ -185,11 +163,8 @@ impl PlainStructure for PlainPlates<'_> {
             for a in 0..self.widths.len() as u32 {
                 let Some(start) = end.checked_sub(self.width(a)) else { continue };
                 let Some((before, _)) = best[start] else { continue };
-                let template = self.template(a);
-                let mut score = 0.0;
-                for at in 0..self.width(a) * self.height {
-                    score += w[template + at] * pixels[start * self.height + at];
-                }
+                let features = self.segment_features(image, a, start);
+                let score: f64 = features.map(|(at, x)| w[at] * x).sum();
                 let total = before + (score + self.segment_loss(&truth, a, start));
                 if best[end].is_none_or(|(top, _)| total > top) {
                     best[end] = Some((total, a));
@@ -221,6 +196,18 @@ impl PlainParts<'_> {
         self.shape.width * self.shape.height
     }
 
+    /// The channels of a part at a place with the places of their weights.
+    fn part_features(
+        &self,
+        image: usize,
+        part: usize,
+        place: u32,
+    ) -> impl Iterator<Item = (usize, f64)> {
+        let channels = self.shape.channels;
+        let pixels = &self.images[image].pixels[place as usize * channels..];
+        (part * channels..).zip(pixels.iter().copied()).take(channels)
+    }
+
     fn at(&self, place: u32) -> (f64, f64) {
         let height = self.shape.height;
         ((place as usize / height) as f64, (place as usize % height) as f64)
@@ -233,14 +220,6 @@ impl PlainParts<'_> {
 }
 
 impl PlainStructure for PlainParts<'_> {
-    fn images(&self) -> usize {
-        self.images.len()
-    }
-
-    fn dim(&self) -> usize {
-        (self.shape.parents.len() + 1) * self.shape.channels + 4 * self.shape.parents.len()
-    }
-
     fn truth(&self, image: usize) -> Vec<u32> {
         self.images[image].places.to_vec()
     }
@@ -252,13 +231,9 @@ impl PlainStructure for PlainParts<'_> {
 
     fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)> {
         let channels = self.shape.channels;
-        let mut features = Vec::new();
-        for (part, &place) in output.iter().enumerate() {
-            for c in 0..channels {
-                let pixel = self.images[image].pixels[place as usize * channels + c];
-                features.push((part * channels + c, pixel));
-            }
-        }
+        let parts = output.iter().enumerate();
+        let mut features: Vec<(usize, f64)> =
+            parts.flat_map(|(part, &place)| self.part_features(image, part, place)).collect();
         for (edge, &parent) in self.shape.parents.iter().enumerate() {
             let ((px, py), (x, y)) = (self.at(output[parent]), self.at(output[edge + 1]));
             let (dx, dy) = ((x - px) / self.shape.scale, (y - py) / self.shape.scale);
@@ -280,11 +255,8 @@ impl PlainStructure for PlainParts<'_> {
         let mut totals = vec![vec![0.0; self.places()]; parts];
         for (part, totals) in totals.iter_mut().enumerate() {
             for (place, total) in totals.iter_mut().enumerate() {
-                let mut score = 0.0;
-                for c in 0..channels {
-                    score +=
-                        w[part * channels + c] * self.images[image].pixels[place * channels + c];
-                }
+                let features = self.part_features(image, part, place as u32);
+                let score: f64 = features.map(|(at, x)| w[at] * x).sum();
                 *total = score + self.distance(place as u32, truth[part]) / parts as f64;
             }
         }

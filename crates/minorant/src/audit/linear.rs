@@ -2,7 +2,7 @@
 //! are plain sums, and each loss has its value, a tangent, and the highest minorant with given
 //! slopes (its convex conjugate).
 
-use super::{Minorant, PlainLoss, Touch, Value};
+use super::{Below, Minorant, NO_PIECE, PlainLoss, Value};
 use crate::proof::Piece;
 use minorant_data::Labels;
 use minorant_linalg::Matrix;
@@ -10,11 +10,26 @@ use minorant_linalg::Matrix;
 /// How far slopes may lie outside of what the loss allows, by rounding; they are moved back.
 const OUTSIDE: f64 = 1e-12;
 
+/// A loss by what it is, where a class or a sign is true: m is the margin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PlainMargin {
+    /// max(0, 1 − m); of several classes the worst one, of sets the worst pair.
+    Hinge,
+    /// max(0, 1 − m)².
+    SquaredHinge,
+    /// The hinge that is quadratic within h of its kink.
+    HuberHinge(f64),
+    /// log(1 + e^−m), or −log of the softmax.
+    Logistic,
+}
+
+use PlainMargin::{Hinge, HuberHinge, Logistic, SquaredHinge};
+
 /// What is true of rows.
 #[derive(Debug, Clone, Copy)]
 pub enum PlainKind<'a> {
-    /// Of two classes, or one against the rest: the class of each row.
-    Signs(&'a [u32]),
+    /// The class of each row, of which this one is positive and all others are negative.
+    Signs(&'a [u32], u32),
     /// The class of each row.
     Classes(&'a [u32]),
     /// The classes of each row.
@@ -38,14 +53,10 @@ pub struct LinearLosses<'a> {
     pub bias: Option<f64>,
     /// What is true of them.
     pub truths: PlainKind<'a>,
-    /// The class that is positive, where there are signs.
-    pub positive: u32,
     /// Linear outputs of a row.
     pub outputs: usize,
-    /// The name of the loss.
-    pub loss: &'static str,
-    /// The number that the loss depends on besides the margin: h of the huber-hinge.
-    pub parameter: f64,
+    /// The loss.
+    pub loss: PlainMargin,
     /// Δ.
     pub label_loss: Option<&'a [f64]>,
 }
@@ -67,9 +78,8 @@ fn flat(outputs: usize) -> Tangent {
 impl LinearLosses<'_> {
     fn truth(&self, row: usize) -> Truth<'_> {
         match self.truths {
-            PlainKind::Signs(rows) => {
-                Truth::Sign(if rows[row] == self.positive { 1.0 } else { -1.0 })
-            }
+            PlainKind::Signs(rows, positive) if rows[row] == positive => Truth::Sign(1.0),
+            PlainKind::Signs(..) => Truth::Sign(-1.0),
             PlainKind::Classes(rows) => Truth::Class(rows[row] as usize),
             PlainKind::Sets(labels) => Truth::Set(labels.row(row)),
         }
@@ -91,22 +101,10 @@ impl LinearLosses<'_> {
         f
     }
 
-    /// Adds a row with coefficients on its outputs to a normal.
-    fn add_row(&self, entries: &[(usize, f64)], coefficients: &[f64], minorant: &mut Minorant) {
-        let length = entries.iter().map(|(_, x)| x * x).sum::<f64>().sqrt();
-        minorant.normal_size += length * coefficients.iter().map(|c| c.abs()).sum::<f64>();
-        minorant.terms += 1;
-        for &(j, x) in entries {
-            for (a, c) in minorant.normal[j * self.outputs..].iter_mut().zip(coefficients) {
-                *a += x * c;
-            }
-        }
-    }
-
     /// The loss of one row at outputs `f`.
     fn tangent(&self, row: usize, f: &[f64]) -> Tangent {
         match (self.loss, self.truth(row)) {
-            ("logistic", Truth::Class(label)) => softmax(label, f),
+            (Logistic, Truth::Class(label)) => softmax(label, f),
             (_, Truth::Sign(sign)) => self.binary(sign, f[0]),
             (_, Truth::Class(label)) => self.worst_pair((0..f.len()).map(|z| (label, z)), f),
             (_, Truth::Set(set)) => {
@@ -127,25 +125,25 @@ impl LinearLosses<'_> {
     }
 
     fn binary(&self, sign: f64, f: f64) -> Tangent {
-        let (margin, h) = (sign * f, self.parameter);
+        let margin = sign * f;
         let (value, derivative) = match self.loss {
-            "hinge" if margin < 1.0 => {
+            Hinge if margin < 1.0 => {
                 return Tangent { value: 1.0 - margin, offset: 1.0, size: 1.0, slope: vec![-sign] };
             }
-            "squared-hinge" => {
+            Hinge => return flat(1),
+            SquaredHinge => {
                 let slack = (1.0 - margin).max(0.0);
                 (slack * slack, -2.0 * slack)
             }
-            "huber-hinge" if margin < 1.0 - h => (1.0 - margin, -1.0),
-            "huber-hinge" => {
+            HuberHinge(h) if margin < 1.0 - h => (1.0 - margin, -1.0),
+            HuberHinge(h) => {
                 let slack = (1.0 + h - margin).max(0.0);
                 (slack * slack / (4.0 * h), -slack / (2.0 * h))
             }
-            "logistic" if margin > 0.0 => {
+            Logistic if margin > 0.0 => {
                 ((-margin).exp().ln_1p(), -(-margin).exp() / (1.0 + (-margin).exp()))
             }
-            "logistic" => (margin.exp().ln_1p() - margin, -1.0 / (1.0 + margin.exp())),
-            _ => return flat(1),
+            Logistic => (margin.exp().ln_1p() - margin, -1.0 / (1.0 + margin.exp())),
         };
         let size = value + (derivative * margin).abs();
         Tangent { value, offset: value - derivative * margin, size, slope: vec![derivative * sign] }
@@ -167,23 +165,24 @@ impl LinearLosses<'_> {
                 worst = Some((loss, z, other));
             }
         }
-        let mut slope = vec![0.0; f.len()];
         match worst {
-            Some((value, z, other)) if value > 0.0 => {
-                slope[other] += 1.0;
-                slope[z] -= 1.0;
-                let margin = self.margin(z, other);
-                Tangent { value, offset: margin, size: margin, slope }
-            }
+            Some((value, z, other)) if value > 0.0 => self.pair(z, other, value),
             _ => flat(f.len()),
         }
     }
 
+    /// What a pair of classes says of the loss: Δ(z, z') + f_{z'} − f_z.
+    fn pair(&self, z: usize, other: usize, value: f64) -> Tangent {
+        let (margin, mut slope) = (self.margin(z, other), vec![0.0; self.outputs]);
+        slope[other] += 1.0;
+        slope[z] -= 1.0;
+        Tangent { value, offset: margin, size: margin, slope }
+    }
+
     /// A piece of the hinge of one row, whatever the outputs are: a minorant of it everywhere.
     fn piece(&self, row: usize, piece: Piece) -> Result<Tangent, String> {
-        let wrong = || "a tie of the proof names a piece that the loss does not have".to_string();
-        if self.loss != "hinge" {
-            return Err(wrong());
+        if self.loss != Hinge {
+            return Err(NO_PIECE.into());
         }
         let Piece::Slope { up, down } = piece else { return Ok(flat(self.outputs)) };
         let (up, down) = (up as usize, down as usize);
@@ -193,27 +192,31 @@ impl LinearLosses<'_> {
             Truth::Set(set) => set.contains(&(down as u32)) && !set.contains(&(up as u32)),
         };
         if !is_allowed || up >= self.outputs || down >= self.outputs {
-            return Err(wrong());
+            return Err(NO_PIECE.into());
         }
-        let mut slope = vec![0.0; self.outputs];
-        (slope[up], slope[down]) = (1.0, -1.0);
-        let offset = self.label_loss.map_or(1.0, |delta| delta[down * self.outputs + up]);
-        Ok(Tangent { value: 0.0, offset, size: offset, slope })
+        Ok(self.pair(down, up, 0.0))
+    }
+
+    /// The highest minorant of a row's loss that has these slopes.
+    fn highest(&self, row: usize, slopes: &[f64]) -> Option<Tangent> {
+        let mut slope = slopes.to_vec();
+        let fits = slope.len() == self.outputs;
+        let offset = fits.then(|| self.highest_offset(row, &mut slope))??;
+        Some(Tangent { value: 0.0, offset, size: 0.0, slope })
     }
 
     /// The largest offset with which `offset + slope · f` lies below the row's loss everywhere.
     fn highest_offset(&self, row: usize, slope: &mut [f64]) -> Option<f64> {
         let label = match self.truth(row) {
             Truth::Sign(sign) => {
-                let most = if self.loss == "squared-hinge" { f64::MAX } else { 1.0 };
+                let most = if self.loss == SquaredHinge { f64::MAX } else { 1.0 };
                 let q = allowed(-sign * slope[0], most)?;
                 slope[0] = -sign * q;
                 return Some(match self.loss {
-                    "hinge" => q,
-                    "squared-hinge" => q - 0.25 * q * q,
-                    "huber-hinge" => q * (1.0 + self.parameter * (1.0 - q)),
-                    "logistic" => entropy(q) + entropy(1.0 - q),
-                    _ => return None,
+                    Hinge => q,
+                    SquaredHinge => q - 0.25 * q * q,
+                    HuberHinge(h) => q * (1.0 + h * (1.0 - q)),
+                    Logistic => entropy(q) + entropy(1.0 - q),
                 });
             }
             Truth::Class(label) => label,
@@ -235,25 +238,17 @@ impl LinearLosses<'_> {
         slope[label] = -total;
         let rest = slope.iter().enumerate().filter(|(z, _)| *z != label);
         match (self.loss, self.label_loss) {
-            ("hinge", Some(_)) => Some(rest.map(|(z, s)| s * self.margin(label, z)).sum()),
-            ("hinge", None) => Some(total),
-            ("logistic", _) => {
+            (Hinge, Some(_)) => Some(rest.map(|(z, s)| s * self.margin(label, z)).sum()),
+            (Hinge, None) => Some(total),
+            (Logistic, _) => {
                 Some(rest.map(|(_, s)| entropy(*s)).sum::<f64>() + entropy(1.0 - total))
             }
-            _ => None,
+            (SquaredHinge | HuberHinge(_), _) => None,
         }
     }
 }
 
 impl PlainLoss for LinearLosses<'_> {
-    fn examples(&self) -> usize {
-        self.features.rows()
-    }
-
-    fn dim(&self) -> usize {
-        (self.features.cols() + usize::from(self.bias.is_some())) * self.outputs
-    }
-
     fn value(&self, row: usize, w: &[f64]) -> Value {
         let f = self.outputs_at(&self.entries(row), w);
         let score = f.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
@@ -262,45 +257,38 @@ impl PlainLoss for LinearLosses<'_> {
         Value { loss: self.tangent(row, &f).value, size: margin + score }
     }
 
-    fn add_tangents(
+    fn add(
         &self,
         row: usize,
-        tangents: &[Touch<'_>],
+        below: &[(Below<'_>, f64)],
         minorant: &mut Minorant,
     ) -> Result<(), String> {
         let entries = self.entries(row);
         let mut coefficients = vec![0.0; self.outputs];
-        for touch in tangents {
-            let tangent = match touch.tie {
-                Some(piece) => self.piece(row, piece)?,
-                None => self.tangent(row, &self.outputs_at(&entries, touch.w)),
+        for &(below, share) in below {
+            let tangent = match below {
+                Below::Tangent(w) => self.tangent(row, &self.outputs_at(&entries, w)),
+                Below::Piece(piece) => self.piece(row, piece)?,
+                Below::Slopes(slopes) => self.highest(row, slopes).ok_or_else(|| {
+                    let row = row + 1;
+                    format!(
+                        "no minorant of the loss of row {row} has the slopes that the proof gives"
+                    )
+                })?,
+                Below::Output(_) => return Err(below.refusal()),
             };
-            coefficients.iter_mut().zip(&tangent.slope).for_each(|(c, s)| *c += touch.share * s);
-            minorant.add_offset(touch.share, tangent.offset, tangent.size);
+            coefficients.iter_mut().zip(&tangent.slope).for_each(|(c, s)| *c += share * s);
+            minorant.add_offset(share, tangent.offset, tangent.size);
         }
-        self.add_row(&entries, &coefficients, minorant);
-        Ok(())
-    }
-
-    fn add_slopes(
-        &self,
-        row: usize,
-        slopes: &[f64],
-        share: f64,
-        minorant: &mut Minorant,
-    ) -> Result<(), String> {
-        let mut slope = slopes.to_vec();
-        let offset =
-            if slope.len() == self.outputs { self.highest_offset(row, &mut slope) } else { None };
-        let offset = offset.ok_or_else(|| {
-            format!(
-                "no minorant of the loss of row {} has the slopes that the proof gives",
-                row + 1
-            )
-        })?;
-        slope.iter_mut().for_each(|slope| *slope *= share);
-        minorant.add_offset(share, offset, 0.0);
-        self.add_row(&self.entries(row), &slope, minorant);
+        // The row with coefficients on its outputs is added to the normal.
+        let length = entries.iter().map(|(_, x)| x * x).sum::<f64>().sqrt();
+        minorant.normal_size += length * coefficients.iter().map(|c| c.abs()).sum::<f64>();
+        minorant.terms += 1;
+        for &(j, x) in &entries {
+            for (a, c) in minorant.normal[j * self.outputs..].iter_mut().zip(&coefficients) {
+                *a += x * c;
+            }
+        }
         Ok(())
     }
 }

@@ -20,6 +20,7 @@ pub use bound::Minorant;
 use crate::proof::{Piece, Proof};
 use minorant_linalg::parallel;
 use minorant_linalg::sum::Sum;
+use std::fmt::Debug;
 
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +49,8 @@ const RESOLUTION: f64 = 1e-7;
 const ROUNDINGS: f64 = 32.0;
 /// How far the weights of a part may add up to something else than 1.
 const SIMPLEX: f64 = 1e-12;
+/// Why a proof is refused whose ties are not those of the loss.
+const NO_PIECE: &str = "a tie of the proof names a piece that the loss does not have";
 
 /// A loss of one example at some weights, in its plainest form.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -58,70 +61,44 @@ pub struct Value {
     pub size: f64,
 }
 
-/// Where a tangent of an example's loss touches it, and what the tangent counts.
+/// What a proof says of one example's loss: something that lies below it.
 #[derive(Debug, Clone, Copy)]
-pub struct Touch<'p> {
-    /// The weights.
-    pub w: &'p [f64],
-    /// The piece of the loss to take instead of the tangent at these weights, where the example
-    /// lies on a kink.
-    pub tie: Option<Piece>,
-    /// What the tangent counts.
-    pub share: f64,
+pub enum Below<'p> {
+    /// The tangent at these weights.
+    Tangent(&'p [f64]),
+    /// A piece of the loss, named where the example lies on a kink.
+    Piece(Piece),
+    /// The highest minorant with these slopes, one an output.
+    Slopes(&'p [f64]),
+    /// What an output of the example, in numbers, says of the loss.
+    Output(&'p [u32]),
 }
 
-/// The losses of a model's examples in their plainest form. A family implements what its proofs
-/// need; what it does not have is refused.
-pub trait PlainLoss: Sync {
-    /// Number of examples.
-    fn examples(&self) -> usize;
-
-    /// Number of weights.
-    fn dim(&self) -> usize;
-
+/// The losses of a model's examples in their plainest form.
+pub trait PlainLoss: Sync + Debug {
     /// The loss of an example.
     fn value(&self, example: usize, w: &[f64]) -> Value;
 
-    /// Adds tangents of an example's loss, each with its share, to a minorant.
-    fn add_tangents(
+    /// Adds what lies below an example's loss, each with its share, to a minorant. What the family's
+    /// proofs do not have is refused.
+    fn add(
         &self,
         example: usize,
-        tangents: &[Touch<'_>],
+        below: &[(Below<'_>, f64)],
         minorant: &mut Minorant,
     ) -> Result<(), String>;
+}
 
-    /// Adds `share` times the highest minorant with these slopes.
-    fn add_slopes(
-        &self,
-        _example: usize,
-        _slopes: &[f64],
-        _share: f64,
-        _minorant: &mut Minorant,
-    ) -> Result<(), String> {
-        Err("a model of this family has no proof by slopes".into())
-    }
-
-    /// Adds `share` times what an output says of its example's loss.
-    fn add_output(
-        &self,
-        _example: usize,
-        _code: &[u32],
-        _share: f64,
-        _minorant: &mut Minorant,
-    ) -> Result<(), String> {
-        Err("a model of this family has no proof by outputs".into())
-    }
-
-    /// Adds several outputs of an example, each with its share. A family that adds outputs up before
-    /// they become slopes of weights makes fewer roundings.
-    fn add_outputs(
-        &self,
-        example: usize,
-        outputs: &[(&[u32], f64)],
-        minorant: &mut Minorant,
-    ) -> Result<(), String> {
-        let mut each = outputs.iter();
-        each.try_for_each(|(code, share)| self.add_output(example, code, *share, minorant))
+impl Below<'_> {
+    /// The refusal of a proof that the family does not have.
+    fn refusal(self) -> String {
+        let by = match self {
+            Below::Tangent(_) => "points",
+            Below::Piece(_) => return NO_PIECE.into(),
+            Below::Slopes(_) => "slopes",
+            Below::Output(_) => "outputs",
+        };
+        format!("a model of this family has no proof by {by}")
     }
 }
 
@@ -137,11 +114,6 @@ pub struct Penalty {
 }
 
 impl Penalty {
-    /// λ/2 ‖w‖².
-    pub fn plain(lambda: f64) -> Self {
-        Penalty { lambda, is_l1: false, theta: None }
-    }
-
     fn theta2(&self, at: usize) -> f64 {
         self.theta.as_ref().map_or(1.0, |theta| theta[at] * theta[at])
     }
@@ -156,7 +128,8 @@ impl Penalty {
     }
 }
 
-/// One of the problems that were solved for a model, with what the model claims of it.
+/// One of the problems that were solved for a model.
+#[derive(Debug)]
 pub struct Plain<'a> {
     /// Its losses.
     pub losses: Box<dyn PlainLoss + 'a>,
@@ -166,19 +139,11 @@ pub struct Plain<'a> {
     pub penalty: Penalty,
     /// The model's weights.
     pub w: &'a [f64],
-    /// The objective that the model claims.
-    pub objective: f64,
-    /// The bound that the model claims.
-    pub lower_bound: Option<f64>,
+    /// What the model claims of it.
+    pub claim: Claim,
 }
 
-impl std::fmt::Debug for Plain<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Plain").field("examples", &self.shares.len()).finish_non_exhaustive()
-    }
-}
-
-/// What a model claims over all its problems.
+/// What a model claims of a problem, or over all its problems.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Claim {
     /// The objective.
@@ -190,20 +155,15 @@ pub struct Claim {
 /// Checks the problems of a model, each with its proof, and that their sums are what the model
 /// claims as a whole.
 pub fn check(total: Claim, problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Audit {
-    let mut audit = Audit { holds: None, objective: None, lower_bound: None, why: String::new() };
-    match check_all(total, problems, proofs, &mut audit) {
-        Ok(()) => {
-            audit.holds = Some(true);
-            let bound = audit.lower_bound.unwrap_or(f64::NEG_INFINITY);
-            audit.why = format!(
-                "the proof was recomputed from the data: no weights reach an objective below {bound}"
-            );
-        }
-        Err(why) => {
-            audit.holds = Some(false);
-            audit.why = why;
-        }
-    }
+    let mut audit = nothing_to_check("");
+    let checked = check_all(total, problems, proofs, &mut audit);
+    audit.holds = Some(checked.is_ok());
+    let bound = audit.lower_bound.unwrap_or(f64::NEG_INFINITY);
+    audit.why = checked.err().unwrap_or_else(|| {
+        format!(
+            "the proof was recomputed from the data: no weights reach an objective below {bound}"
+        )
+    });
     audit
 }
 
@@ -230,14 +190,14 @@ fn check_all(
         let (found, size) = problem.recompute();
         objective.add(found);
         audit.objective = Some(objective.value());
-        agrees(problem.objective, found, size)?;
+        agrees(problem.claim.objective, found, size)?;
         let proof = proof.as_ref().ok_or(NO_PROOF)?;
         let (found_bound, rounding) = bound::of_proof(problem, proof)?;
         bound.add(found_bound);
         audit.lower_bound = Some(bound.value());
-        judge(problem.lower_bound, found, found_bound, rounding)?;
-        claims[0].add(problem.objective);
-        claims[1].add(problem.lower_bound.unwrap_or(f64::NAN));
+        judge(problem.claim.lower_bound, found, found_bound, rounding)?;
+        claims[0].add(problem.claim.objective);
+        claims[1].add(problem.claim.lower_bound.unwrap_or(f64::NAN));
     }
     let [objective, bound] = claims.map(|claim| claim.value());
     let near = |claimed: f64, sum: f64| {
@@ -256,7 +216,7 @@ impl Plain<'_> {
             let value = self.losses.value(example, self.w);
             (self.shares[example] * value.loss, self.shares[example] * value.size)
         };
-        let values = parallel::map(self.losses.examples(), of);
+        let values = parallel::map(self.shares.len(), of);
         let mut sum: Sum = values.iter().map(|value| value.0).collect();
         sum.add(self.penalty.value(self.w));
         (sum.value(), values.iter().map(|value| value.1).sum())

@@ -1,7 +1,7 @@
 //! Predicted classes compared with the true ones: counts for each class, and the share that is
 //! wrong.
 
-use super::{Evaluation, Measure, Style, TrainError};
+use super::{Evaluation, Style, TrainError};
 use minorant_data::{Label, Labels};
 
 /// Counts for one class.
@@ -33,32 +33,60 @@ impl ClassCounts {
     }
 }
 
-/// Compares one class an example with the true one, both as the model numbers them (none for one
-/// that the model does not know).
+/// Predictions compared with what is true, one class each.
+pub(crate) struct Tally {
+    pub(crate) classes: Vec<ClassCounts>,
+    pub(crate) compared: usize,
+    pub(crate) wrong: usize,
+    /// Those whose true class the model does not know; they count as wrong.
+    pub(crate) unknown: usize,
+}
+
+impl Tally {
+    /// Counts classes as the model numbers them; the true one is none where it does not know it.
+    pub(crate) fn of(classes: usize, pairs: impl Iterator<Item = (u32, Option<u32>)>) -> Self {
+        let classes = vec![ClassCounts::default(); classes];
+        let mut tally = Tally { classes, compared: 0, wrong: 0, unknown: 0 };
+        for (guess, actual) in pairs {
+            tally.compared += 1;
+            tally.classes[guess as usize].predicted += 1;
+            match actual {
+                Some(z) => tally.classes[z as usize].actual += 1,
+                None => tally.unknown += 1,
+            }
+            let is_hit = actual == Some(guess);
+            tally.classes[guess as usize].hits += usize::from(is_hit);
+            tally.wrong += usize::from(!is_hit);
+        }
+        tally
+    }
+}
+
+/// Compares one class an example with its first label. Where a model learns from rows without a label,
+/// those are left out.
 pub(crate) fn compare(
     classes: &[Label],
-    examples: impl Iterator<Item = (u32, Option<u32>)>,
+    predicted: &[u32],
+    labels: &Labels,
+    knows_unlabelled: bool,
 ) -> Evaluation {
-    let mut counts = vec![ClassCounts::default(); classes.len()];
-    let (mut compared, mut wrong, mut unknown) = (0, 0usize, 0);
-    for (guess, actual) in examples {
-        compared += 1;
-        counts[guess as usize].predicted += 1;
-        match actual {
-            Some(z) => counts[z as usize].actual += 1,
-            None => unknown += 1,
-        }
-        if actual == Some(guess) {
-            counts[guess as usize].hits += 1;
-        } else {
-            wrong += 1;
-        }
-    }
-    let mut evaluation = of_counts(classes, counts, compared, unknown);
+    let known = labels.remap(classes);
+    let is_none = |z: &u32| knows_unlabelled && labels.classes[*z as usize] == UNLABELLED;
+    let rows = predicted.iter().enumerate().map(|(row, guess)| (guess, labels.row(row)));
+    let rows = rows.filter(|(_, labels)| !labels.iter().any(is_none));
+    let truth = |labels: &[u32]| labels.first().and_then(|&z| known[z as usize]);
+    let tally = Tally::of(classes.len(), rows.map(|(&guess, labels)| (guess, truth(labels))));
+    let Tally { compared, wrong, unknown, .. } = tally;
+    let mut evaluation = of_counts(classes, tally.classes, compared, unknown);
     evaluation.measure("error", "error", share(wrong as f64, compared), on(compared));
     for key in ["subset_error", "ranking_loss"] {
-        let (words, on) = ("", String::new());
-        evaluation.measures.push(Measure { key, words, value: None, on, style: Style::Hidden });
+        evaluation.number(key, "", None, Style::Hidden);
+    }
+    if compared < predicted.len() {
+        let unlabelled = predicted.len() - compared;
+        evaluation.notes.push(format!(
+            "{unlabelled} rows have the label 0, which means unlabelled, and are left out"
+        ));
     }
     evaluation
 }
@@ -70,20 +98,15 @@ pub(crate) fn of_counts(
     examples: usize,
     unknown: usize,
 ) -> Evaluation {
-    let mut notes = Vec::new();
-    if unknown > 0 {
-        notes.push(format!(
-            "{unknown} rows have a label that the model was not trained on; they count as wrong"
-        ));
-    }
-    Evaluation {
+    let mut evaluation = Evaluation {
         counts: vec![("examples", examples), ("unknown_labels", unknown)],
-        measures: Vec::new(),
         unit: "examples",
         class: "class",
         classes: classes.iter().cloned().zip(counts).collect(),
-        notes,
-    }
+        ..Evaluation::default()
+    };
+    evaluation.note_unknown(unknown, "rows");
+    evaluation
 }
 
 /// What a measure of so many examples was measured on.

@@ -1,7 +1,7 @@
 //! Data of any kind: what a family is trained on and predicts, how it is read from files, and its
 //! fingerprint. The readers themselves are `minorant-data`'s.
 
-use super::{Form, Settings};
+use super::Settings;
 use crate::fingerprint::Fingerprint;
 use crate::options::reading::{
     FEATURES, FOLDS, FORMAT_OF_ROWS, FORMAT_OF_SEQUENCES, HASH_BITS, LABEL_COLUMN, LABEL_XML,
@@ -12,7 +12,7 @@ use minorant_data::{
     RecordingOptions, Recordings, SequenceFormat, SequenceOptions, Sequences, Template,
 };
 use minorant_linalg::Storage;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A kind of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,31 +55,61 @@ pub enum OwnedData {
     Images(Images),
 }
 
-impl OwnedData {
-    /// The data, borrowed.
-    pub fn view(&self) -> Data<'_> {
-        match self {
-            OwnedData::Rows(data) => Data::Rows(data),
-            OwnedData::Sequences(data) => Data::Sequences(data),
-            OwnedData::Recordings(data) => Data::Recordings(data),
-            OwnedData::Images(data) => Data::Images(data),
-        }
-    }
-}
-
-macro_rules! borrowed {
-    ($($name:ident: $type:ty),+) => {$(
-        impl<'a> From<&'a $type> for Data<'a> {
-            fn from(data: &'a $type) -> Self {
-                Data::$name(data)
+macro_rules! kinds {
+    ($($kind:ident($type:ty): $get:ident, $words:literal;)+) => {
+        impl OwnedData {
+            /// The data, borrowed.
+            pub fn view(&self) -> Data<'_> {
+                match self {
+                    $(OwnedData::$kind(data) => Data::$kind(data)),+
+                }
             }
         }
-    )+};
+
+        impl<'a> Data<'a> {
+            $(
+                #[doc = concat!("The ", $words, ", or a sentence that other data was found.")]
+                pub fn $get(self) -> Result<&'a $type, String> {
+                    match self {
+                        Data::$kind(data) => Ok(data),
+                        other => Err(format!("expected {}, found {}", $words, other.in_words())),
+                    }
+                }
+            )+
+
+            fn in_words(self) -> &'static str {
+                match self {
+                    $(Data::$kind(_) => $words),+
+                }
+            }
+        }
+
+        impl Fingerprint for Data<'_> {
+            fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
+                match self {
+                    $(Data::$kind(data) => data.sha256_with(example_weights)),+
+                }
+            }
+        }
+
+        $(
+            impl<'a> From<&'a $type> for Data<'a> {
+                fn from(data: &'a $type) -> Self {
+                    Data::$kind(data)
+                }
+            }
+        )+
+    };
 }
 
-borrowed!(Rows: Dataset<'_>, Sequences: Sequences, Recordings: Recordings, Images: Images);
+kinds! {
+    Rows(Dataset<'a>): rows, "rows of features";
+    Sequences(Sequences): sequences, "sequences of tokens";
+    Recordings(Recordings): recordings, "recordings";
+    Images(Images): images, "images";
+}
 
-impl<'a> Data<'a> {
+impl Data<'_> {
     /// Number of examples: rows, sequences or images.
     pub fn examples(self) -> usize {
         match self {
@@ -89,98 +119,27 @@ impl<'a> Data<'a> {
             Data::Images(data) => data.len(),
         }
     }
-
-    /// What one example is called.
-    pub fn example(self) -> &'static str {
-        match self {
-            Data::Rows(_) => "row",
-            Data::Sequences(_) | Data::Recordings(_) => "sequence",
-            Data::Images(_) => "image",
-        }
-    }
-
-    /// The rows, or a sentence that tells what was expected instead of other data.
-    pub fn rows(self) -> Result<&'a Dataset<'a>, String> {
-        match self {
-            Data::Rows(data) => Ok(data),
-            other => Err(other.instead_of("rows of features")),
-        }
-    }
-
-    /// The sequences of tokens.
-    pub fn sequences(self) -> Result<&'a Sequences, String> {
-        match self {
-            Data::Sequences(data) => Ok(data),
-            other => Err(other.instead_of("sequences of tokens")),
-        }
-    }
-
-    /// The recordings.
-    pub fn recordings(self) -> Result<&'a Recordings, String> {
-        match self {
-            Data::Recordings(data) => Ok(data),
-            other => Err(other.instead_of("recordings")),
-        }
-    }
-
-    /// The images.
-    pub fn images(self) -> Result<&'a Images, String> {
-        match self {
-            Data::Images(data) => Ok(data),
-            other => Err(other.instead_of("images")),
-        }
-    }
-
-    fn instead_of(self, expected: &str) -> String {
-        let found = match self {
-            Data::Rows(_) => "rows of features",
-            Data::Sequences(_) => "sequences of tokens",
-            Data::Recordings(_) => "recordings",
-            Data::Images(_) => "images",
-        };
-        format!("expected {expected}, found {found}")
-    }
 }
 
-impl Fingerprint for Data<'_> {
-    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
-        match self {
-            Data::Rows(data) => data.sha256_with(example_weights),
-            Data::Sequences(data) => data.sha256_with(example_weights),
-            Data::Recordings(data) => data.sha256_with(example_weights),
-            Data::Images(data) => data.sha256_with(example_weights),
-        }
-    }
-}
-
-/// What a fitted model asks of data that it is to predict.
+/// How data is read: its kind, and what a fitted model that is to predict it knows of it.
 #[derive(Debug, Clone, Copy)]
-pub enum Reading<'m> {
-    /// Rows of so many features.
-    Rows {
-        /// Columns that the model knows.
-        features: usize,
-        /// Whether labels are sets.
-        is_multilabel: bool,
-    },
-    /// Sequences with these attributes.
-    Sequences {
-        /// The attributes that the model knows.
-        attributes: &'m Attributes,
-        /// The template that makes them of columns.
-        template: Option<&'m Template>,
-    },
-    /// Recordings of so many features.
-    Recordings {
-        /// What has a label.
-        labelled_by: LabelledBy,
-        /// Numbers in a frame.
-        features: usize,
-    },
-    /// Images to cut into characters.
-    Plates,
-    /// Images to find parts of objects in.
-    Parts,
+pub struct Reading<'m> {
+    /// The kind of data.
+    pub kind: DataKind,
+    /// Columns of rows or frames that the model knows.
+    pub features: Option<usize>,
+    /// Whether the labels of rows are sets.
+    pub is_multilabel: bool,
+    /// The attributes of tokens that the model knows.
+    pub attributes: Option<&'m Attributes>,
+    /// The template that makes them of columns.
+    pub template: Option<&'m Template>,
+}
+
+impl From<DataKind> for Reading<'_> {
+    fn from(kind: DataKind) -> Self {
+        Reading { kind, features: None, is_multilabel: false, attributes: None, template: None }
+    }
 }
 
 /// What data for a fitted model is read for.
@@ -196,19 +155,20 @@ pub struct Purpose {
 /// among the settings.
 pub fn read_training(settings: &Settings, files: &[PathBuf]) -> Result<OwnedData, ReadError> {
     let data = read(settings.entry().family.data(settings), settings, files, true)?;
-    let unlabelled = settings.file("unlabeled");
-    match (data, unlabelled) {
-        (OwnedData::Rows(data), Some(path)) => {
-            let more = read_unlabelled(settings, &path, &data)?;
-            let name = path.display().to_string();
-            let both = data.with_unlabelled(&more);
-            let wrong = |why: minorant_linalg::MatrixError| {
-                ReadError::whole(&name, "rows that fit those with labels", why.to_string())
-            };
-            both.map(OwnedData::Rows).map_err(wrong)
-        }
-        (data, _) => Ok(data),
-    }
+    let (OwnedData::Rows(rows), Some(path)) = (&data, settings.file("unlabeled")) else {
+        return Ok(data);
+    };
+    // A dense table must have the same columns; sparse rows may have others.
+    let options = ReadOptions {
+        for_prediction: true,
+        model_features: (!rows.features.is_sparse()).then_some(rows.features.cols()),
+        ..options_of_rows(settings)
+    };
+    let name = path.display().to_string();
+    let more = minorant_data::read(&[path], &options)?;
+    rows.with_unlabelled(&more)
+        .map(OwnedData::Rows)
+        .map_err(|why| ReadError::whole(&name, "rows that fit those with labels", why.to_string()))
 }
 
 /// Reads data of a kind; images may come without labels where these are not needed.
@@ -218,95 +178,61 @@ pub fn read(
     files: &[PathBuf],
     needs_labels: bool,
 ) -> Result<OwnedData, ReadError> {
-    Ok(match kind {
-        DataKind::Rows => OwnedData::Rows(minorant_data::read(files, &options_of_rows(settings))?),
-        DataKind::Sequences => {
-            let options = options_of_sequences(settings)?;
-            OwnedData::Sequences(minorant_data::read_sequences(files, &options)?)
-        }
-        DataKind::Recordings(labelled_by) => {
-            let storage = storage(settings);
-            let options = RecordingOptions { labelled_by, model_features: None, storage };
-            OwnedData::Recordings(minorant_data::read_recordings(files, &options)?)
-        }
-        DataKind::Plates => OwnedData::Images(Images::read_plates(files, needs_labels)?),
-        DataKind::Parts => OwnedData::Images(Images::read_parts(files, needs_labels)?),
-    })
+    let purpose = Purpose { needs_labels, keeps_lines: false };
+    Ok(read_for(kind.into(), settings, files, purpose)?.0)
 }
 
-/// Reads data for a fitted model, with the number of entries that were left out because the model
-/// does not know their columns.
-pub fn read_for(
-    form: &dyn Form,
+/// Reads data, with the number of entries that were left out because the model that it is for does
+/// not know their columns.
+pub(super) fn read_for(
+    reading: Reading<'_>,
     settings: &Settings,
     files: &[PathBuf],
     purpose: Purpose,
 ) -> Result<(OwnedData, usize), ReadError> {
-    Ok(match form.reading() {
-        Reading::Rows { features, is_multilabel } => {
+    let data = match reading.kind {
+        DataKind::Rows => {
             let mut options = ReadOptions {
-                for_prediction: true,
-                model_features: Some(features),
+                for_prediction: reading.features.is_some(),
+                model_features: reading.features,
                 ..options_of_rows(settings)
             };
-            if is_multilabel {
+            if reading.is_multilabel {
                 options.label_kind = Some(LabelKind::Multilabel);
             }
             let (data, dropped) = minorant_data::read_for_model(files, &options)?;
-            (OwnedData::Rows(data), dropped)
+            return Ok((OwnedData::Rows(data), dropped));
         }
-        Reading::Sequences { attributes, template } => {
-            let options = SequenceOptions {
-                known: Some(attributes.clone()),
-                template: template.cloned(),
-                keep_lines: purpose.keeps_lines,
-                ..options_of_sequences(settings)?
-            };
-            (OwnedData::Sequences(minorant_data::read_sequences(files, &options)?), 0)
+        DataKind::Sequences => {
+            let mut options = options_of_sequences(settings)?;
+            if let Some(attributes) = reading.attributes {
+                options.known = Some(attributes.clone());
+                options.template = reading.template.cloned();
+            }
+            options.keep_lines = purpose.keeps_lines;
+            OwnedData::Sequences(minorant_data::read_sequences(files, &options)?)
         }
-        Reading::Recordings { labelled_by, features } => {
-            let storage = storage(settings);
-            let options = RecordingOptions { labelled_by, model_features: Some(features), storage };
-            (OwnedData::Recordings(minorant_data::read_recordings(files, &options)?), 0)
+        DataKind::Recordings(labelled_by) => {
+            let (model_features, storage) = (reading.features, storage(settings));
+            let options = RecordingOptions { labelled_by, model_features, storage };
+            OwnedData::Recordings(minorant_data::read_recordings(files, &options)?)
         }
-        Reading::Plates => {
-            (OwnedData::Images(Images::read_plates(files, purpose.needs_labels)?), 0)
-        }
-        Reading::Parts => (OwnedData::Images(Images::read_parts(files, purpose.needs_labels)?), 0),
-    })
+        DataKind::Plates => OwnedData::Images(Images::read_plates(files, purpose.needs_labels)?),
+        DataKind::Parts => OwnedData::Images(Images::read_parts(files, purpose.needs_labels)?),
+    };
+    Ok((data, 0))
 }
 
 /// Reads the data of an audit: rows just as training read them, so that nothing is left out, and
 /// everything else as for predictions that are compared with labels.
 pub(super) fn read_for_audit(
-    form: &dyn Form,
+    reading: Reading<'_>,
     settings: &Settings,
     files: &[PathBuf],
 ) -> Result<OwnedData, ReadError> {
-    if let Reading::Rows { is_multilabel, .. } = form.reading() {
-        let mut options = options_of_rows(settings);
-        if is_multilabel {
-            options.label_kind = Some(LabelKind::Multilabel);
-        }
-        return minorant_data::read(files, &options).map(OwnedData::Rows);
-    }
-    Ok(read_for(form, settings, files, Purpose { needs_labels: true, keeps_lines: false })?.0)
-}
-
-/// Reads a file whose labels, if any, do not count, to go with data that is read already.
-fn read_unlabelled(
-    settings: &Settings,
-    path: &Path,
-    data: &Dataset<'_>,
-) -> Result<Dataset<'static>, ReadError> {
-    // A dense table must have the same columns; sparse rows may have others.
-    let columns = data.features.cols();
-    let options = ReadOptions {
-        for_prediction: true,
-        model_features: (!data.features.is_sparse()).then_some(columns),
-        ..options_of_rows(settings)
-    };
-    minorant_data::read(&[path.to_path_buf()], &options)
+    let features = reading.features.filter(|_| reading.kind != DataKind::Rows);
+    let purpose = Purpose { needs_labels: true, keeps_lines: false };
+    Ok(read_for(Reading { features, ..reading }, settings, files, purpose)?.0)
 }
 
 /// What the labels are, where the settings say so.
@@ -344,20 +270,17 @@ pub fn options_of_rows(settings: &Settings) -> ReadOptions {
 
 /// How sequences are read.
 pub fn options_of_sequences(settings: &Settings) -> Result<SequenceOptions, ReadError> {
-    let template = match settings.get(&TEMPLATE) {
-        None => None,
-        Some(path) => {
-            let name = path.display().to_string();
-            let text = std::fs::read_to_string(&path)
-                .map_err(|why| ReadError::whole(&name, "a template", why.to_string()))?;
-            Some(Template::parse(&name, &text)?)
-        }
-    };
+    let template = settings.get(&TEMPLATE).map(|path| {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(&path)
+            .map_err(|why| ReadError::whole(&name, "a template", why.to_string()))?;
+        Template::parse(&name, &text)
+    });
     let folds = settings.get(&FOLDS);
     let format = settings.get(&FORMAT_OF_SEQUENCES);
     Ok(SequenceOptions {
         format: format.and_then(|name| SequenceFormat::from_name(&name)),
-        template,
+        template: template.transpose()?,
         min_count: settings.get(&MIN_COUNT),
         hash_bits: settings.get(&HASH_BITS),
         folds: folds.map(|folds| folds.into_iter().map(|fold| fold as u32).collect()),

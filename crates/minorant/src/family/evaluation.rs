@@ -53,11 +53,22 @@ impl Evaluation {
         self.measures.push(Measure { key, words, value: Some(value), on, style: Style::Share });
     }
 
-    /// Tells of rows that were left out because they have no label.
-    pub(crate) fn note_unlabelled(&mut self, unlabelled: usize) {
-        if unlabelled > 0 {
+    /// Adds a number that is no share.
+    pub(crate) fn number(
+        &mut self,
+        key: &'static str,
+        words: &'static str,
+        value: Option<f64>,
+        style: Style,
+    ) {
+        self.measures.push(Measure { key, words, value, on: String::new(), style });
+    }
+
+    /// Tells of examples whose labels the model does not know.
+    pub(crate) fn note_unknown(&mut self, unknown: usize, what: &str) {
+        if unknown > 0 {
             self.notes.push(format!(
-                "{unlabelled} rows have the label 0, which means unlabelled, and are left out"
+                "{unknown} {what} have a label that the model was not trained on; they count as wrong"
             ));
         }
     }

@@ -3,6 +3,7 @@
 //! header of a model file. Threads, memory and limits of time are no facts of a model.
 
 use super::{Data, Misfit, Settings, TrainReport};
+use crate::audit::Claim;
 use crate::certificate::Certificate;
 use crate::options::common::WEIGHTS;
 use serde_json::{Map, Value as Json, json};
@@ -28,6 +29,13 @@ pub struct Facts {
     pub examples: usize,
     /// SHA-256 of the training data and of its example weights.
     pub data_sha256: String,
+}
+
+impl From<Certificate> for Claim {
+    fn from(certificate: Certificate) -> Self {
+        let Certificate { objective, lower_bound } = certificate;
+        Claim { objective, lower_bound }
+    }
 }
 
 impl Facts {

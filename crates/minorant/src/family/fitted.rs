@@ -3,16 +3,17 @@
 
 use super::data::Purpose;
 use super::{
-    Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings, Wanted,
-    Writer, data, proof_arrays,
+    Audited, Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings,
+    Wanted, Writer, data, proof_arrays,
 };
-use crate::audit::{Audit, Claim, NO_PROOF, check, nothing_to_check, refused};
+use crate::audit::{Audit, NO_PROOF, check, nothing_to_check, refused};
 use crate::container::{Array, Container, FileError};
 use crate::fingerprint::Fingerprint;
 use crate::options::Effect;
 use crate::proof::Proof;
 use minorant_data::ReadError;
 use serde_json::{Map, Value as Json, json};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +52,7 @@ impl FittedModel {
 
     /// The form, for those who know its family; nothing where it is another family's.
     pub fn form_as<F: Form>(&self) -> Option<&F> {
-        self.form.as_any().downcast_ref()
+        (self.form() as &dyn Any).downcast_ref()
     }
 
     /// The same model with another form of its family.
@@ -86,7 +87,7 @@ impl FittedModel {
         files: &[PathBuf],
         purpose: Purpose,
     ) -> Result<(OwnedData, usize), ReadError> {
-        data::read_for(self.form(), settings, files, purpose)
+        data::read_for(self.form.reading(), settings, files, purpose)
     }
 
     /// Reads the data of an audit.
@@ -95,7 +96,7 @@ impl FittedModel {
         settings: &Settings,
         files: &[PathBuf],
     ) -> Result<OwnedData, ReadError> {
-        data::read_for_audit(self.form(), settings, files)
+        data::read_for_audit(self.form.reading(), settings, files)
     }
 
     /// How many weights are not zero.
@@ -156,7 +157,7 @@ impl FittedModel {
                  weights and the options for reading them must be the same)",
             );
         }
-        let problems = match self.form.plain(facts, data, example_weights) {
+        let problems = match self.form.plain(Audited { facts, data, example_weights }) {
             Ok(problems) => problems,
             Err(why) => return refused(why),
         };
@@ -164,8 +165,7 @@ impl FittedModel {
             let (proofs, problems) = (self.proofs.len(), problems.len());
             return refused(format!("the model has {proofs} proofs for {problems} problems"));
         }
-        let (objective, lower_bound) = (facts.certificate.objective, facts.certificate.lower_bound);
-        check(Claim { objective, lower_bound }, &problems, &self.proofs)
+        check(facts.certificate.into(), &problems, &self.proofs)
     }
 
     // Files

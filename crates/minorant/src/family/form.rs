@@ -4,7 +4,7 @@
 use super::{
     Data, Evaluation, Facts, FittedModel, Predictions, Reading, TrainError, Wanted, Writer,
 };
-use crate::audit::Plain;
+use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
 use minorant_data::Label;
 use serde_json::{Map, Value as Json};
 use std::any::Any;
@@ -32,12 +32,7 @@ pub trait Form: Debug + Send + Sync + Any {
 
     /// The problems behind the model's bounds in their plainest form, for the audit. Nothing where
     /// there is no bound to check because the model is not convex.
-    fn plain<'a>(
-        &'a self,
-        _facts: &'a Facts,
-        _data: Data<'a>,
-        _example_weights: Option<&'a [f64]>,
-    ) -> Result<Vec<Plain<'a>>, String> {
+    fn plain<'a>(&'a self, _audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
         Ok(Vec::new())
     }
 
@@ -65,9 +60,34 @@ pub trait Form: Debug + Send + Sync + Any {
     fn at_start(&self) -> Option<Box<dyn Form>> {
         None
     }
+}
 
-    /// The form itself, for those who know its family.
-    fn as_any(&self) -> &dyn Any;
+/// What an audit is of: a model's facts, and the data that it was trained on.
+#[derive(Debug, Clone, Copy)]
+pub struct Audited<'a> {
+    /// The facts.
+    pub facts: &'a Facts,
+    /// The data.
+    pub data: Data<'a>,
+    /// What each example weighs, where that was given.
+    pub example_weights: Option<&'a [f64]>,
+}
+
+impl<'a> Audited<'a> {
+    /// The problem of a model that has one: a mean over examples of so many units each, and a penalty
+    /// that all weights share.
+    pub(super) fn problem(
+        self,
+        losses: Box<dyn PlainLoss + 'a>,
+        units: &[usize],
+        is_l1: bool,
+        w: &'a [f64],
+    ) -> Result<Vec<Plain<'a>>, String> {
+        let lambda = self.facts.lambda.ok_or("the model has no lambda")?;
+        let shares = mean_shares(self.example_weights, units)?;
+        let penalty = Penalty { lambda, is_l1, theta: None };
+        Ok(vec![Plain { losses, shares, penalty, w, claim: self.facts.certificate.into() }])
+    }
 }
 
 /// What a form tells of itself.

@@ -3,25 +3,27 @@
 //! the data alone, and a resumed run remembers its choice.
 
 use super::TrainError;
-use crate::archive::Archive;
-use crate::solver::Checkpoints;
+use super::carried::Carried;
+use crate::archive::{Archive, ArchiveError};
 use crate::trace::{Observer, TraceRecord};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::rc::Rc;
 
-/// Which of `labels`' examples are held out: about `fraction` of each class. Neighbours in a file
+/// Which of `labels`' examples are held out: about `fraction` of each label. Neighbours in a file
 /// are often alike (one speaker, one hand), so they are held out in blocks: about five blocks of
-/// each class that has enough examples.
-fn held_out(labels: &[u32], classes: usize, fraction: f64) -> Vec<bool> {
+/// each label that has enough examples.
+fn held_out(labels: &[u32], fraction: f64) -> Vec<bool> {
     const BLOCKS: f64 = 5.0;
     let blocks = (BLOCKS / fraction).round();
-    let mut counts = vec![0usize; classes];
-    labels.iter().for_each(|&label| counts[label as usize] += 1);
-    let mut seen = vec![0usize; classes];
-    let is_held_out = |&label: &u32| {
-        let (at, of) = (seen[label as usize] as f64, counts[label as usize] as f64);
-        seen[label as usize] += 1;
-        let block = (at * blocks.min(of) / of).floor();
+    let mut counts: BTreeMap<u32, f64> = BTreeMap::new();
+    labels.iter().for_each(|&label| *counts.entry(label).or_default() += 1.0);
+    let mut seen: BTreeMap<u32, f64> = BTreeMap::new();
+    let is_held_out = |label: &u32| {
+        let (at, of) = (seen.entry(*label).or_default(), counts[label]);
+        let block = (*at * blocks.min(of) / of).floor();
+        *at += 1.0;
         ((block + 1.0) * fraction).floor() > (block * fraction).floor()
     };
     labels.iter().map(is_held_out).collect()
@@ -31,24 +33,22 @@ fn held_out(labels: &[u32], classes: usize, fraction: f64) -> Vec<bool> {
 /// these labels; nothing is held out where the fraction is 0.
 pub(crate) fn split(
     examples: Vec<usize>,
-    labels: &[u32],
-    classes: usize,
+    label: impl Fn(usize) -> u32,
     fraction: f64,
 ) -> Result<[Vec<usize>; 2], TrainError> {
     if fraction == 0.0 {
         return Ok([examples, Vec::new()]);
     }
-    let held = held_out(labels, classes, fraction);
+    let labels: Vec<u32> = examples.iter().map(|&i| label(i)).collect();
+    let held = held_out(&labels, fraction);
     if !held.contains(&true) || !held.contains(&false) {
+        let found = examples.len();
         return Err(TrainError::Setting(format!(
-            "expected enough examples to hold out a share of {fraction}, found {}",
-            examples.len()
+            "expected enough examples to hold out a share of {fraction}, found {found}"
         )));
     }
-    Ok([false, true].map(|is_held| {
-        let those = examples.iter().zip(&held).filter(|(_, held)| **held == is_held);
-        those.map(|(i, _)| *i).collect()
-    }))
+    Ok([false, true]
+        .map(|side| (0..held.len()).filter(|&i| held[i] == side).map(|i| examples[i]).collect()))
 }
 
 /// Tells the error of weights on what is held out.
@@ -87,7 +87,7 @@ pub(super) struct Validation<'a> {
     observer: &'a mut dyn Observer,
     last: Vec<f64>,
     is_new: bool,
-    chosen: &'a RefCell<Option<Chosen>>,
+    choice: Choice,
 }
 
 impl<'a> Validation<'a> {
@@ -95,9 +95,9 @@ impl<'a> Validation<'a> {
     pub(crate) fn new(
         judge: &'a Judge<'a>,
         observer: &'a mut dyn Observer,
-        chosen: &'a RefCell<Option<Chosen>>,
+        choice: Choice,
     ) -> Self {
-        Validation { judge, observer, last: Vec::new(), is_new: false, chosen }
+        Validation { judge, observer, last: Vec::new(), is_new: false, choice }
     }
 }
 
@@ -105,7 +105,7 @@ impl Observer for Validation<'_> {
     fn best(&mut self, w: &[f64]) {
         // A resumed run does not remember its last best point. Where that was the one chosen, to
         // judge it again would choose it again, later; where it was not, others did better.
-        let chosen = self.chosen.borrow();
+        let chosen = self.choice.0.borrow();
         self.is_new = self.last != w && chosen.as_ref().is_none_or(|chosen| chosen.w != w);
         if self.is_new {
             self.last = w.to_vec();
@@ -116,7 +116,7 @@ impl Observer for Validation<'_> {
     fn iteration(&mut self, record: &TraceRecord) {
         if std::mem::take(&mut self.is_new) {
             let error = (self.judge)(&self.last);
-            let mut chosen = self.chosen.borrow_mut();
+            let mut chosen = self.choice.0.borrow_mut();
             // Of weights that err alike, those with the lower objective are chosen.
             if chosen.as_ref().is_none_or(|chosen| error <= chosen.error) {
                 *chosen = Some(Chosen {
@@ -131,127 +131,86 @@ impl Observer for Validation<'_> {
     }
 }
 
-/// Checkpoints that carry the choice along.
-pub(super) struct WithChoice<'a> {
-    pub(crate) checkpoints: &'a mut dyn Checkpoints,
-    pub(crate) chosen: &'a RefCell<Option<Chosen>>,
-}
+/// The choice so far, if there is one: of a judge, and of the checkpoints that carry it along.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Choice(pub(super) Rc<RefCell<Option<Chosen>>>);
 
 const NUMBERS: &str = "chosen.numbers";
 const WEIGHTS: &str = "chosen.w";
 
-impl Checkpoints for WithChoice<'_> {
-    fn resume(&mut self) -> Option<Archive> {
-        let mut archive = self.checkpoints.resume()?;
+impl Choice {
+    /// The choice that a checkpoint carries.
+    pub(super) fn load(archive: &mut Archive) -> Result<Self, ArchiveError> {
         let (numbers, w) = (archive.take_reals(NUMBERS), archive.take_reals(WEIGHTS));
-        if let (Ok([error, objective, evaluations]), Ok(w)) = (numbers.as_deref(), w) {
-            *self.chosen.borrow_mut() = Some(Chosen {
-                w,
-                error: *error,
-                objective: *objective,
-                evaluations: *evaluations as u64,
-            });
-        }
-        Some(archive)
+        let (Ok(&[error, objective, evaluations]), Ok(w)) = (numbers.as_deref(), w) else {
+            return Ok(Choice::default());
+        };
+        let chosen = Chosen { w, error, objective, evaluations: evaluations as u64 };
+        Ok(Choice(Rc::new(RefCell::new(Some(chosen)))))
     }
+}
 
-    fn are_wanted(&self) -> bool {
-        self.checkpoints.are_wanted()
-    }
-
-    fn is_due(&mut self) -> bool {
-        self.checkpoints.is_due()
-    }
-
-    fn store(&mut self, mut archive: Archive) {
-        if let Some(chosen) = &*self.chosen.borrow() {
+impl Carried for Choice {
+    fn save(&self, archive: &mut Archive) {
+        if let Some(chosen) = &*self.0.borrow() {
             let numbers = vec![chosen.error, chosen.objective, chosen.evaluations as f64];
             archive.put_reals(NUMBERS, numbers);
             archive.put_reals(WEIGHTS, chosen.w.clone());
         }
-        self.checkpoints.store(archive);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Chosen, Validation, WithChoice, held_out};
+    use super::{Choice, Chosen, Validation, held_out};
     use crate::archive::Archive;
-    use crate::solver::Checkpoints;
+    use crate::family::carried::Carried;
     use crate::trace::{Observer, TraceRecord};
-    use std::cell::RefCell;
 
     #[test]
     fn a_share_of_each_class_is_held_out_and_never_all_of_it() {
         let labels: Vec<u32> = (0..1000).map(|i| u32::from(i >= 30)).collect();
-        let held = held_out(&labels, 2, 0.2);
+        let held = held_out(&labels, 0.2);
         let count =
             |class: u32| labels.iter().zip(&held).filter(|(z, h)| **z == class && **h).count();
         assert!((5..=7).contains(&count(0)) && (180..=208).contains(&count(1)));
         for n in 1..6 {
-            let held = held_out(&vec![0; n], 1, 0.2);
+            let held = held_out(&vec![0; n], 0.2);
             assert!(held.iter().any(|held| !held), "{n}");
         }
-        assert_eq!(held_out(&[0, 0, 0, 0, 0], 1, 0.4), [false, false, true, false, true]);
-    }
-
-    struct Kept(Option<Archive>);
-
-    impl Checkpoints for Kept {
-        fn resume(&mut self) -> Option<Archive> {
-            self.0.take()
-        }
-
-        fn is_due(&mut self) -> bool {
-            true
-        }
-
-        fn store(&mut self, archive: Archive) {
-            self.0 = Some(archive);
-        }
+        assert_eq!(held_out(&[0, 0, 0, 0, 0], 0.4), [false, false, true, false, true]);
     }
 
     /// A run whose best points err alike now and then: the first best one stays for a while.
-    fn judge(from: usize, to: usize, kept: &mut Kept) -> Option<Chosen> {
+    fn judge(from: usize, to: usize, kept: &mut Archive) -> Option<Chosen> {
         const BEST: [f64; 10] = [1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 4.0, 5.0, 5.0];
         let error = |w: &[f64]| [0.0, 0.3, 0.3, 0.4, 0.3, 0.5][w[0] as usize];
-        let (chosen, mut nobody) = (RefCell::new(None), ());
-        let mut store = WithChoice { checkpoints: kept, chosen: &chosen };
-        store.resume();
-        let mut validation = Validation::new(&error, &mut nobody, &chosen);
+        let (choice, mut nobody) = (Choice::load(kept).unwrap(), ());
+        let mut validation = Validation::new(&error, &mut nobody, choice.clone());
         for (at, best) in BEST.iter().enumerate().take(to).skip(from) {
             validation.best(&[*best]);
             validation.iteration(&TraceRecord {
-                iteration: at as u64,
                 evaluations: at as u64 + 1,
-                seconds: 0.0,
-                objective: -best,
                 best_objective: -best,
-                lower_bound: None,
-                local_gap: None,
-                step: "",
-                step_length: None,
-                locality: None,
-                planes: 0,
-                master_seconds: 0.0,
+                ..TraceRecord::default()
             });
-            store.store(Archive::default());
+            choice.save(kept);
         }
-        chosen.into_inner()
+        choice.0.take()
     }
 
     #[test]
     fn a_resumed_run_chooses_what_one_without_a_break_chooses() {
         for end in 1..=10 {
-            let whole = judge(0, end, &mut Kept(None)).unwrap();
+            let whole = judge(0, end, &mut Archive::default()).unwrap();
             for at in 1..end {
-                let mut kept = Kept(None);
+                let mut kept = Archive::default();
                 judge(0, at, &mut kept);
                 let resumed = judge(at, end, &mut kept).unwrap();
                 assert_eq!((resumed.w, resumed.evaluations), (whole.w.clone(), whole.evaluations));
                 assert_eq!((resumed.error, resumed.objective), (whole.error, whole.objective));
             }
         }
-        assert_eq!(judge(0, 3, &mut Kept(None)).unwrap().evaluations, 1);
+        assert_eq!(judge(0, 3, &mut Archive::default()).unwrap().evaluations, 1);
     }
 }

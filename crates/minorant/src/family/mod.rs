@@ -4,8 +4,8 @@
 //! files, proofs) stands once, in the files beside this one. The command, Python and the Rust
 //! façade ask [`models`] and know no family by name.
 
-mod attributes;
 pub mod builder;
+mod carried;
 pub mod chain;
 mod classes;
 mod data;
@@ -25,6 +25,7 @@ mod proof_arrays;
 mod report;
 pub mod sequence;
 mod settings;
+mod solvers;
 mod stored;
 mod tokens;
 mod walk;
@@ -32,19 +33,19 @@ mod walk;
 pub use classes::ClassCounts;
 pub use data::{
     Data, DataKind, OwnedData, Purpose, Reading, options_of_rows, options_of_sequences, read,
-    read_for, read_training,
+    read_training,
 };
 pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;
 pub use fitted::{FittedModel, PROOF_BYTES};
-pub use form::{Description, Form, label_in_output, setting_in_words};
+pub use form::{Audited, Description, Form, label_in_output, setting_in_words};
 pub use predictions::{Numbers, Outputs, Predictions, Wanted, ignored_entries};
 pub use report::TrainReport;
 pub use settings::{Lambda, Settings, quarter_of_memory};
 pub use walk::{Context, TrainError, train};
 
 pub(crate) use stored::{Reader, Writer};
-pub(crate) use walk::{Answer, Walk, method_options};
+pub(crate) use walk::{Answer, Asked, Walk, method_options};
 
 use crate::options::{OptionSpec, Probe, Taken};
 use std::sync::LazyLock;

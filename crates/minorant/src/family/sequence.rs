@@ -2,14 +2,15 @@
 //! options, the labels and attributes that a model knows, predictions and how good they are.
 
 use super::{
-    Data, Description, Evaluation, Misfit, Numbers, Outputs, Predictions, Reader, Reading,
-    TrainError, Wanted, Writer, attributes, form, tokens,
+    Data, DataKind, Description, Evaluation, Misfit, Numbers, Outputs, Predictions, Reader,
+    Reading, TrainError, Wanted, Writer, form, tokens,
 };
 use crate::options::Kind::{Choice, Flag};
 use crate::options::{Key, Named, named, options};
 use minorant_data::{Attributes, Label, Sequences, Template};
 use minorant_linalg::Matrix;
 use serde_json::json;
+use std::sync::Arc;
 
 /// What the risk is the mean over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,23 +52,25 @@ pub(crate) fn labelled<'d>(data: Data<'d>) -> Result<&'d Sequences, TrainError> 
     Ok(data)
 }
 
-/// A copy of some of the sequences.
+/// A copy of some of the sequences, with their weights.
 pub(crate) struct Selection {
     pub(crate) tokens: Matrix<'static>,
     pub(crate) starts: Vec<usize>,
     pub(crate) labels: Vec<u16>,
+    pub(crate) weights: Option<Vec<f64>>,
 }
 
 impl Selection {
     /// These sequences, in this order.
-    pub(crate) fn new(data: &Sequences, of: &[usize]) -> Self {
+    pub(crate) fn new(data: &Sequences, of: &[usize], weights: Option<&[f64]>) -> Self {
         let (mut rows, mut starts) = (Vec::new(), vec![0]);
         for &i in of {
             rows.extend(data.starts[i]..data.starts[i + 1]);
             starts.push(rows.len());
         }
         let labels = rows.iter().map(|&row| data.labels[row]).collect();
-        Selection { tokens: data.tokens.select_rows(&rows), starts, labels }
+        let weights = weights.map(|weights| of.iter().map(|&i| weights[i]).collect());
+        Selection { tokens: data.tokens.select_rows(&rows), starts, labels, weights }
     }
 }
 
@@ -100,13 +103,14 @@ pub(crate) fn predict(
         Wanted::Scores => Some(tagger.scores(data)),
         Wanted::Marginals => Some(tagger.marginals(data)),
     };
-    let width = vocabulary.classes.len();
+    let (width, unknown) = (vocabulary.classes.len(), data.unknown);
+    let note = || format!("{unknown} attributes that the model does not know were ignored");
     let classes = vocabulary.classes.iter().cloned().map(Label::Text).collect();
     Ok(Predictions {
         classes,
         outputs: Outputs::Tokens { starts: data.starts.clone(), labels },
         numbers: values.map(|values| Numbers { width, values }),
-        note: note(data),
+        note: (unknown > 0).then(note),
     })
 }
 
@@ -122,11 +126,6 @@ pub(crate) fn evaluate(tagger: &impl Tagger, data: Data<'_>) -> Result<Evaluatio
     let mut evaluation = tokens::compare(own, (&data.classes, &labels), &data.starts);
     evaluation.notes.splice(..0, predictions.note);
     Ok(evaluation)
-}
-
-fn note(data: &Sequences) -> Option<String> {
-    let unknown = data.unknown;
-    (unknown > 0).then(|| format!("{unknown} attributes that the model does not know were ignored"))
 }
 
 /// What a model knows of tokens, and how many it was trained on.
@@ -171,14 +170,30 @@ impl Vocabulary {
 
     /// How sequences are read for the model.
     pub(crate) fn reading(&self) -> Reading<'_> {
-        Reading::Sequences { attributes: &self.attributes, template: self.template.as_ref() }
+        let (attributes, template) = (Some(&self.attributes), self.template.as_ref());
+        Reading { attributes, template, ..DataKind::Sequences.into() }
     }
 
     /// Writes the vocabulary into a model file.
     pub(crate) fn write(&self, file: &mut Writer) {
         file.key("labels", &self.classes);
         file.key("tokens", self.tokens);
-        attributes::write(&self.attributes, self.template.as_ref(), file);
+        let (kind, names) = match &self.attributes {
+            Attributes::Named(names) => ("named", names.join("\n")),
+            Attributes::Hashed(_) => ("hashed", String::new()),
+            Attributes::Columns(_) => ("columns", String::new()),
+        };
+        file.key("attributes", kind);
+        file.key("columns", self.attributes.len());
+        file.key("attribute_bytes", names.len());
+        file.key("template", self.template.as_ref().map(Template::text));
+        // Bytes as whole numbers, eight at a time.
+        let word = |chunk: &[u8]| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        };
+        file.integers("attributes", names.as_bytes().chunks(8).map(word));
     }
 
     /// The vocabulary of a model file.
@@ -188,9 +203,17 @@ impl Vocabulary {
         if classes.is_empty() || classes.len() > 1 << 16 {
             return Err(Misfit::without("1 to 65536 labels"));
         }
-        let (attributes, template) = attributes::read(file)?;
-        let tokens = file.key("tokens")?;
-        Ok(Vocabulary { classes, attributes, template, tokens })
+        let template: Option<String> = file.key("template")?;
+        let template = template.map(|text| Template::parse("the model's template", &text));
+        let template =
+            template.transpose().map_err(|_| Misfit::without("a template that can be read"))?;
+        let (kind, columns): (String, usize) = (file.key("attributes")?, file.key("columns")?);
+        let bytes: usize = file.key("attribute_bytes")?;
+        let packed = file.integers("attributes");
+        let attributes = packed.and_then(|packed| unpack(&kind, columns, bytes, packed));
+        let attributes =
+            attributes.ok_or_else(|| Misfit::without("attributes that fit together"))?;
+        Ok(Vocabulary { classes, attributes, template, tokens: file.key("tokens")? })
     }
 
     /// What `inspect` shows of the vocabulary.
@@ -205,6 +228,31 @@ impl Vocabulary {
         description.key("features", self.attributes.len());
         description.key("tokens", self.tokens);
         description
+    }
+}
+
+/// The attributes of a model file; nothing where they do not fit together.
+fn unpack(kind: &str, columns: usize, bytes: usize, packed: Vec<u64>) -> Option<Attributes> {
+    match kind {
+        "columns" => Some(Attributes::Columns(columns)),
+        "hashed" => {
+            let bits = columns.checked_ilog2()?;
+            (1usize << bits == columns).then_some(Attributes::Hashed(bits))
+        }
+        "named" => {
+            let mut text: Vec<u8> = packed.into_iter().flat_map(u64::to_le_bytes).collect();
+            if bytes > text.len() || text.len() - bytes > 7 {
+                return None;
+            }
+            text.truncate(bytes);
+            let text = String::from_utf8(text).ok()?;
+            let names: Vec<String> = match columns {
+                0 => Vec::new(),
+                _ => text.split('\n').map(String::from).collect(),
+            };
+            (names.len() == columns).then(|| Attributes::Named(Arc::new(names)))
+        }
+        _ => None,
     }
 }
 

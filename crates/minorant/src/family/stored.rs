@@ -82,9 +82,9 @@ impl Reader<'_> {
         self.container.take_reals(name)
     }
 
-    /// Takes an array of whole numbers.
-    pub fn integers(&mut self, name: &str) -> Option<Vec<u64>> {
-        self.container.take_integers(name)
+    /// Takes an array of whole numbers; nothing where one is too large for its type.
+    pub fn integers<T: TryFrom<u64>>(&mut self, name: &str) -> Option<Vec<T>> {
+        self.container.take_integers(name)?.into_iter().map(|n| T::try_from(n).ok()).collect()
     }
 
     /// Takes an array of `dim` finite weights.

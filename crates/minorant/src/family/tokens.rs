@@ -1,9 +1,10 @@
 //! Labels of tokens compared with the true ones: errors of tokens and of sequences, and chunks where
 //! labels name such.
 
-use super::classes::share;
-use super::{ClassCounts, Evaluation, Measure, Style};
+use super::classes::{Tally, share};
+use super::{ClassCounts, Evaluation, Style};
 use minorant_data::Label;
+use std::ops::Range;
 
 /// Compares the labels said of tokens with the true ones, each with the names that its numbers
 /// stand for.
@@ -16,43 +17,26 @@ pub(crate) fn compare(
         .iter()
         .map(|class| own.iter().position(|own| own == class).map(|at| at as u32))
         .collect();
-    let mut classes = vec![ClassCounts::default(); own.len()];
-    let (mut wrong, mut unknown) = (0usize, 0);
-    for (&guess, &label) in predicted.iter().zip(labels) {
-        classes[guess as usize].predicted += 1;
-        match known[label as usize] {
-            Some(actual) => {
-                classes[actual as usize].actual += 1;
-                classes[actual as usize].hits += usize::from(actual == guess);
-                wrong += usize::from(actual != guess);
-            }
-            None => {
-                unknown += 1;
-                wrong += 1;
-            }
-        }
-    }
+    let truth = |token: usize| known[labels[token] as usize];
+    let pairs = predicted.iter().enumerate().map(|(token, &guess)| (guess, truth(token)));
+    let Tally { classes, compared: tokens, wrong, unknown } = Tally::of(own.len(), pairs);
     let spans = || starts.windows(2).map(|span| span[0]..span[1]);
-    let is_wrong = |span: &std::ops::Range<usize>| {
-        span.clone().any(|t| known[labels[t] as usize] != Some(predicted[t]))
-    };
+    let is_wrong = |span: &Range<usize>| span.clone().any(|t| truth(t) != Some(predicted[t]));
     let wrong_sequences = spans().filter(is_wrong).count();
     let names_chunks = |names: &[String]| names.iter().all(|name| tag(name).is_some());
     let has_chunks = names_chunks(own) && names_chunks(names) && own.iter().any(|name| name != "O");
-    let chunks = has_chunks.then(|| {
+    let of_chunks = has_chunks.then(|| {
         let mut counts = ClassCounts::default();
         for span in spans() {
-            let name = |names: &[String], z: u32| names[z as usize].clone();
-            let said: Vec<String> = predicted[span.clone()].iter().map(|&z| name(own, z)).collect();
-            let actual: Vec<String> = labels[span].iter().map(|&z| name(names, z)).collect();
-            let (said, actual) = (chunks(&said), chunks(&actual));
+            let said = chunks(own, &predicted[span.clone()]);
+            let actual = chunks(names, &labels[span]);
             counts.predicted += said.len();
             counts.actual += actual.len();
             counts.hits += said.iter().filter(|chunk| actual.contains(chunk)).count();
         }
         counts
     });
-    let (sequences, tokens) = (starts.len() - 1, predicted.len());
+    let sequences = starts.len() - 1;
     let mut evaluation = Evaluation {
         counts: vec![("examples", sequences), ("tokens", tokens), ("unknown_labels", unknown)],
         unit: "tokens",
@@ -64,23 +48,16 @@ pub(crate) fn compare(
     evaluation.measure("error", "token error", share(wrong as f64, tokens), on(tokens, "tokens"));
     let wrong = share(wrong_sequences as f64, sequences);
     evaluation.measure("sequence_error", "sequence error", wrong, on(sequences, "sequences"));
-    let of_chunks = |of: fn(&ClassCounts) -> Option<f64>| chunks.as_ref().and_then(of);
-    let (words, style) = match has_chunks {
-        true => (["chunk F1", "precision", "recall"], Style::Number),
-        false => ([""; 3], Style::Hidden),
-    };
-    let values: [fn(&ClassCounts) -> Option<f64>; 3] =
-        [ClassCounts::f1, ClassCounts::precision, ClassCounts::recall];
-    let keys = ["chunk_f1", "chunk_precision", "chunk_recall"];
-    for ((key, words), of) in keys.into_iter().zip(words).zip(values) {
-        let (value, on) = (of_chunks(of), String::new());
-        evaluation.measures.push(Measure { key, words, value, on, style });
+    let measures: [(_, _, fn(&ClassCounts) -> Option<f64>); 3] = [
+        ("chunk_f1", "chunk F1", ClassCounts::f1),
+        ("chunk_precision", "precision", ClassCounts::precision),
+        ("chunk_recall", "recall", ClassCounts::recall),
+    ];
+    let style = if has_chunks { Style::Number } else { Style::Hidden };
+    for (key, words, of) in measures {
+        evaluation.number(key, words, of_chunks.as_ref().and_then(of), style);
     }
-    if unknown > 0 {
-        evaluation.notes.push(format!(
-            "{unknown} tokens have a label that the model was not trained on; they count as wrong"
-        ));
-    }
+    evaluation.note_unknown(unknown, "tokens");
     evaluation
 }
 
@@ -97,19 +74,15 @@ fn tag(label: &str) -> Option<(bool, Option<&str>)> {
 
 /// Chunks as (first token, token after the last, kind). A chunk begins with a B, and with an I
 /// that does not go on with one of its kind.
-fn chunks(labels: &[String]) -> Vec<(usize, usize, &str)> {
+fn chunks<'n>(names: &'n [String], labels: &[u32]) -> Vec<(usize, usize, &'n str)> {
     let mut found: Vec<(usize, usize, &str)> = Vec::new();
-    let mut open: Option<&str> = None;
-    for (token, label) in labels.iter().enumerate() {
-        let (begins, kind) = tag(label).unwrap_or((false, None));
-        match kind {
-            Some(kind) if begins || open != Some(kind) => found.push((token, token + 1, kind)),
-            Some(_) => {
-                if let Some(last) = found.last_mut() {
-                    last.1 = token + 1;
-                }
-            }
-            None => {}
+    let mut open = None;
+    for (token, &label) in labels.iter().enumerate() {
+        let (begins, kind) = tag(&names[label as usize]).unwrap_or((false, None));
+        match (kind, found.last_mut()) {
+            (Some(_), Some(last)) if !begins && open == kind => last.1 = token + 1,
+            (Some(kind), _) => found.push((token, token + 1, kind)),
+            (None, _) => {}
         }
         open = kind;
     }
@@ -122,9 +95,8 @@ mod tests {
 
     #[test]
     fn chunks_as_conlleval_counts_them() {
-        let labels = ["B-NP", "I-NP", "O", "I-VP", "I-NP", "B-NP", "I-NP"];
-        let labels = labels.map(String::from);
-        let found = chunks(&labels);
+        let names = ["B-NP", "I-NP", "O", "I-VP"].map(String::from);
+        let found = chunks(&names, &[0, 1, 2, 3, 1, 0, 1]);
         assert_eq!(found, [(0, 2, "NP"), (3, 4, "VP"), (4, 5, "NP"), (5, 7, "NP")]);
     }
 }

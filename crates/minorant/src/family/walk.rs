@@ -2,7 +2,8 @@
 //! method solves it while somebody watches and checkpoints are kept, and the answer becomes a model
 //! with its facts and proof. No mathematics is done here.
 
-use super::hold_out::{Chosen, Judge, Validation, WithChoice};
+use super::carried::Carrying;
+use super::hold_out::{Choice, Chosen, Judge, Validation};
 use super::{Data, Facts, FittedModel, Form, PROOF_BYTES, Settings, TrainReport};
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{CONVEX_PROBLEMS, LOCALITY, MEMORY, PARTS, SEED, SOLVER};
@@ -15,7 +16,6 @@ use crate::solver::{
     StopRules,
 };
 use crate::trace::Observer;
-use std::cell::RefCell;
 
 /// Why nothing was trained.
 #[derive(Debug, thiserror::Error)]
@@ -116,15 +116,16 @@ pub fn train<'d>(
     settings.check()?;
     let data = data.into();
     let (mut nobody, mut nowhere) = ((), ());
-    let mut walk = Walk {
+    let asked = Asked {
         settings,
         cancel: &context.cancel,
-        observer: context.observer.unwrap_or(&mut nobody),
-        checkpoints: context.checkpoints.unwrap_or(&mut nowhere),
         start: context.start.as_deref(),
         to_rounding: context.to_rounding,
         proof_bytes: context.proof_bytes,
     };
+    let observer = context.observer.unwrap_or(&mut nobody);
+    let checkpoints = context.checkpoints.unwrap_or(&mut nowhere);
+    let mut walk = Walk { asked, observer, checkpoints };
     let answer = settings.entry().family.fit(data, &mut walk)?;
     // The fingerprint reads the data once more, for which somebody in a hurry does not wait.
     let weights = settings.example_weights();
@@ -151,22 +152,37 @@ pub(crate) fn method_options(settings: &Settings, proof_bytes: u64) -> MethodOpt
     }
 }
 
-/// A run on its way: what families ask while they train.
-pub struct Walk<'w> {
-    /// What was asked for.
+/// What is asked of a run on its way.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'w> {
+    /// The settings.
     pub(crate) settings: &'w Settings,
     /// Cancels the run.
     pub(crate) cancel: &'w Cancel,
-    /// Watches the run.
-    pub(crate) observer: &'w mut dyn Observer,
-    /// Keeps states of the run.
-    pub(crate) checkpoints: &'w mut dyn Checkpoints,
     /// Weights to start from.
     pub(crate) start: Option<&'w [f64]>,
     /// Whether to go on to rounding whatever the tolerances say.
     pub(crate) to_rounding: bool,
     /// Bytes that a proof may take.
     pub(crate) proof_bytes: u64,
+}
+
+/// A run on its way: what families ask while they train.
+pub struct Walk<'w> {
+    /// What is asked of it.
+    pub(crate) asked: Asked<'w>,
+    /// Watches the run.
+    pub(crate) observer: &'w mut dyn Observer,
+    /// Keeps states of the run.
+    pub(crate) checkpoints: &'w mut dyn Checkpoints,
+}
+
+impl<'w> std::ops::Deref for Walk<'w> {
+    type Target = Asked<'w>;
+
+    fn deref(&self) -> &Asked<'w> {
+        &self.asked
+    }
 }
 
 impl std::fmt::Debug for Walk<'_> {
@@ -221,8 +237,9 @@ impl Walk<'_> {
         let asked = self.asked_method()?;
         let built = if asked == Method::Auto && !self.to_rounding { asked } else { method };
         let mut solver = built.build(problem, &options)?;
-        let (cancel, observer) = (self.cancel, &mut *self.observer);
-        if !self.to_rounding {
+        let Asked { cancel, to_rounding, proof_bytes, .. } = self.asked;
+        let observer = &mut *self.observer;
+        if !to_rounding {
             let outcome =
                 solver::run(&mut *solver, problem, rules, cancel, observer, self.checkpoints)?;
             return Ok((outcome, method));
@@ -233,7 +250,7 @@ impl Walk<'_> {
         let first = if smooth { rules } else { to_rounding };
         let mut outcome =
             solver::run(&mut *solver, problem, first, cancel, observer, self.checkpoints)?;
-        solver::finish(problem, &mut outcome, rules, self.proof_bytes, cancel, observer)?;
+        solver::finish(problem, &mut outcome, rules, proof_bytes, cancel, observer)?;
         // Where rounding is the aim, a run that rounding stops has converged.
         if outcome.status == Status::Stalled && outcome.certificate.certifies(rules.tol) {
             outcome.status = Status::Converged;
@@ -253,22 +270,13 @@ impl Walk<'_> {
             let (outcome, method) = self.minimise(problem, rules)?;
             return Ok((outcome, method, None));
         };
-        let chosen = RefCell::new(None);
-        let (mut outcome, method) = {
-            let mut validation = Validation::new(judge, &mut *self.observer, &chosen);
-            let mut store = WithChoice { checkpoints: &mut *self.checkpoints, chosen: &chosen };
-            let mut walk = Walk {
-                settings: self.settings,
-                cancel: self.cancel,
-                observer: &mut validation,
-                checkpoints: &mut store,
-                start: self.start,
-                to_rounding: self.to_rounding,
-                proof_bytes: self.proof_bytes,
-            };
-            walk.minimise(problem, rules)?
-        };
-        let chosen: Option<Chosen> = chosen.into_inner();
+        let mut store =
+            Carrying::resume(&mut *self.checkpoints, Choice::load).map_err(RunError::from)?;
+        let choice = store.carried.clone();
+        let mut observer = Validation::new(judge, &mut *self.observer, choice.clone());
+        let mut walk = Walk { asked: self.asked, observer: &mut observer, checkpoints: &mut store };
+        let (mut outcome, method) = walk.minimise(problem, rules)?;
+        let chosen = choice.0.take();
         if let Some(chosen) = chosen.as_ref().filter(|chosen| chosen.w != outcome.point.w) {
             outcome.point.w = chosen.w.clone();
             outcome.point.value = chosen.objective - problem.penalty(&chosen.w);

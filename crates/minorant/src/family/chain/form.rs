@@ -1,19 +1,18 @@
 //! A fitted chain: its weights and what they belong to, in memory and in files.
 
 use super::{PAIRS, Weighed};
+use crate::audit::Plain;
 use crate::audit::chain::PlainChain;
-use crate::audit::{Penalty, Plain, mean_shares};
 use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
 use crate::family::{
-    Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading, Wanted,
-    Writer,
+    Audited, Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading,
+    Wanted, Writer,
 };
 use crate::options::Named;
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::structured::chain::{ChainShape, Pairs};
 use minorant_data::Sequences;
 use minorant_linalg::parallel;
-use std::any::Any;
 
 /// A fitted chain.
 #[derive(Debug, Clone)]
@@ -24,8 +23,6 @@ pub struct ChainForm {
     pub vocabulary: Vocabulary,
     /// What label z costs where y is true, where that was given.
     pub label_loss: Option<Vec<f64>>,
-    /// How weights are penalised.
-    pub penalty: Norm,
     /// The weights.
     pub weights: Vec<f64>,
 }
@@ -35,10 +32,8 @@ impl ChainForm {
     pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
         let vocabulary = Vocabulary::read(file)?;
         let (attributes, labels) = (vocabulary.attributes.len(), vocabulary.classes.len());
-        let which = match file.key("observed_pairs")? {
-            true => Weighed::Observed,
-            false => Weighed::All,
-        };
+        let is_observed = file.key("observed_pairs")?;
+        let which = if is_observed { Weighed::Observed } else { Weighed::All };
         facts.settings.put(&PAIRS, which);
         let pairs = read_pairs(which, attributes, labels, file);
         let pairs = pairs
@@ -46,7 +41,7 @@ impl ChainForm {
         let bias: Option<f64> = file.key(BIAS.spec.name)?;
         let boundary = file.key(BOUNDARY.spec.name)?;
         kept(&PER, file)?;
-        let penalty = kept(&PENALTY, file)?;
+        kept(&PENALTY, file)?;
         let label_loss = file.reals("label_loss").map(|(_, costs)| costs);
         if label_loss.as_ref().is_some_and(|costs| costs.len() != labels * labels) {
             return Err(Misfit::without("a label loss that fits the labels"));
@@ -56,7 +51,7 @@ impl ChainForm {
         }
         let shape = ChainShape { attributes, labels, pairs, bias, boundary };
         let weights = file.weights("weights", shape.checked_dim())?;
-        Ok(ChainForm { shape, vocabulary, label_loss, penalty, weights })
+        Ok(ChainForm { shape, vocabulary, label_loss, weights })
     }
 
     /// Does something with each sequence, and puts the results one behind the other.
@@ -92,7 +87,9 @@ impl Form for ChainForm {
         self.vocabulary.write(file);
         // Files have these keys for both chains since 0.1.
         file.key("observed_pairs", matches!(self.shape.pairs, Pairs::Observed { .. }));
-        file.key(PENALTY.spec.name, self.penalty.name());
+        if !file.header.contains_key(PENALTY.spec.name) {
+            file.key(PENALTY.spec.name, Norm::L2.name());
+        }
         file.reals("weights", &[self.weights.len()], &self.weights);
         if let Pairs::Observed { starts, labels, transitions } = &self.shape.pairs {
             file.integers("pairs.starts", starts.iter().map(|&start| start as u64));
@@ -124,13 +121,8 @@ impl Form for ChainForm {
         self.vocabulary.describe()
     }
 
-    fn plain<'a>(
-        &'a self,
-        facts: &'a Facts,
-        data: Data<'a>,
-        example_weights: Option<&'a [f64]>,
-    ) -> Result<Vec<Plain<'a>>, String> {
-        let data = data.sequences()?;
+    fn plain<'a>(&'a self, audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
+        let (facts, data) = (audited.facts, audited.data.sequences()?);
         let fits = data.classes == self.vocabulary.classes
             && data.labels.len() == data.tokens.rows()
             && data.tokens.cols() == self.shape.attributes;
@@ -144,20 +136,8 @@ impl Form for ChainForm {
             label_loss: self.label_loss.as_deref(),
             is_likelihood: facts.model() == super::ChainCrf::MODEL.name,
         };
-        let lambda = facts.lambda.ok_or("the model has no lambda")?;
-        let is_l1 = self.penalty == Norm::L1;
-        Ok(vec![Plain {
-            losses: Box::new(losses),
-            shares: mean_shares(example_weights, &units)?,
-            penalty: Penalty { is_l1, ..Penalty::plain(lambda) },
-            w: &self.weights,
-            objective: facts.certificate.objective,
-            lower_bound: facts.certificate.lower_bound,
-        }])
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
+        let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
+        audited.problem(Box::new(losses), &units, is_l1, &self.weights)
     }
 }
 
@@ -170,12 +150,9 @@ fn read_pairs(
     if which == Weighed::All {
         return Some(Pairs::All);
     }
-    fn narrowed<T: TryFrom<u64>>(wide: Vec<u64>) -> Option<Vec<T>> {
-        wide.into_iter().map(|n| T::try_from(n).ok()).collect()
-    }
-    let starts: Vec<usize> = narrowed(file.integers("pairs.starts")?)?;
-    let labels: Vec<u16> = narrowed(file.integers("pairs.labels")?)?;
-    let transitions: Vec<u32> = narrowed(file.integers("pairs.transitions")?)?;
+    let starts: Vec<usize> = file.integers("pairs.starts")?;
+    let labels: Vec<u16> = file.integers("pairs.labels")?;
+    let transitions: Vec<u32> = file.integers("pairs.transitions")?;
     let fits = attributes.checked_add(1) == Some(starts.len())
         && starts.first() == Some(&0)
         && starts.last() == Some(&labels.len())

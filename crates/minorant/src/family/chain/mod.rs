@@ -12,7 +12,7 @@ use super::mean::Mean;
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, Wanted,
+    TrainReport, Walk, Wanted, solvers,
 };
 use crate::options::Kind::Choice;
 use crate::options::common::{
@@ -80,27 +80,11 @@ impl Family for ChainFamily {
     }
 
     fn solvers(&self, model: &Model) -> Vec<&'static str> {
-        use Method::{Auto, Bcfw, Bmrm, Gd, LmBmrm, Nbm, Nrbm, NrbmLs, NrbmLsFull, PBmrm};
-        use Method::{Lbfgs, Owlqn, OwlqnStar, ProxBmrm, ProxNrbm, ProxPBmrm, Sgd, Subgradient};
-        let of_both = [
-            Auto,
-            Bmrm,
-            LmBmrm,
-            PBmrm,
-            ProxBmrm,
-            ProxPBmrm,
-            Nrbm,
-            NrbmLs,
-            NrbmLsFull,
-            ProxNrbm,
-            Sgd,
-            Gd,
-            Subgradient,
-            Nbm,
-        ];
-        let own: &[Method] =
-            if model.name == ChainSvm::MODEL.name { &[Bcfw] } else { &[Lbfgs, Owlqn, OwlqnStar] };
-        of_both.iter().chain(own).map(|method| method.name()).collect()
+        let own: &[Method] = match model.name {
+            name if name == ChainSvm::MODEL.name => &[Method::Bcfw],
+            _ => &[Method::Lbfgs, Method::Owlqn, Method::OwlqnStar],
+        };
+        solvers::names(solvers::CONVEX, own)
     }
 
     fn data(&self, _settings: &Settings) -> DataKind {
@@ -133,8 +117,8 @@ impl Family for ChainFamily {
             boundary: walk.get(&BOUNDARY),
         };
         let lambda = walk.settings.lambda(mean.total)?;
-        let (quadratic, penalty) = (L2::new(lambda)?, walk.get(&PENALTY));
-        let (regularizer, l1) = match penalty {
+        let quadratic = L2::new(lambda)?;
+        let (regularizer, l1) = match walk.get(&PENALTY) {
             Norm::L2 => (quadratic, 0.0),
             Norm::L1 => (L2::none(), lambda),
         };
@@ -154,7 +138,7 @@ impl Family for ChainFamily {
         let report = TrainReport::of_runs(method.name(), sizes, lambda, runs);
         let proofs = vec![outcome.proof.take()];
         let (vocabulary, weights) = (Vocabulary::of(data), outcome.point.w);
-        let form = ChainForm { shape, vocabulary, label_loss, penalty, weights };
+        let form = ChainForm { shape, vocabulary, label_loss, weights };
         Ok(Answer { form: Box::new(form), proofs, report })
     }
 
@@ -185,10 +169,10 @@ fn check_memory(data: &Sequences, max_bytes: Option<u64>) -> Result<(), TrainErr
 /// The pairs that occur in sequences which weigh something: one of weight 0 is as good as left out.
 fn observed(data: &Sequences, weights: &ExampleWeights) -> Pairs {
     let classes = data.classes.len();
-    if (0..data.len()).all(|i| weights.of(i) > 0.0) {
+    let counted: Vec<usize> = (0..data.len()).filter(|&i| weights.of(i) > 0.0).collect();
+    if counted.len() == data.len() {
         return Pairs::observed(&data.tokens, &data.starts, &data.labels, classes);
     }
-    let counted: Vec<usize> = (0..data.len()).filter(|&i| weights.of(i) > 0.0).collect();
-    let some = Selection::new(data, &counted);
+    let some = Selection::new(data, &counted, None);
     Pairs::observed(&some.tokens, &some.starts, &some.labels, classes)
 }

@@ -5,15 +5,14 @@ use super::{GROUP_WEIGHT, MIXTURES, STATES, TASK, TOPOLOGY, labelled_by, labels}
 use crate::family::predictions::argmax;
 use crate::family::sequence::kept;
 use crate::family::{
-    Data, Description, Evaluation, Facts, Form, Misfit, Numbers, Outputs, Predictions, Reader,
-    Reading, Wanted, Writer, classes, tokens,
+    Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Numbers, Outputs, Predictions,
+    Reader, Reading, Wanted, Writer, classes, tokens,
 };
 use crate::hmm::{Frames, Group, HmmShape, Scaling, Tables, Task, best_path};
 use crate::options::Named;
 use minorant_data::{Label, Recordings};
 use minorant_linalg::parallel;
 use serde_json::{Map, Value as Json, json};
-use std::any::Any;
 
 /// The form of hidden Markov models.
 #[derive(Debug, Clone)]
@@ -109,20 +108,14 @@ impl HmmForm {
         Tables::new(&self.shape, &self.weights)
     }
 
-    /// The frames of recordings, standardised; a sentence where they are not the model's.
-    fn standardised(&self, data: &Recordings) -> Result<Vec<f64>, String> {
+    /// The class of each sequence or the label of each frame, and the scores of classes.
+    fn answers(&self, data: &Recordings, scored: bool) -> Result<(Vec<u32>, Vec<f64>), String> {
         let (found, features) = (data.frames.cols(), self.shape.features);
         if found != features {
             return Err(format!("expected frames of {features} features, found {found}"));
         }
-        Ok(self.scaling.apply(&data.frames))
-    }
-
-    /// The class of each sequence or the label of each frame, and the scores of classes.
-    fn answers(&self, data: &Recordings, scored: bool) -> Result<(Vec<u32>, Vec<f64>), String> {
-        let (values, tables) = (self.standardised(data)?, self.tables());
-        let frames =
-            Frames { values: &values, starts: &data.starts, features: self.shape.features };
+        let (values, tables) = (self.scaling.apply(&data.frames), self.tables());
+        let frames = Frames { values: &values, starts: &data.starts, features };
         if !scored {
             return Ok((predict_frames(&tables, frames), Vec::new()));
         }
@@ -156,8 +149,8 @@ impl Form for HmmForm {
     }
 
     fn reading(&self) -> Reading<'_> {
-        let labelled_by = labelled_by(self.shape.task);
-        Reading::Recordings { labelled_by, features: self.shape.features }
+        let kind = DataKind::Recordings(labelled_by(self.shape.task));
+        Reading { features: Some(self.shape.features), ..kind.into() }
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
@@ -183,11 +176,7 @@ impl Form for HmmForm {
         let truth = labels(data, self.shape.task, "compare with")?;
         let (said, _) = self.answers(data, false)?;
         Ok(match self.shape.task {
-            Task::Classify => {
-                let known = data.labels.remap(&self.classes);
-                let pairs = said.into_iter().zip(truth).map(|(said, z)| (said, known[*z as usize]));
-                classes::compare(&self.classes, pairs)
-            }
+            Task::Classify => classes::compare(&self.classes, &said, &data.labels, false),
             Task::Label => {
                 let names = |all: &[Label]| all.iter().map(Label::to_string).collect::<Vec<_>>();
                 let (own, theirs) = (names(&self.classes), names(&data.labels.classes));
@@ -220,9 +209,5 @@ impl Form for HmmForm {
 
     fn at_start(&self) -> Option<Box<dyn Form>> {
         Some(Box::new(HmmForm { weights: self.start.clone(), ..self.clone() }))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

@@ -11,18 +11,20 @@ use super::hold_out::{error_of, split};
 use super::mean::{Mean, counted};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk,
+    TrainReport, Walk, solvers,
 };
-use crate::hmm::{Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth};
+use crate::hmm::{
+    Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth, maximum_likelihood,
+};
 use crate::options::Kind::{Choice, Pairs, Whole};
 use crate::options::Range::Positive;
 use crate::options::common::{EVERY_RUN, LOCALITY, REGULARIZED, SEED, VALIDATION_FRACTION};
 use crate::options::{Named, OptionError, Probe, Taken, named, options, reading};
 use crate::regularizer::L2;
-use crate::risk::ExampleWeights;
 use crate::solver::{Method, Problem, RunError};
 use minorant_data::{Label, LabelRows, LabelledBy, Recordings};
 use serde_json::json;
+use std::ops::Range;
 
 named!(Task {
     Classify = "classify" "the class of a sequence, by `labels`",
@@ -99,9 +101,7 @@ impl Family for Hmm {
     }
 
     fn solvers(&self, _model: &Model) -> Vec<&'static str> {
-        use Method::{Auto, Gd, Nbm, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Subgradient};
-        let all = [Auto, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Gd, Subgradient, Nbm];
-        all.map(Method::name).into()
+        solvers::names(&[Method::Auto], &[])
     }
 
     fn data(&self, settings: &Settings) -> DataKind {
@@ -117,11 +117,8 @@ impl Family for Hmm {
         let weights = weights.as_deref();
         let examples = counted(weights, data.len(), "sequence")?;
         // Of classes of sequences a share each is held out.
-        let (classes, count) = match shape.task {
-            Task::Classify => (examples.iter().map(|&i| labels[i]).collect(), shape.units),
-            Task::Label => (vec![0; examples.len()], 1),
-        };
-        let sides = split(examples, &classes, count, settings.get(&VALIDATION_FRACTION))?;
+        let class = |i: usize| if shape.task == Task::Classify { labels[i] } else { 0 };
+        let sides = split(examples, class, settings.get(&VALIDATION_FRACTION))?;
         let scaling = scaling(data, weights).map_err(|feature| {
             format!("the values of feature {} are too large to be squared", feature + 1)
         })?;
@@ -130,14 +127,9 @@ impl Family for Hmm {
             sides.map(|of| Selection::new(data, &values, labels, weights, shape, &of));
         drop(values);
         let counts = seen.weights.as_deref();
-        let start = crate::hmm::maximum_likelihood(
-            &shape,
-            seen.frames(),
-            seen.truth(),
-            counts,
-            walk.cancel,
-        )
-        .map_err(RunError::from)?;
+        let (frames, truth) = (seen.frames(), seen.truth());
+        let start = maximum_likelihood(&shape, frames, truth, counts, walk.cancel);
+        let start = start.map_err(RunError::from)?;
         let units = seen.starts[1..].iter().map(|_| 1);
         let mean = Mean::new(counts, units, "sequence")?;
         let lambda = settings.lambda(mean.total)?;
@@ -147,20 +139,18 @@ impl Family for Hmm {
             Some(thetas) => regularizer.with_weights(thetas)?,
             None => regularizer,
         };
-        let risk = seen.risk(mean.shares);
+        let risk = HmmRisk::new(shape, frames, truth, mean.shares);
         let problem = Problem::new(&risk, &regularizer);
         let judge = |w: &[f64]| held_out.error(w);
         let has_judge = held_out.starts.len() > 1;
         let (outcome, method, chosen) =
             walk.minimise_judged(problem, settings.rules(), has_judge.then_some(&judge))?;
-        let validation_error = chosen.as_ref().map(|chosen| chosen.error);
-        let chosen_at = chosen.map(|chosen| chosen.evaluations);
-        let (objective, penalty) =
-            (outcome.certificate.objective, regularizer.value(&outcome.point.w));
+        let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
+        let penalty = regularizer.value(&outcome.point.w);
         let runs = std::slice::from_ref(&outcome);
         let report = TrainReport {
             regularizer: penalty,
-            risk: objective - penalty,
+            risk: outcome.certificate.objective - penalty,
             further: vec![
                 ("task", json!(shape.task.name())),
                 ("validation_error", json!(validation_error)),
@@ -192,6 +182,14 @@ fn labelled_by(task: Task) -> LabelledBy {
     match task {
         Task::Classify => LabelledBy::Sequence,
         Task::Label => LabelledBy::Frame,
+    }
+}
+
+/// Which labels are those of a sequence that has these frames.
+fn labelled_units(task: Task, sequence: usize, frames: Range<usize>) -> Range<usize> {
+    match task {
+        Task::Classify => sequence..sequence + 1,
+        Task::Label => frames,
     }
 }
 
@@ -276,11 +274,8 @@ fn thetas(
 /// How frames are standardised: those of a sequence count as it does.
 fn scaling(data: &Recordings, example_weights: Option<&[f64]>) -> Result<Scaling, usize> {
     let Some(weights) = example_weights else { return Scaling::of(&data.frames) };
-    let lengths = data.starts.windows(2).map(|span| span[1] - span[0]);
-    let each = weights.iter().zip(lengths);
-    let of_frames: Vec<f64> =
-        each.flat_map(|(s, length)| std::iter::repeat_n(*s, length)).collect();
-    Scaling::of_weighted(&data.frames, |frame| of_frames[frame])
+    let sequence = |frame: usize| data.starts.partition_point(|&start| start <= frame) - 1;
+    Scaling::of_weighted(&data.frames, |frame| weights[sequence(frame)])
 }
 
 /// Sequences to train on or to judge by, standardised.
@@ -310,10 +305,7 @@ impl Selection {
             let frames = &values[from * shape.features..to * shape.features];
             selection.values.extend_from_slice(frames);
             selection.starts.push(selection.values.len() / shape.features);
-            selection.labels.extend_from_slice(match shape.task {
-                Task::Classify => &labels[i..i + 1],
-                Task::Label => &labels[from..to],
-            });
+            selection.labels.extend_from_slice(&labels[labelled_units(shape.task, i, from..to)]);
         }
         selection
     }
@@ -329,17 +321,11 @@ impl Selection {
         }
     }
 
-    fn risk(&self, shares: ExampleWeights) -> HmmRisk<'_> {
-        HmmRisk::new(self.shape, self.frames(), self.truth(), shares)
-    }
-
     /// The error at these weights.
     fn error(&self, w: &[f64]) -> f64 {
         let predicted = form::predict_frames(&Tables::new(&self.shape, w), self.frames());
-        let units = self.starts.windows(2).enumerate().map(|(i, span)| match self.shape.task {
-            Task::Classify => i..i + 1,
-            Task::Label => span[0]..span[1],
-        });
+        let spans = self.starts.windows(2).map(|span| span[0]..span[1]).enumerate();
+        let units = spans.map(|(i, span)| labelled_units(self.shape.task, i, span));
         error_of(units, self.weights.as_deref(), |unit| predicted[unit] != self.labels[unit])
     }
 }

@@ -4,11 +4,11 @@
 use super::convert::{Structure, structure};
 use super::{LOSS, SegmentSvm};
 use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
-use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
+use crate::audit::{Plain, PlainLoss};
 use crate::family::classes::share;
 use crate::family::{
-    Data, Description, Evaluation, Facts, Form, Measure, Misfit, Outputs, Predictions, Reader,
-    Reading, Settings, Style, Wanted, Writer,
+    Audited, Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Outputs, Predictions,
+    Reader, Reading, Settings, Style, Wanted, Writer,
 };
 use crate::options::Named;
 use crate::structured::segment::SegmentLoss;
@@ -16,7 +16,6 @@ use crate::structured::{Scores, StructuredModel};
 use minorant_data::{Images, TreeShape};
 use minorant_linalg::parallel;
 use serde::{Deserialize, Serialize};
-use std::any::Any;
 
 /// What the images and their outputs look like.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,10 +143,10 @@ impl Form for ImageForm {
     }
 
     fn reading(&self) -> Reading<'_> {
-        match self.shape {
-            ImageShape::Plates { .. } => Reading::Plates,
-            ImageShape::Parts(_) => Reading::Parts,
-        }
+        Reading::from(match self.shape {
+            ImageShape::Plates { .. } => DataKind::Plates,
+            ImageShape::Parts(_) => DataKind::Parts,
+        })
     }
 
     fn predict(&self, data: Data<'_>, _wanted: Wanted) -> Result<Predictions, String> {
@@ -204,13 +203,8 @@ impl Form for ImageForm {
         evaluation.measure("error", "error", error, format!("on {units} {unit}"));
         let error = share(wrong_images, images);
         evaluation.measure("image_error", "image error", error, format!("on {images} images"));
-        evaluation.measures.push(Measure {
-            key: "loss",
-            words: loss,
-            value: Some(share(sum(|image| image.0), images)),
-            on: String::new(),
-            style: Style::Number,
-        });
+        let mean = share(sum(|image| image.0), images);
+        evaluation.number("loss", loss, Some(mean), Style::Number);
         Ok(evaluation)
     }
 
@@ -240,13 +234,8 @@ impl Form for ImageForm {
         about
     }
 
-    fn plain<'a>(
-        &'a self,
-        facts: &'a Facts,
-        data: Data<'a>,
-        example_weights: Option<&'a [f64]>,
-    ) -> Result<Vec<Plain<'a>>, String> {
-        let data = data.images()?;
+    fn plain<'a>(&'a self, audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
+        let data = audited.data.images()?;
         let losses: Box<dyn PlainLoss + 'a> = match (&self.shape, data) {
             (
                 ImageShape::Plates { height, widths, loss },
@@ -261,24 +250,11 @@ impl Form for ImageForm {
                 Box::new(PlainImages(PlainParts { shape, images }))
             }
             _ => {
-                return Err(
-                    "the images are not of the kind and shape that the model's weights are for"
-                        .into(),
-                );
+                let what =
+                    "the images are not of the kind and shape that the model's weights are for";
+                return Err(what.into());
             }
         };
-        let lambda = facts.lambda.ok_or("the model has no lambda")?;
-        Ok(vec![Plain {
-            losses,
-            shares: mean_shares(example_weights, &vec![1; data.len()])?,
-            penalty: Penalty::plain(lambda),
-            w: &self.weights,
-            objective: facts.certificate.objective,
-            lower_bound: facts.certificate.lower_bound,
-        }])
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
+        audited.problem(losses, &vec![1; data.len()], false, &self.weights)
     }
 }

@@ -9,7 +9,7 @@ pub use form::{ImageForm, ImageShape};
 use super::builder::{models, taken};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, Wanted, mean,
+    TrainReport, Walk, Wanted, mean, solvers,
 };
 use crate::options::Kind::Choice;
 use crate::options::common::{self, PARTS, PROOF, SEED};
@@ -64,27 +64,7 @@ impl Family for Image {
     }
 
     fn solvers(&self, _model: &Model) -> Vec<&'static str> {
-        use Method::*;
-        let held = |method: &Method| {
-            matches!(
-                method,
-                Auto | Bmrm
-                    | LmBmrm
-                    | PBmrm
-                    | ProxBmrm
-                    | ProxPBmrm
-                    | Nrbm
-                    | NrbmLs
-                    | NrbmLsFull
-                    | ProxNrbm
-                    | Sgd
-                    | Gd
-                    | Subgradient
-                    | Nbm
-                    | Bcfw
-            )
-        };
-        Method::ALL.into_iter().filter(held).map(Method::name).collect()
+        solvers::names(solvers::CONVEX, &[Method::Bcfw])
     }
 
     fn data(&self, settings: &Settings) -> DataKind {

@@ -40,6 +40,7 @@ const USUAL_BYTES: u64 = 2 << 30;
 pub(super) struct Rows<'d> {
     pub(super) kernel: Kernel,
     pub(super) points: Points<'d>,
+    pub(super) features: usize,
     max_bytes: u64,
 }
 
@@ -51,6 +52,7 @@ impl<'d> Rows<'d> {
         Rows {
             kernel: kernel.unwrap_or_else(|| unreachable!("the option table knows the kernels")),
             points: Points::new(&data.features),
+            features: data.features.cols(),
             max_bytes: settings.max_bytes().unwrap_or(USUAL_BYTES),
         }
     }

@@ -1,14 +1,15 @@
 //! The fitted form of kernel models: an expansion over support rows for each decision function, how
 //! it predicts, and what its file holds. Training makes it; it knows no solver.
 
+use super::Member;
+use super::choice::{self, Rows};
 use super::latent::COMPONENTS;
 use super::s3vm::by_labelled_rows;
-use super::{Member, choice};
 use crate::family::classes::compare;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
-    Data, Description, Evaluation, Facts, FittedModel, Form, Misfit, Numbers, Outputs, Predictions,
-    Reader, Reading, TrainError, Wanted, Writer, setting_in_words,
+    Data, DataKind, Description, Evaluation, Facts, FittedModel, Form, Misfit, Numbers, Outputs,
+    Predictions, Reader, Reading, TrainError, Wanted, Writer, setting_in_words,
 };
 use crate::kernel::{Kernel, Points};
 use crate::options::Value;
@@ -17,7 +18,6 @@ use minorant_data::{Dataset, Label, LabelRows};
 use minorant_linalg::dense::dot;
 use minorant_linalg::parallel::{map_chunks_mut, split_evenly};
 use minorant_linalg::{Matrix, Storage};
-use std::any::Any;
 
 /// A decision function h(x) = Σ β_i k(x_i, x) + b over the support rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +54,26 @@ pub struct KernelForm {
 }
 
 impl KernelForm {
+    /// A form that has no decision functions yet.
+    pub(super) fn new(
+        member: &'static Member,
+        rows: &Rows<'_>,
+        classes: &[Label],
+        weights: [(&str, f64); 2],
+    ) -> Self {
+        KernelForm {
+            member,
+            kernel: rows.kernel,
+            classes: classes.to_vec(),
+            features: rows.features,
+            support: empty_rows(0),
+            support_rows: Vec::new(),
+            machines: Vec::new(),
+            weights: weights.map(|(name, c)| (name.to_string(), c)).into(),
+            balance: None,
+        }
+    }
+
     /// Decision values of all rows: one for two classes, else one a class. Of a latent machine the
     /// greatest of its components. A sentence tells of entries that the model does not know.
     pub fn scores(&self, matrix: &Matrix<'_>) -> (Numbers, Option<String>) {
@@ -70,7 +90,14 @@ impl KernelForm {
             let mut buffer = rows.buffer();
             let mut products = vec![0.0; self.support_rows.len()];
             for (row, out) in range.zip(out.chunks_exact_mut(width)) {
-                self.products(&rows, &support, row, &mut buffer, &mut products);
+                if self.kernel == Kernel::Precomputed {
+                    rows.spread(row, &mut buffer);
+                    let own = products.iter_mut().zip(&self.support_rows);
+                    own.for_each(|(product, &i)| *product = buffer[i]);
+                } else {
+                    let all = 0..products.len();
+                    support.kernel_row(self.kernel, &rows, row, all, &mut buffer, &mut products);
+                }
                 let decision = |machine: &Machine| dot(&machine.beta, &products) + machine.bias;
                 if has_components {
                     out[0] = self.machines.iter().map(decision).fold(f64::NEG_INFINITY, f64::max);
@@ -80,23 +107,6 @@ impl KernelForm {
             }
         });
         Numbers { width, values }
-    }
-
-    /// The kernel of a row with the support rows.
-    fn products(
-        &self,
-        rows: &Points<'_>,
-        support: &Points<'_>,
-        row: usize,
-        buffer: &mut [f64],
-        out: &mut [f64],
-    ) {
-        if self.kernel == Kernel::Precomputed {
-            rows.spread(row, buffer);
-            out.iter_mut().zip(&self.support_rows).for_each(|(o, &i)| *o = buffer[i]);
-        } else {
-            support.kernel_row(self.kernel, rows, row, 0..out.len(), buffer, out);
-        }
     }
 
     /// The class for decision values; ties go to the first class, but a latent machine's decision
@@ -129,15 +139,14 @@ impl KernelForm {
         let kernel = kernel.ok_or_else(|| misfit("a kernel that this version knows"))?;
         kernel.check().map_err(|_| misfit("a kernel with settings that fit"))?;
         let features: usize = file.key("features")?;
-        let rows = file.integers("support.numbers");
-        let support_rows: Vec<usize> = rows
-            .and_then(|rows| rows.into_iter().map(|i| usize::try_from(i).ok()).collect())
+        let support_rows: Vec<usize> = file
+            .integers("support.numbers")
             .ok_or_else(|| misfit("the numbers of the support rows"))?;
         let count = support_rows.len();
         let support = if kernel == Kernel::Precomputed {
             let fits =
                 features == facts.examples && support_rows.iter().all(|&i| i < facts.examples);
-            fits.then(|| empty_rows(count)).flatten()
+            fits.then(|| empty_rows(count))
         } else {
             take_rows(file, count, features)
         };
@@ -211,7 +220,7 @@ impl Form for KernelForm {
     }
 
     fn reading(&self) -> Reading<'_> {
-        Reading::Rows { features: self.features, is_multilabel: false }
+        Reading { features: Some(self.features), ..DataKind::Rows.into() }
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
@@ -228,21 +237,9 @@ impl Form for KernelForm {
             return Err("the data has no labels to compare with".into());
         }
         let (scores, note) = self.scores(features);
-        let known = labels.remap(&self.classes);
-        let is_none = |z: &u32| {
-            self.member.knows_unlabelled && labels.classes[*z as usize] == Label::Number(0.0)
-        };
-        let has_label = |row: &usize| !labels.row(*row).iter().any(is_none);
-        let rows: Vec<usize> = (0..scores.rows()).filter(has_label).collect();
-        let truth = |row: usize| labels.row(row).first().and_then(|&z| known[z as usize]);
-        let pairs = rows.iter().map(|&i| (self.class(scores.row(i)), truth(i)));
-        let mut evaluation = compare(&self.classes, pairs);
-        let unlabelled = scores.rows() - rows.len();
-        if unlabelled > 0 {
-            evaluation.notes.push(format!(
-                "{unlabelled} rows have the label 0, which means unlabelled, and are left out"
-            ));
-        }
+        let predicted: Vec<u32> = (0..scores.rows()).map(|i| self.class(scores.row(i))).collect();
+        let unlabelled = self.member.knows_unlabelled;
+        let mut evaluation = compare(&self.classes, &predicted, labels, unlabelled);
         evaluation.notes.extend(note);
         Ok(evaluation)
     }
@@ -278,26 +275,22 @@ impl Form for KernelForm {
         self.weights.iter().for_each(|(name, c)| description.key(name, *c));
         description
     }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 /// Rows without columns, which stand for the rows of a precomputed kernel.
-pub(super) fn empty_rows(count: usize) -> Option<Matrix<'static>> {
-    Matrix::csr(0, vec![0; count + 1], Vec::new(), Vec::<f64>::new().into()).ok()
+pub(super) fn empty_rows(count: usize) -> Matrix<'static> {
+    let rows = Matrix::csr(0, vec![0; count + 1], Vec::new(), Vec::<f64>::new().into());
+    rows.unwrap_or_else(|_| unreachable!("rows without entries fit together"))
 }
 
 fn take_rows(file: &mut Reader<'_>, count: usize, features: usize) -> Option<Matrix<'static>> {
     let starts = file.integers("support.starts")?;
     let columns = file.integers("support.columns")?;
-    let columns: Option<Vec<u32>> = columns.into_iter().map(|j| u32::try_from(j).ok()).collect();
     let (_, values) = file.reals("support.values")?;
     if starts.len() != count + 1 {
         return None;
     }
-    Matrix::csr(features, starts, columns?, Storage::F64.store(values)).ok()
+    Matrix::csr(features, starts, columns, Storage::F64.store(values)).ok()
 }
 
 fn take_machines(file: &mut Reader<'_>, objectives: &[f64], count: usize) -> Option<Vec<Machine>> {

@@ -1,11 +1,11 @@
 //! `latent-svm`: a row is positive where one of several components says so, and which one is hidden.
 
 use super::choice::Rows;
-use super::found::{Found, Search};
-use super::{Machine, Member, method, setting, two_classes};
+use super::found::Found;
+use super::{KernelForm, Member, method, setting, two_classes};
 use crate::family::builder::{models, taken};
-use crate::family::{TrainError, Walk};
-use crate::latent::{self, Component, LatentProblem, SOLVERS};
+use crate::family::{Answer, TrainError, Walk};
+use crate::latent::{self, LatentProblem, SOLVERS};
 use crate::options::Kind::{Number, Whole};
 use crate::options::Range::Positive;
 use crate::options::options;
@@ -49,7 +49,7 @@ pub(super) static MEMBER: Member = Member {
 };
 
 /// The larger label is positive.
-fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
+fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let labels = two_classes(data, MEMBER.name)?;
     let (rows, method) = (Rows::new(data, walk.settings), method(walk.settings));
     let gram = rows.gram()?;
@@ -57,27 +57,7 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let (c_pos, c_neg) = (walk.get(&C_POS), walk.get(&C_NEG));
     let problem = LatentProblem::new(&gram, positive, walk.get(&COMPONENTS), c_pos, c_neg);
     let fit = latent::fit(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
-    let fit = fit.map_err(setting)?;
-    let solution = fit.solution;
-    let objective = solution.objective();
-    let machine = |Component { beta, bias }: Component| Machine { beta, bias, objective };
-    Ok(Found {
-        kernel: rows.kernel,
-        classes: data.labels.classes.clone(),
-        searches: vec![Search {
-            regularizer: solution.regularizer,
-            risk: solution.risk,
-            lower_bound: fit.lower_bound,
-            local_gap: solution.local_gap,
-            delta: None,
-            status: fit.status,
-            evaluations: fit.evaluations,
-            iterations: fit.iterations,
-            seconds: fit.seconds,
-        }],
-        machines: solution.components.into_iter().map(machine).collect(),
-        solver: method.solver.name(),
-        weights: vec![("c_pos", c_pos), ("c_neg", c_neg)],
-        balance: None,
-    })
+    let form =
+        KernelForm::new(&MEMBER, &rows, &data.labels.classes, [("c_pos", c_pos), ("c_neg", c_neg)]);
+    Ok(Found::of_components(fit.map_err(setting)?).answer(form, method.solver.name(), data))
 }

@@ -8,7 +8,6 @@ mod choice;
 mod form;
 mod found;
 mod latent;
-mod machines;
 mod robust;
 mod s3vm;
 
@@ -29,7 +28,6 @@ use crate::options::reading::ROWS;
 use crate::options::{Effect, Key, Need, Probe, Taken, options};
 use crate::s3vm::{Options, Solver};
 use builders::{LatentSvm, RobustSvm, S3vm};
-use found::Found;
 use minorant_data::{Dataset, LabelRows};
 
 /// The relative gap, which inner problems are solved to: another one makes other iterates.
@@ -80,7 +78,7 @@ struct Member {
     /// The methods that it has.
     solvers: &'static [Solver],
     /// Trains it.
-    fit: fn(&Dataset<'_>, &mut Walk<'_>) -> Result<Found, TrainError>,
+    fit: fn(&Dataset<'_>, &mut Walk<'_>) -> Result<Answer, TrainError>,
     /// Whether a model of this kind may have so many classes and decision functions.
     fits: fn(classes: usize, machines: usize) -> bool,
     /// Whether its decision functions are components, of which the greatest decides, and not those
@@ -122,8 +120,7 @@ impl Family for Kernels {
     }
 
     fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-        let (data, member) = (data.rows()?, Kernels::member(walk.settings.model()));
-        Ok((member.fit)(data, walk)?.answer(member, data))
+        (Kernels::member(walk.settings.model()).fit)(data.rows()?, walk)
     }
 
     fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {

@@ -2,10 +2,10 @@
 //! cannot pull at it.
 
 use super::choice::Rows;
-use super::found::{Found, Search};
-use super::{Machine, Member, method, setting, two_classes};
+use super::found::Found;
+use super::{KernelForm, Member, method, setting, two_classes};
 use crate::family::builder::{models, taken};
-use crate::family::{TrainError, Walk};
+use crate::family::{Answer, TrainError, Walk};
 use crate::options::Kind::Number;
 use crate::options::Range::{BelowOne, Positive};
 use crate::options::options;
@@ -47,7 +47,7 @@ pub(super) static MEMBER: Member = Member {
 };
 
 /// The larger label is positive.
-fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
+fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let labels = two_classes(data, MEMBER.name)?;
     let (rows, method) = (Rows::new(data, walk.settings), method(walk.settings));
     let gram = rows.gram()?;
@@ -55,14 +55,6 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let (c, ramp) = (walk.get(&C), walk.get(&RAMP));
     let problem = RampProblem { gram: &gram, signs, c, ramp };
     let fit = fit_ramp(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
-    let fit = fit.map_err(setting)?;
-    Ok(Found {
-        kernel: rows.kernel,
-        classes: data.labels.classes.clone(),
-        machines: vec![Machine::from(&fit)],
-        searches: vec![Search::from(&fit)],
-        solver: method.solver.name(),
-        weights: vec![("c", c), ("ramp", ramp)],
-        balance: None,
-    })
+    let form = KernelForm::new(&MEMBER, &rows, &data.labels.classes, [("c", c), ("ramp", ramp)]);
+    Ok(Found::of_functions(&[fit.map_err(setting)?]).answer(form, method.solver.name(), data))
 }

@@ -2,12 +2,13 @@
 //! trained one against the rest.
 
 use super::choice::{Rows, choose};
-use super::found::{Found, Search};
-use super::machines::Machines;
-use super::{BY_PDM, KernelForm, Machine, Member, TOL, method, refuse, setting};
+use super::found::Found;
+use super::{BY_PDM, KernelForm, Member, TOL, method, refuse, setting};
+use crate::archive::{Archive, ArchiveError};
 use crate::family::builder::{Word, models, taken};
+use crate::family::carried::{Carrying, Finished, finished};
 use crate::family::classes::{UNLABELLED, labelled_classes};
-use crate::family::{Context, FittedModel, Settings, TrainError, Walk, train};
+use crate::family::{Answer, Context, FittedModel, Settings, TrainError, Walk, train};
 use crate::kernel::Kernel;
 use crate::options::Kind::{Choice, Number, Text};
 use crate::options::Need::Is;
@@ -16,8 +17,10 @@ use crate::options::common::{self, SOLVER};
 use crate::options::reading;
 use crate::options::{Effect, Key, Named, Setting, Value, named, options};
 use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
-use crate::s3vm::{self, Balance, Mode, Options, S3vmProblem, Solver};
-use crate::solver::{RunError, StopRules};
+use crate::s3vm::{
+    self, Answer as _, Balance, MOST_COUNTED, Mode, Options, S3vmFit, S3vmProblem, Solution, Solver,
+};
+use crate::solver::{RunError, Status, StopRules};
 use minorant_data::{Dataset, Label, LabelRows};
 use std::path::PathBuf;
 
@@ -117,12 +120,12 @@ fn functions(classes: usize) -> usize {
 }
 
 /// Rows labelled 0 have no label.
-fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
+fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let (classes, labels) = classes_of(data)?;
     let unlabelled = labels.iter().filter(|label| label.is_none()).count();
     let count = |class: u32| labels.iter().filter(|label| **label == Some(class)).count();
-    let (machines, balance) = (functions(classes.len()), walk.get(&BALANCE));
-    if matches!(balance, Balance::Count(_) | Balance::Between(..)) && machines > 1 {
+    let (functions, balance) = (functions(classes.len()), walk.get(&BALANCE));
+    if matches!(balance, Balance::Count(_) | Balance::Between(..)) && functions > 1 {
         return refuse(format!(
             "the balance is a number of positive labels, which goes with two classes, not with {}; for more take auto or none",
             classes.len()
@@ -132,9 +135,9 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let (mode, ramp) = (walk.get(&MODE), walk.get(&RAMP_OF_CCCP));
     let method = Options { mode, ramp, ..method(settings) };
     let rules = method.rules;
-    if rules.max_evaluations.is_some_and(|most| most < machines as u64) {
+    if rules.max_evaluations.is_some_and(|most| most < functions as u64) {
         return refuse(format!(
-            "at least one inner optimisation for each of {machines} classes is needed for an answer"
+            "at least one inner optimisation for each of {functions} classes is needed for an answer"
         ));
     }
     let rows = Rows::new(data, settings);
@@ -145,11 +148,14 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
     let gram = if is_large { None } else { Some(rows.gram()?) };
     let usual = FULL_WEIGHT as f64 / unlabelled.max(FULL_WEIGHT) as f64;
     let (c1, c2) = (walk.get(&C1), walk.get(&C2).unwrap_or(usual));
-    let shape = (labels.len(), unlabelled);
-    let mut state = Machines::resume(walk.checkpoints, shape, machines).map_err(RunError::from)?;
-    while state.finished.len() < machines {
-        let machine = state.finished.len();
-        let positive = if machines == 1 { 1 } else { machine as u32 };
+    let of = |archive: &mut Archive| {
+        let load = |own: &mut Archive| load(own, labels.len(), unlabelled);
+        finished(archive, functions as u64 - 1, load)
+    };
+    let mut state = Carrying::resume(walk.checkpoints, of).map_err(RunError::from)?;
+    while state.carried.len() < functions {
+        let machine = state.carried.len();
+        let positive = if functions == 1 { 1 } else { machine as u32 };
         let sign = |label: &Option<u32>| match label {
             None => 0,
             Some(class) if *class == positive => 1,
@@ -160,9 +166,9 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
             .interval(count(positive), labels.len() - unlabelled, unlabelled)
             .map_err(setting)?;
         // What earlier classes left over, shared by those to come.
-        let spent = state.spent(rules.max_evaluations, machines)?;
-        let seconds = state.seconds();
-        let most = rules.max_evaluations.map(|most| (most - spent) / (machines - machine) as u64);
+        let spent = spent(&state.carried, rules.max_evaluations, functions)?;
+        let seconds: f64 = state.carried.iter().map(|fit| fit.seconds).sum();
+        let most = rules.max_evaluations.map(|most| (most - spent) / (functions - machine) as u64);
         let rules = StopRules {
             max_evaluations: most,
             max_seconds: rules.max_seconds.map(|most| (most - seconds).max(0.0)),
@@ -172,25 +178,63 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Found, TrainError> {
         let fit = match &gram {
             Some(gram) => {
                 let problem = S3vmProblem::new(gram, signs, c1, c2, balance);
-                s3vm::fit(&problem, &method, walk.cancel, walk.observer, &mut state)
+                s3vm::fit(&problem, &method, walk.asked.cancel, walk.observer, &mut state)
             }
             None => {
                 let (kernel, points, signs) = (rows.kernel, &rows.points, &signs[..]);
                 let problem = LargeProblem { kernel, points, signs, c1, c2, balance };
-                fit_large(problem, &method, walk.cancel, walk.observer, &mut state)
+                fit_large(problem, &method, walk.asked.cancel, walk.observer, &mut state)
             }
         };
-        state.finished.push(fit.map_err(setting)?);
+        state.carried.push(fit.map_err(setting)?);
     }
-    let fits = &state.finished;
-    Ok(Found {
-        kernel: rows.kernel,
-        classes,
-        machines: fits.iter().map(Machine::from).collect(),
-        searches: fits.iter().map(Search::from).collect(),
-        solver: method.solver.name(),
-        weights: vec![("c1", c1), ("c2", c2)],
-        balance: Some(balance),
+    let form = KernelForm::new(&MEMBER, &rows, &classes, [("c1", c1), ("c2", c2)]);
+    let form = KernelForm { balance: Some(balance), ..form };
+    Ok(Found::of_functions(&state.carried).answer(form, method.solver.name(), data))
+}
+
+/// Inner problems of the finished machines, which must leave one for each of those that wait.
+fn spent(finished: &[S3vmFit], most: Option<u64>, machines: usize) -> Result<u64, RunError> {
+    let spent: u64 = finished.iter().map(|fit| fit.evaluations).sum();
+    let needed = spent + (machines - finished.len()) as u64;
+    match most.filter(|most| *most < needed) {
+        Some(most) => Err(RunError::Spent { needed, most }),
+        None => Ok(spent),
+    }
+}
+
+impl Finished for S3vmFit {
+    fn status(&self) -> Status {
+        self.status
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        self.solution.save(archive);
+        let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        archive.put_reals("fit", vec![or_nan(self.lower_bound), or_nan(self.delta), self.seconds]);
+        archive.put_integers("counts", [self.evaluations, self.iterations, self.status.number()]);
+    }
+}
+
+/// A finished machine, for data of so many rows, so many of them unlabelled.
+fn load(archive: &mut Archive, rows: usize, unlabelled: usize) -> Result<S3vmFit, ArchiveError> {
+    let solution = Solution::load(archive, rows, unlabelled)?;
+    let numbers = archive.take_reals("fit")?;
+    let counts = archive.take_up_to("counts", 3, MOST_COUNTED)?;
+    let (&[lower_bound, delta, seconds], &[evaluations, iterations, status]) =
+        (&numbers[..], &counts[..])
+    else {
+        return Err(ArchiveError("fit".into()));
+    };
+    let status = Status::of_number(status).filter(|_| seconds.is_finite());
+    Ok(S3vmFit {
+        solution,
+        lower_bound: Some(lower_bound).filter(|bound| !bound.is_nan()),
+        delta: Some(delta).filter(|delta| !delta.is_nan()),
+        status: status.ok_or_else(|| ArchiveError("counts".into()))?,
+        evaluations,
+        iterations,
+        seconds,
     })
 }
 

@@ -7,12 +7,12 @@ use super::{Rows, loss_of};
 use crate::audit::linear::{LinearLosses, PlainKind};
 use crate::audit::{self, Plain};
 use crate::certificate::Certificate;
-use crate::family::classes::{self, UNLABELLED, of_counts, share};
+use crate::family::classes::{self, of_counts, share};
 use crate::family::form::listed;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
-    ClassCounts, Data, Description, Evaluation, Facts, Form, Measure, Misfit, Numbers, Outputs,
-    Predictions, Reader, Reading, Style, Wanted, Writer,
+    Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Numbers,
+    Outputs, Predictions, Reader, Reading, Style, Wanted, Writer,
 };
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::options::{Named, named};
@@ -21,11 +21,10 @@ use minorant_data::{Dataset, Label, LabelRows, Labels};
 use minorant_linalg::parallel::{map_chunks_mut, split_evenly};
 use minorant_linalg::{Design, Matrix, PackedWeights};
 use serde_json::{Value as Json, json};
-use std::any::Any;
 
-/// What the labels of a linear model are.
+/// What the targets of a linear model are; files call it the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TaskName {
+pub enum TargetKind {
     /// Two classes.
     Binary,
     /// Several classes, trained together.
@@ -36,7 +35,7 @@ pub enum TaskName {
     Multilabel,
 }
 
-named!(TaskName {
+named!(TargetKind {
     Binary = "binary",
     Multiclass = "multiclass",
     OneVsRest = "one-vs-rest",
@@ -56,7 +55,7 @@ pub struct SubProblem {
 #[derive(Debug, Clone)]
 pub struct LinearForm {
     /// What the labels are.
-    pub task: TaskName,
+    pub targets: TargetKind,
     /// The loss.
     pub loss: LossName,
     /// The classes in order.
@@ -86,7 +85,7 @@ impl LinearForm {
             certificate: outcome.certificate,
         };
         LinearForm {
-            task: rows.targets.name(),
+            targets: rows.targets.kind(),
             loss: loss_of(rows.settings),
             classes: rows.targets.class_labels(&rows.data.labels),
             features: rows.data.features.cols(),
@@ -101,13 +100,13 @@ impl LinearForm {
     pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
         let named = |key: &str| -> Result<String, Misfit> { file.key(key) };
         let unknown = |what: &str| Misfit::without(format!("a {what} that this version knows"));
-        let task = TaskName::named(&named("task")?).ok_or_else(|| unknown("task"))?;
+        let targets = TargetKind::named(&named("task")?).ok_or_else(|| unknown("task"))?;
         let loss = LossName::named(&named("loss")?).ok_or_else(|| unknown("loss"))?;
         if facts.model() == "svm" {
             facts.settings.put(&LOSS, loss);
         }
-        // Files of 0.1 tell of one-vs-rest by the task alone.
-        if task == TaskName::OneVsRest {
+        // Files of 0.1 tell of one-vs-rest by the targets alone.
+        if targets == TargetKind::OneVsRest {
             facts.settings.put(&super::MULTICLASS, super::Multiclass::OneVsRest);
         }
         let classes = file.classes()?;
@@ -124,7 +123,7 @@ impl LinearForm {
             return Err(Misfit::without("features, lambda, bias and label loss that fit together"));
         }
         facts.settings.put(&LABEL_LOSS, label_loss.clone().filter(|_| facts.model() == "svm"));
-        let expected = if task == TaskName::OneVsRest { count } else { 1 };
+        let expected = if targets == TargetKind::OneVsRest { count } else { 1 };
         if count < 2 || headers.len() != expected {
             return Err(Misfit::without(format!(
                 "two or more classes and their problems instead of {count} classes and {} problems",
@@ -132,7 +131,7 @@ impl LinearForm {
             )));
         }
         let mut form = LinearForm {
-            task,
+            targets,
             loss,
             classes,
             features,
@@ -161,9 +160,9 @@ impl LinearForm {
 
     /// Linear outputs of one of its problems.
     pub fn outputs(&self) -> usize {
-        match self.task {
-            TaskName::Binary | TaskName::OneVsRest => 1,
-            TaskName::Multiclass | TaskName::Multilabel => self.classes.len(),
+        match self.targets {
+            TargetKind::Binary | TargetKind::OneVsRest => 1,
+            TargetKind::Multiclass | TargetKind::Multilabel => self.classes.len(),
         }
     }
 
@@ -200,12 +199,12 @@ impl LinearForm {
     /// Labels for decision values; ties go to the first class.
     pub fn classify(&self, scores: &Numbers) -> Outputs {
         let rows = (0..scores.rows()).map(|i| scores.row(i));
-        match self.task {
-            TaskName::Binary => Outputs::Labels(rows.map(|f| u32::from(f[0] > 0.0)).collect()),
-            TaskName::Multiclass | TaskName::OneVsRest => {
+        match self.targets {
+            TargetKind::Binary => Outputs::Labels(rows.map(|f| u32::from(f[0] > 0.0)).collect()),
+            TargetKind::Multiclass | TargetKind::OneVsRest => {
                 Outputs::Labels(rows.map(argmax).collect())
             }
-            TaskName::Multilabel => {
+            TargetKind::Multilabel => {
                 let threshold = self.threshold.unwrap_or(0.0);
                 let above = |f: &[f64]| {
                     (0..f.len()).filter(|&z| f[z] > threshold).map(|z| z as u32).collect()
@@ -217,24 +216,18 @@ impl LinearForm {
 
     /// Compares predictions with the labels of the same rows.
     pub fn compare(&self, labels: &Labels, scores: &Numbers) -> Evaluation {
-        // The number that the model has for each class of the data, if the model knows the class.
-        let known = labels.remap(&self.classes);
-        let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
         match self.classify(scores) {
             Outputs::Labels(predicted) => {
                 // For a transductive model the label 0 says that there is none.
-                let is_none = |z: &u32| labels.classes[*z as usize] == UNLABELLED;
-                let has_label = |row: usize| {
-                    self.loss != LossName::Transductive || !labels.row(row).iter().any(is_none)
-                };
-                let rows = predicted.iter().enumerate().filter(|(i, _)| has_label(*i));
-                let pairs = rows.map(|(i, &guess)| (guess, truth(i).next().flatten()));
-                let mut evaluation = classes::compare(&self.classes, pairs);
-                let unlabelled = (0..predicted.len()).filter(|&i| !has_label(i)).count();
-                evaluation.note_unlabelled(unlabelled);
-                evaluation
+                let knows_unlabelled = self.loss == LossName::Transductive;
+                classes::compare(&self.classes, &predicted, labels, knows_unlabelled)
             }
-            Outputs::Sets(predicted) => self.compare_sets(&predicted, scores, truth),
+            Outputs::Sets(predicted) => {
+                // The number that the model has for each class of the data, if it knows the class.
+                let known = labels.remap(&self.classes);
+                let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
+                self.compare_sets(&predicted, scores, truth)
+            }
             Outputs::Tokens { .. } | Outputs::Structures(_) => Evaluation::default(),
         }
     }
@@ -274,23 +267,18 @@ impl LinearForm {
         evaluation.measure("error", "Hamming error", hamming, classes::on(rows));
         let subset = share(wrong_sets as f64, rows);
         evaluation.measure("subset_error", "subset error", subset, String::new());
-        evaluation.measures.push(Measure {
-            key: "ranking_loss",
-            words: "ranking loss",
-            value: Some(share(misranked, rows)),
-            on: String::new(),
-            style: Style::Number,
-        });
+        let misranked = Some(share(misranked, rows));
+        evaluation.number("ranking_loss", "ranking loss", misranked, Style::Number);
         evaluation
     }
 
     fn truths<'a>(&self, data: &'a Dataset<'a>) -> Result<PlainKind<'a>, String> {
-        let rows = match (&data.labels.rows, self.task) {
-            (LabelRows::Single(rows), TaskName::Binary | TaskName::OneVsRest) => {
-                PlainKind::Signs(rows)
+        let rows = match (&data.labels.rows, self.targets) {
+            (LabelRows::Single(rows), TargetKind::Binary | TargetKind::OneVsRest) => {
+                PlainKind::Signs(rows, 1)
             }
-            (LabelRows::Single(rows), TaskName::Multiclass) => PlainKind::Classes(rows),
-            (LabelRows::Sets { .. }, TaskName::Multilabel) => PlainKind::Sets(&data.labels),
+            (LabelRows::Single(rows), TargetKind::Multiclass) => PlainKind::Classes(rows),
+            (LabelRows::Sets { .. }, TargetKind::Multilabel) => PlainKind::Sets(&data.labels),
             _ => return Err("the labels are not of the kind that the model was trained on".into()),
         };
         Ok(rows)
@@ -303,7 +291,7 @@ impl Form for LinearForm {
         if !file.header.contains_key("penalty") {
             file.key("penalty", Norm::L2.name());
         }
-        file.key("task", self.task.name());
+        file.key("task", self.targets.name());
         file.key("loss", self.loss.name());
         file.classes(&self.classes);
         file.key("features", self.features);
@@ -328,8 +316,9 @@ impl Form for LinearForm {
     }
 
     fn reading(&self) -> Reading<'_> {
-        let is_multilabel = self.task == TaskName::Multilabel;
-        Reading::Rows { features: self.features, is_multilabel }
+        let is_multilabel = self.targets == TargetKind::Multilabel;
+        let features = Some(self.features);
+        Reading { features, is_multilabel, ..DataKind::Rows.into() }
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
@@ -349,11 +338,11 @@ impl Form for LinearForm {
 
     fn describe(&self) -> Description {
         let mut about = Description {
-            variant: self.task.name().into(),
+            variant: self.targets.name().into(),
             trained_on: "examples".into(),
             ..Description::default()
         };
-        about.key("task", self.task.name());
+        about.key("task", self.targets.name());
         about.key("loss", self.loss.name());
         if self.loss != LossName::Logistic {
             about.key("penalty", Norm::L2.name());
@@ -366,13 +355,8 @@ impl Form for LinearForm {
         about
     }
 
-    fn plain<'a>(
-        &'a self,
-        facts: &'a Facts,
-        data: Data<'a>,
-        example_weights: Option<&'a [f64]>,
-    ) -> Result<Vec<Plain<'a>>, String> {
-        let data = data.rows()?;
+    fn plain<'a>(&'a self, audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
+        let (facts, data) = (audited.facts, audited.data.rows()?);
         let (count, dim) = (self.classes.len(), self.rows_of_weights() * self.outputs());
         let fits = data.features.cols() == self.features
             && data.labels.classes == self.classes
@@ -382,7 +366,7 @@ impl Form for LinearForm {
             return Err("the model's weights, classes or label loss do not fit the data".into());
         };
         let truths = self.truths(data)?;
-        let shares = audit::mean_shares(example_weights, &vec![1; data.features.rows()])?;
+        let shares = audit::mean_shares(audited.example_weights, &vec![1; data.features.rows()])?;
         let class_weights = facts.settings.get(&CLASS_WEIGHT);
         let of_class = |z: &u32| {
             let label = &data.labels.classes[*z as usize];
@@ -397,23 +381,25 @@ impl Form for LinearForm {
         });
         let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
         let penalty = audit::Penalty { lambda, is_l1, theta };
-        let parameter = self.loss.parameter(&facts.settings);
+        let loss = self.loss.plain(&facts.settings).ok_or("the loss is not convex")?;
         let problem = |(k, problem): (usize, &'a SubProblem)| Plain {
             losses: Box::new(LinearLosses {
                 features: &data.features,
                 bias: self.bias,
-                truths,
-                positive: if self.task == TaskName::OneVsRest { k as u32 } else { 1 },
+                truths: match truths {
+                    PlainKind::Signs(rows, _) if self.targets == TargetKind::OneVsRest => {
+                        PlainKind::Signs(rows, k as u32)
+                    }
+                    truths => truths,
+                },
                 outputs: self.outputs(),
-                loss: self.loss.name(),
-                parameter,
+                loss,
                 label_loss: self.label_loss.as_deref(),
             }),
             shares: shares.clone(),
             penalty: penalty.clone(),
             w: &problem.weights,
-            objective: problem.certificate.objective,
-            lower_bound: problem.certificate.lower_bound,
+            claim: problem.certificate.into(),
         };
         Ok(self.problems.iter().enumerate().map(problem).collect())
     }
@@ -424,10 +410,6 @@ impl Form for LinearForm {
 
     fn slopes_of_example(&self) -> usize {
         self.outputs()
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

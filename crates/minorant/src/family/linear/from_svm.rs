@@ -4,10 +4,10 @@
 //! constant around margins of 0, where w = 0 is as stationary as a point can be. Evaluations of all
 //! runs add up; a pass over the labelled rows alone counts by their share of all rows.
 
-use super::one_vs_rest::Sequence;
+use super::one_vs_rest::resume;
 use super::{BALANCE_MEAN, GAMMA, LossName, RAMP, Rows, STARTS, Targets, loss_of};
 use crate::certificate::Certificate;
-use crate::family::{Settings, TrainError, Walk};
+use crate::family::{Asked, Settings, TrainError, Walk};
 use crate::options::common::{BIAS, SEED};
 use crate::regularizer::L2;
 use crate::risk::hinge::Hinge;
@@ -37,21 +37,22 @@ pub(super) fn solve(
 ) -> Result<(Vec<Outcome>, Method), TrainError> {
     let all = walk.settings.rules();
     let starts = if rows.settings.model() == "tsvm" { rows.settings.get(&STARTS) } else { 1 };
-    let mut state = Sequence::resume(&mut *walk.checkpoints).map_err(RunError::from)?;
+    let asked = walk.asked;
+    let mut state = resume(&mut *walk.checkpoints)?;
     let mut sums = Effort { all: rows.data.features.rows() as u64, ..Effort::default() };
     // The runs before those on the risk itself: none where the start is given.
-    let first = usize::from(walk.start.is_none());
-    if state.finished.len() < first {
-        let outcome = labelled_only(rows, regularizer, walk.cancel, &mut state)?;
-        state.finished.push(outcome);
+    let first = usize::from(asked.start.is_none());
+    if state.carried.len() < first {
+        let outcome = labelled_only(rows, regularizer, asked.cancel, &mut state)?;
+        state.carried.push(outcome);
     }
-    let begin = walk.start.unwrap_or_else(|| &state.finished[0].point.w).to_vec();
+    let begin = asked.start.unwrap_or_else(|| &state.carried[0].point.w).to_vec();
     if first == 1 {
-        sums.passed += state.finished[0].evaluations * labelled(&rows.targets).count() as u64;
-        sums.seconds += state.finished[0].seconds;
-        sums.master_seconds += state.finished[0].master_seconds;
+        sums.passed += state.carried[0].evaluations * labelled(&rows.targets).count() as u64;
+        sums.seconds += state.carried[0].seconds;
+        sums.master_seconds += state.carried[0].master_seconds;
     }
-    state.finished[first..].iter().for_each(|outcome| sums.add(outcome));
+    state.carried[first..].iter().for_each(|outcome| sums.add(outcome));
 
     let balanced = balanced_rows(rows)?;
     let (matrix, weights) = match &balanced {
@@ -62,9 +63,9 @@ pub(super) fn solve(
     let loss = loss_of(rows.settings);
     let risk = loss.risk(&rows.targets, 0, design, weights.clone(), rows.settings);
     let mut method = Method::Auto;
-    let mut cut = stopped(state.finished.iter().take(first));
-    while state.finished.len() - first < starts {
-        let run = state.finished.len() - first;
+    let mut cut = stopped(state.carried.iter().take(first));
+    while state.carried.len() - first < starts {
+        let run = state.carried.len() - first;
         let left = all.max_evaluations.map(|most| most.saturating_sub(sums.evaluations()));
         if run > 0 && left.is_some_and(|left| left < LEAST) {
             cut = cut.or(Some(Status::MaxEvals));
@@ -75,7 +76,7 @@ pub(super) fn solve(
         let start = start_of(run, &begin, rows.settings.get(&SEED));
         let problem = Problem::new(&*risk, regularizer).starting_at(Some(&start));
         // Where time ran out or the user said stop before the first start, that is the answer.
-        let token = if cut.is_some() { Cancel::new() } else { walk.cancel.clone() };
+        let token = if cut.is_some() { Cancel::new() } else { asked.cancel.clone() };
         let rules = StopRules {
             max_evaluations: if cut.is_some() { Some(1) } else { left.map(|left| left.max(1)) },
             max_seconds: all.max_seconds.map(|most| most - sums.seconds),
@@ -83,21 +84,14 @@ pub(super) fn solve(
         };
         let mut watching = Watching { observer: &mut *walk.observer, before: &sums };
         let outcome;
-        (outcome, method) = Walk {
-            settings: walk.settings,
-            cancel: &token,
-            observer: &mut watching,
-            checkpoints: &mut state,
-            start: None,
-            to_rounding: false,
-            proof_bytes: walk.proof_bytes,
-        }
-        .minimise(problem, rules)?;
+        let own = Asked { cancel: &token, to_rounding: false, ..asked };
+        (outcome, method) = Walk { asked: own, observer: &mut watching, checkpoints: &mut state }
+            .minimise(problem, rules)?;
         sums.add(&outcome);
         cut = cut.or(stopped([&outcome]));
-        state.finished.push(outcome);
+        state.carried.push(outcome);
     }
-    let runs = state.finished.drain(first..);
+    let runs = state.carried.drain(first..);
     let best = runs.min_by(|a, b| a.certificate.objective.total_cmp(&b.certificate.objective));
     let mut best = best.ok_or(RunError::NoPoint)?;
     best.status = cut.unwrap_or(best.status);

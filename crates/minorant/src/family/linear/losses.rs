@@ -1,10 +1,11 @@
 //! The losses of linear models by their names: what users type, what model files hold, the options
-//! that they have, and the risk that each makes of a task. A loss itself is a file in the ground
+//! that they have, and the risk that each makes of targets. A loss itself is a file in the ground
 //! floor's `risk/`.
 
 use super::builders::Svm;
 use super::options::RAMP;
 use super::targets::Targets;
+use crate::audit::linear::PlainMargin;
 use crate::family::Settings;
 use crate::family::builder::taken;
 use crate::options::Kind::{Choice, Number};
@@ -70,11 +71,14 @@ named!(LossName {
 });
 
 impl LossName {
-    /// The number that the loss depends on besides the margin; 0 where there is none.
-    pub(super) fn parameter(self, settings: &Settings) -> f64 {
+    /// The loss as the audit has it, which checks convex ones only.
+    pub(super) fn plain(self, settings: &Settings) -> Option<PlainMargin> {
         match self {
-            LossName::HuberHinge => settings.get(&HUBER),
-            _ => 0.0,
+            LossName::Hinge => Some(PlainMargin::Hinge),
+            LossName::SquaredHinge => Some(PlainMargin::SquaredHinge),
+            LossName::HuberHinge => Some(PlainMargin::HuberHinge(settings.get(&HUBER))),
+            LossName::Logistic => Some(PlainMargin::Logistic),
+            LossName::Ramp | LossName::Transductive => None,
         }
     }
 
@@ -83,7 +87,7 @@ impl LossName {
         matches!(self, LossName::SquaredHinge | LossName::HuberHinge)
     }
 
-    /// The risk of a task under this loss; of one class against the rest, that of class `problem`.
+    /// The risk of targets under this loss; of one class against the rest, that of class `problem`.
     pub(super) fn risk<'a>(
         self,
         targets: &Targets,
@@ -127,7 +131,7 @@ impl LossName {
             LossName::Hinge | LossName::Transductive => of_rows(design, Hinge::new(signs), weights),
             LossName::SquaredHinge => of_rows(design, SquaredHinge::new(signs), weights),
             LossName::HuberHinge => {
-                of_rows(design, HuberHinge::new(signs, self.parameter(settings)), weights)
+                of_rows(design, HuberHinge::new(signs, settings.get(&HUBER)), weights)
             }
             LossName::Logistic => of_rows(design, Logistic::new(signs), weights),
             LossName::Ramp => of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights),

@@ -10,7 +10,7 @@ mod options;
 mod start;
 mod targets;
 
-pub use form::{LinearForm, SubProblem, TaskName};
+pub use form::{LinearForm, SubProblem, TargetKind};
 pub use losses::{HUBER, LOSS, LossName};
 pub(crate) use one_vs_rest::check_evaluations;
 pub use options::{

@@ -5,7 +5,8 @@
 use super::Rows;
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::Certificate;
-use crate::family::{TrainError, Walk};
+use crate::family::carried::{Carrying, Finished, finished};
+use crate::family::{Asked, TrainError, Walk};
 use crate::proof::Proof;
 use crate::regularizer::L2;
 use crate::risk::{Cancel, Point};
@@ -20,27 +21,28 @@ pub(super) fn solve(
     walk: &mut Walk<'_>,
 ) -> Result<(Vec<Outcome>, Method), TrainError> {
     let classes = rows.targets.classes();
-    let all = walk.settings.rules();
+    let asked = walk.asked;
+    let all = asked.settings.rules();
     check_evaluations(all.max_evaluations, classes)?;
-    let mut state = Sequence::resume(&mut *walk.checkpoints).map_err(RunError::from)?;
+    let mut state = resume(&mut *walk.checkpoints)?;
     // At w = 0 a binary loss does not depend on the sign: all classes start alike.
     let zero = vec![0.0; rows.dim()];
     let start = rows.risk(0).at(zero, &Cancel::new()).map_err(RunError::from)?.value;
     let mut method = Method::Auto;
     let mut interrupted = false;
     let dim = rows.dim();
-    while state.finished.len() < classes {
-        let class = state.finished.len();
-        let begin = walk.start.map(|w| &w[class * dim..][..dim]);
-        interrupted |= class > 0 && walk.cancel.is_cancelled();
-        if interrupted && walk.cancel.is_hurried() {
-            state.finished.push(not_begun(begin.map(<[f64]>::to_vec), dim, start));
+    while state.carried.len() < classes {
+        let class = state.carried.len();
+        let begin = asked.start.map(|w| &w[class * dim..][..dim]);
+        interrupted |= class > 0 && asked.cancel.is_cancelled();
+        if interrupted && asked.cancel.is_hurried() {
+            state.carried.push(not_begun(begin.map(<[f64]>::to_vec), dim, start));
             continue;
         }
         let risk = rows.risk(class);
         let problem = Problem::new(&*risk, regularizer).with_l1(rows.l1(lambda)).starting_at(begin);
-        let used: u64 = state.finished.iter().map(|o| o.evaluations).sum();
-        let spent: f64 = state.finished.iter().map(|o| o.seconds).sum();
+        let used: u64 = state.carried.iter().map(|o| o.evaluations).sum();
+        let spent: f64 = state.carried.iter().map(|o| o.seconds).sum();
         let waiting = (classes - class - 1) as u64;
         // Once the user or the clock has said stop, the other classes only get their start point.
         let rules = StopRules {
@@ -52,27 +54,20 @@ pub(super) fn solve(
             max_seconds: all.max_seconds.map(|most| most - spent),
             ..all
         };
-        let token = if interrupted { Cancel::new() } else { walk.cancel.clone() };
-        let mut shifted = Shifted::new(&mut *walk.observer, &state.finished, classes, start);
+        let token = if interrupted { Cancel::new() } else { asked.cancel.clone() };
+        let mut shifted = Shifted::new(&mut *walk.observer, &state.carried, classes, start);
         let mut outcome;
-        (outcome, method) = Walk {
-            settings: walk.settings,
-            cancel: &token,
-            observer: &mut shifted,
-            checkpoints: &mut state,
-            start: None,
-            to_rounding: walk.to_rounding,
-            proof_bytes: walk.proof_bytes,
-        }
-        .minimise(problem, rules)?;
+        let own = Asked { cancel: &token, ..asked };
+        (outcome, method) = Walk { asked: own, observer: &mut shifted, checkpoints: &mut state }
+            .minimise(problem, rules)?;
         if interrupted && outcome.status == Status::MaxEvals {
-            let cancelled = walk.cancel.is_cancelled();
+            let cancelled = asked.cancel.is_cancelled();
             outcome.status = if cancelled { Status::Interrupted } else { Status::MaxSeconds };
         }
         interrupted |= matches!(outcome.status, Status::Interrupted | Status::MaxSeconds);
-        state.finished.push(outcome);
+        state.carried.push(outcome);
     }
-    Ok((state.finished, method))
+    Ok((state.carried, method))
 }
 
 /// Refuses fewer evaluations than classes.
@@ -128,12 +123,8 @@ impl<'o> Shifted<'o> {
             objective,
             best_objective: objective,
             lower_bound: finished.iter().map(|o| o.certificate.lower_bound).sum(),
-            local_gap: None,
-            step: "start",
-            step_length: None,
-            locality: None,
-            planes: 0,
             master_seconds: sum(&|o| o.master_seconds),
+            ..TraceRecord::default()
         };
         Shifted { observer, before, waiting: start * (classes - finished.len() - 1) as f64 }
     }
@@ -156,75 +147,45 @@ impl Observer for Shifted<'_> {
     }
 }
 
-/// Checkpoints of the sequence: those of the running class together with the finished ones.
-pub(super) struct Sequence<'c> {
-    inner: &'c mut dyn Checkpoints,
-    pub(super) finished: Vec<Outcome>,
-    running: Option<Archive>,
-}
+impl Finished for Outcome {
+    fn status(&self) -> Status {
+        self.status
+    }
 
-impl<'c> Sequence<'c> {
-    pub(super) fn resume(inner: &'c mut dyn Checkpoints) -> Result<Self, ArchiveError> {
-        let mut running = inner.resume();
-        let mut finished = Vec::new();
-        if let Some(archive) = &mut running {
-            for class in 0..archive.take_integer("finished")? {
-                finished.push(load_outcome(&format!("finished.{class}"), archive)?);
-            }
+    fn save(&self, archive: &mut Archive) {
+        archive.put_reals("w", self.point.w.clone());
+        let bound = self.certificate.lower_bound.unwrap_or(f64::NAN);
+        let local_gap = self.local_gap.unwrap_or(f64::NAN);
+        let numbers = [self.point.value, self.certificate.objective, bound, local_gap];
+        let seconds = [self.seconds, self.master_seconds];
+        archive.put_reals("numbers", [&numbers[..], &seconds].concat());
+        let status = self.status.number();
+        let counts = [self.evaluations, self.iterations, self.direction_steps, status];
+        archive.put_integers("counts", counts);
+        if let Some(proof) = &self.proof {
+            proof.save("", archive);
         }
-        Ok(Sequence { inner, finished, running })
     }
 }
 
-impl Checkpoints for Sequence<'_> {
-    fn resume(&mut self) -> Option<Archive> {
-        self.running.take()
-    }
-
-    fn are_wanted(&self) -> bool {
-        // A class that was cut short is not finished: the checkpoint from within it stands.
-        let done = |o: &Outcome| matches!(o.status, Status::Converged | Status::Stalled);
-        self.finished.iter().all(done) && self.inner.are_wanted()
-    }
-
-    fn is_due(&mut self) -> bool {
-        self.are_wanted() && self.inner.is_due()
-    }
-
-    fn store(&mut self, mut archive: Archive) {
-        archive.put_integers("finished", [self.finished.len() as u64]);
-        for (class, outcome) in self.finished.iter().enumerate() {
-            save_outcome(&format!("finished.{class}"), outcome, &mut archive);
-        }
-        self.inner.store(archive);
-    }
+/// The runs of a checkpoint that are finished, to go on behind them.
+pub(super) fn resume(
+    checkpoints: &mut dyn Checkpoints,
+) -> Result<Carrying<'_, Vec<Outcome>>, RunError> {
+    let load = |archive: &mut Archive| finished(archive, u64::MAX, load_outcome);
+    Ok(Carrying::resume(checkpoints, load)?)
 }
 
-fn save_outcome(name: &str, outcome: &Outcome, archive: &mut Archive) {
-    archive.put_reals(&format!("{name}.w"), outcome.point.w.clone());
-    let bound = outcome.certificate.lower_bound.unwrap_or(f64::NAN);
-    let local_gap = outcome.local_gap.unwrap_or(f64::NAN);
-    let numbers = [outcome.point.value, outcome.certificate.objective, bound, local_gap];
-    let seconds = [outcome.seconds, outcome.master_seconds];
-    archive.put_reals(&format!("{name}.numbers"), [&numbers[..], &seconds].concat());
-    let status = outcome.status.number();
-    let counts = [outcome.evaluations, outcome.iterations, outcome.direction_steps, status];
-    archive.put_integers(&format!("{name}.counts"), counts);
-    if let Some(proof) = &outcome.proof {
-        proof.save(name, archive);
-    }
-}
-
-fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveError> {
-    let w = archive.take_reals(&format!("{name}.w"))?;
-    let numbers = archive.take_reals(&format!("{name}.numbers"))?;
-    let counts = archive.take_integers(&format!("{name}.counts"))?;
+fn load_outcome(archive: &mut Archive) -> Result<Outcome, ArchiveError> {
+    let w = archive.take_reals("w")?;
+    let numbers = archive.take_reals("numbers")?;
+    let counts = archive.take_integers("counts")?;
     let (
         [value, objective, bound, local_gap, seconds, master_seconds],
         [evaluations, iterations, direction_steps, status],
     ) = (&numbers[..], &counts[..])
     else {
-        return Err(ArchiveError(format!("{name}.numbers")));
+        return Err(ArchiveError("numbers".into()));
     };
     Ok(Outcome {
         point: Point { w, outputs: Vec::new(), value: *value },
@@ -233,7 +194,7 @@ fn load_outcome(name: &str, archive: &mut Archive) -> Result<Outcome, ArchiveErr
             lower_bound: Some(*bound).filter(|bound| !bound.is_nan()),
         },
         local_gap: Some(*local_gap).filter(|gap| !gap.is_nan()),
-        proof: Proof::load(name, archive)?,
+        proof: Proof::load("", archive)?,
         bounds: None,
         status: Status::of_number(*status).unwrap_or(Status::Stalled),
         evaluations: *evaluations,

@@ -1,4 +1,4 @@
-//! Start weights from a model that was fitted before, for a task of the same shape.
+//! Start weights from a model that was fitted before, for targets of the same shape.
 
 use super::{LinearForm, Targets};
 use crate::family::{FittedModel, Settings, TrainError};
@@ -6,7 +6,7 @@ use crate::options::common::BIAS;
 use minorant_data::{Dataset, Label};
 
 /// The weights of `model` as a start for training on `data` under `settings`; refused where they
-/// belong to a task of another shape.
+/// belong to targets of another shape.
 pub fn start_from(
     model: &FittedModel,
     data: &Dataset<'_>,

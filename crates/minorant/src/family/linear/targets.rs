@@ -2,7 +2,7 @@
 //! one binary problem for each class; and what each row weighs.
 
 use super::options::{CLASS_WEIGHT, GAMMA, MULTICLASS, Multiclass};
-use super::{BALANCE_MEAN, TaskName, loss_of};
+use super::{BALANCE_MEAN, TargetKind, loss_of};
 use crate::family::classes::{UNLABELLED, check_costs, labelled_classes};
 use crate::family::data::label_kind;
 use crate::family::{Settings, TrainError, mean};
@@ -168,12 +168,12 @@ impl Targets {
     }
 
     /// The word for it in model files.
-    pub(super) fn name(&self) -> TaskName {
+    pub(super) fn kind(&self) -> TargetKind {
         match self {
-            Targets::Binary { .. } | Targets::Transductive { outputs: 1, .. } => TaskName::Binary,
-            Targets::Multiclass { .. } | Targets::Transductive { .. } => TaskName::Multiclass,
-            Targets::OneVsRest { .. } => TaskName::OneVsRest,
-            Targets::Multilabel { .. } => TaskName::Multilabel,
+            Targets::Binary { .. } | Targets::Transductive { outputs: 1, .. } => TargetKind::Binary,
+            Targets::Multiclass { .. } | Targets::Transductive { .. } => TargetKind::Multiclass,
+            Targets::OneVsRest { .. } => TargetKind::OneVsRest,
+            Targets::Multilabel { .. } => TargetKind::Multilabel,
         }
     }
 

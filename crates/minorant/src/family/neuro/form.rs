@@ -12,7 +12,6 @@ use crate::options::Named;
 use crate::options::common::SEED;
 use minorant_data::Sequences;
 use serde_json::json;
-use std::any::Any;
 
 /// A fitted network under a chain.
 #[derive(Debug, Clone)]
@@ -120,9 +119,5 @@ impl Form for NeuroForm {
         description.key("validation_error", json!(self.validation_error));
         description.key("chosen_at", json!(self.chosen_at));
         description
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

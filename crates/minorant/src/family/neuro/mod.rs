@@ -7,12 +7,13 @@ mod form;
 pub use form::NeuroForm;
 
 use super::builder::{models, taken};
+use super::carried::{Carried, Carrying};
 use super::hold_out::{Chosen, error_of, split};
 use super::mean::{Mean, counted};
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
     Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, Wanted, method_options,
+    TrainReport, Walk, Wanted, method_options, solvers,
 };
 use crate::archive::Archive;
 use crate::certificate::Certificate;
@@ -24,7 +25,7 @@ use crate::options::common::{
 use crate::options::{Named, Probe, Taken, named, options, reading};
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Risk};
-use crate::solver::{Checkpoints, Method, Outcome, Problem, RunError, StopRules};
+use crate::solver::{Method, Outcome, Problem, RunError, StopRules};
 use minorant_data::Sequences;
 use minorant_linalg::Values;
 use minorant_linalg::product::Real;
@@ -99,9 +100,7 @@ impl Family for NeuroFamily {
     }
 
     fn solvers(&self, _model: &Model) -> Vec<&'static str> {
-        use Method::{Auto, Gd, Lbfgs, Nbm, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Subgradient};
-        let all = [Auto, Lbfgs, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Gd, Subgradient, Nbm];
-        all.map(Method::name).into()
+        solvers::names(&[Method::Auto, Method::Lbfgs], &[])
     }
 
     fn data(&self, _settings: &Settings) -> DataKind {
@@ -118,17 +117,18 @@ impl Family for NeuroFamily {
         let weights = walk.settings.example_weights();
         let weights = weights.as_deref();
         let examples = counted(weights, data.len(), "sequence")?;
-        let classes = vec![0; examples.len()];
-        let fraction = walk.get(&VALIDATION_FRACTION);
-        let [seen, held_out] = split(examples, &classes, 1, fraction)?
-            .map(|examples| Weighted::new(data, &examples, weights));
-        let units = walk.get(&PER).units(&seen.sequences.starts);
+        let [seen, held_out] = split(examples, |_| 0, walk.get(&VALIDATION_FRACTION))?
+            .map(|examples| Selection::new(data, &examples, weights));
+        let units = walk.get(&PER).units(&seen.starts);
         let mean = Mean::new(seen.weights.as_deref(), units, "sequence")?;
         let lambda = walk.settings.lambda(mean.total)?;
         check_method(data, &network, &L2::new(lambda)?, walk)?;
-        let mut store = WithStart::new(&mut *walk.checkpoints);
-        if store.start.len() != network.dim() {
-            let how = match walk.settings.get(&PRETRAIN) {
+        let begin =
+            |archive: &mut Archive| Ok(Begin(archive.take_reals(START).unwrap_or_default()));
+        let asked = walk.asked;
+        let mut store = Carrying::resume(&mut *walk.checkpoints, begin).map_err(RunError::from)?;
+        if store.carried.0.len() != network.dim() {
+            let how = match asked.settings.get(&PRETRAIN) {
                 Pretrain::Rbm => Start::Rbm(Rbm::default()),
                 Pretrain::None => Start::Random,
             };
@@ -136,11 +136,11 @@ impl Family for NeuroFamily {
                 let what = "pretraining the layers without labels; then the objective is minimised";
                 walk.observer.preparing(what);
             }
-            let seed = walk.settings.get(&SEED);
-            let made = start(&network, &seen.sequences.tokens, how, seed, walk.cancel);
-            store.start = made.map_err(RunError::from)?;
+            let seed = asked.settings.get(&SEED);
+            let made = start(&network, &seen.tokens, how, seed, asked.cancel);
+            store.carried.0 = made.map_err(RunError::from)?;
         }
-        let regularizer = L2::new(lambda)?.with_center(store.start.clone())?;
+        let regularizer = L2::new(lambda)?.with_center(store.carried.0.clone())?;
         let run = Run {
             network: &network,
             seen: &seen,
@@ -148,30 +148,23 @@ impl Family for NeuroFamily {
             shares: &mean.shares,
             regularizer: &regularizer,
         };
-        let rules = walk.settings.rules();
-        let mut walk = Walk {
-            settings: walk.settings,
-            cancel: walk.cancel,
-            observer: &mut *walk.observer,
-            checkpoints: &mut store,
-            start: None,
-            to_rounding: walk.to_rounding,
-            proof_bytes: walk.proof_bytes,
-        };
+        let rules = asked.settings.rules();
+        let observer = &mut *walk.observer;
+        let mut walk = Walk { asked, observer, checkpoints: &mut store };
         // The answer's objective is computed in double precision, which takes an evaluation more.
         let most = rules.max_evaluations;
         let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
-        let (outcome, method, chosen) = if is_single {
+        let (mut outcome, method, chosen) = if is_single {
             let rules = StopRules { max_evaluations: most.map(|most| most - 1), ..rules };
-            let (mut outcome, method, chosen) = run.minimise::<f32>(&mut walk, rules)?;
-            run.recompute(&mut outcome)?;
-            (outcome, method, chosen)
+            run.minimise::<f32>(&mut walk, rules)?
         } else {
             run.minimise::<f64>(&mut walk, rules)?
         };
+        if is_single {
+            run.recompute(&mut outcome)?;
+        }
         let (pretrain, seed) = (walk.get(&PRETRAIN), walk.get(&SEED));
-        let validation_error = chosen.as_ref().map(|chosen| chosen.error);
-        let chosen_at = chosen.map(|chosen| chosen.evaluations);
+        let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
         let sizes = (data.len(), data.attributes.len());
         let runs = std::slice::from_ref(&outcome);
         let report = TrainReport {
@@ -190,7 +183,7 @@ impl Family for NeuroFamily {
             validation_error,
             chosen_at,
             weights: outcome.point.w,
-            start: store.start,
+            start: store.carried.0,
         };
         Ok(Answer { form: Box::new(form), proofs: vec![None], report })
     }
@@ -237,39 +230,18 @@ fn check_method(
     Ok(())
 }
 
-/// Some of the sequences, with their weights.
-struct Weighted {
-    sequences: Selection,
-    weights: Option<Vec<f64>>,
-}
-
-impl Weighted {
-    fn new(data: &Sequences, examples: &[usize], weights: Option<&[f64]>) -> Self {
-        let weights = weights.map(|weights| examples.iter().map(|&i| weights[i]).collect());
-        Weighted { sequences: Selection::new(data, examples), weights }
-    }
-
-    /// The share of wrong labels at weights `w` of a network.
-    fn error<T: Real>(&self, network: &Network, inputs: &Inputs<'_, T>, w: &[f64]) -> f64 {
-        let Selection { starts, labels, .. } = &self.sequences;
-        let said = network.best_labels(w, &network.scores(w, inputs, labels.len()), starts);
-        let spans = starts.windows(2).map(|span| span[0]..span[1]);
-        error_of(spans, self.weights.as_deref(), |token| said[token] != labels[token])
-    }
-}
-
 /// What is minimised, in either precision.
 struct Run<'r> {
     network: &'r Network,
-    seen: &'r Weighted,
-    held_out: &'r Weighted,
+    seen: &'r Selection,
+    held_out: &'r Selection,
     shares: &'r ExampleWeights,
     regularizer: &'r L2,
 }
 
 impl Run<'_> {
     fn risk<T: Real>(&self) -> NeuroRisk<'_, T> {
-        let Selection { tokens, starts, labels } = &self.seen.sequences;
+        let Selection { tokens, starts, labels, .. } = self.seen;
         NeuroRisk::new(self.network, Inputs::new(tokens), starts, labels, self.shares.clone())
     }
 
@@ -280,11 +252,18 @@ impl Run<'_> {
     ) -> Result<(Outcome, Method, Option<Chosen>), TrainError> {
         let risk = self.risk::<T>();
         let problem = Problem::new(&risk, self.regularizer);
-        if self.held_out.sequences.labels.is_empty() {
+        let Selection { tokens, starts, labels, weights } = self.held_out;
+        if labels.is_empty() {
             return walk.minimise_judged(problem, rules, None);
         }
-        let inputs = Inputs::<T>::new(&self.held_out.sequences.tokens);
-        let judge = |w: &[f64]| self.held_out.error(self.network, &inputs, w);
+        let inputs = Inputs::<T>::new(tokens);
+        // The share of wrong labels.
+        let judge = |w: &[f64]| {
+            let scores = self.network.scores(w, &inputs, labels.len());
+            let said = self.network.best_labels(w, &scores, starts);
+            let spans = starts.windows(2).map(|span| span[0]..span[1]);
+            error_of(spans, weights.as_deref(), |token| said[token] != labels[token])
+        };
         walk.minimise_judged(problem, rules, Some(&judge))
     }
 
@@ -299,38 +278,14 @@ impl Run<'_> {
     }
 }
 
-/// Checkpoints that carry w₀ along, so that a resumed run need not make it again.
-struct WithStart<'c> {
-    checkpoints: &'c mut dyn Checkpoints,
-    archive: Option<Archive>,
-    start: Vec<f64>,
-}
+/// w₀, which checkpoints carry along, so that a resumed run need not make it again.
+#[derive(Default)]
+struct Begin(Vec<f64>);
 
 const START: &str = "network.start";
 
-impl<'c> WithStart<'c> {
-    fn new(checkpoints: &'c mut dyn Checkpoints) -> Self {
-        let mut archive = checkpoints.resume();
-        let start = archive.as_mut().and_then(|archive| archive.take_reals(START).ok());
-        WithStart { checkpoints, archive, start: start.unwrap_or_default() }
-    }
-}
-
-impl Checkpoints for WithStart<'_> {
-    fn resume(&mut self) -> Option<Archive> {
-        self.archive.take()
-    }
-
-    fn are_wanted(&self) -> bool {
-        self.checkpoints.are_wanted()
-    }
-
-    fn is_due(&mut self) -> bool {
-        self.checkpoints.is_due()
-    }
-
-    fn store(&mut self, mut archive: Archive) {
-        archive.put_reals(START, self.start.clone());
-        self.checkpoints.store(archive);
+impl Carried for Begin {
+    fn save(&self, archive: &mut Archive) {
+        archive.put_reals(START, self.0.clone());
     }
 }
