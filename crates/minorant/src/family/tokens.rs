@@ -48,14 +48,14 @@ pub(crate) fn compare(
     evaluation.measure("error", "token error", share(wrong as f64, tokens), on(tokens, "tokens"));
     let wrong = share(wrong_sequences as f64, sequences);
     evaluation.measure("sequence_error", "sequence error", wrong, on(sequences, "sequences"));
-    let measures: [(_, _, fn(&ClassCounts) -> Option<f64>); 3] = [
-        ("chunk_f1", "chunk F1", ClassCounts::f1),
-        ("chunk_precision", "precision", ClassCounts::precision),
-        ("chunk_recall", "recall", ClassCounts::recall),
-    ];
     let style = if has_chunks { Style::Number } else { Style::Hidden };
-    for (key, words, of) in measures {
-        evaluation.number(key, words, of_chunks.as_ref().and_then(of), style);
+    let counts = of_chunks.as_ref();
+    for (key, words, value) in [
+        ("chunk_f1", "chunk F1", counts.and_then(ClassCounts::f1)),
+        ("chunk_precision", "precision", counts.and_then(ClassCounts::precision)),
+        ("chunk_recall", "recall", counts.and_then(ClassCounts::recall)),
+    ] {
+        evaluation.number(key, words, value, style);
     }
     evaluation.note_unknown(unknown, "tokens");
     evaluation
