@@ -42,7 +42,7 @@ impl Risk for Chained {
                 value += -x + 2.0 * r + 1.75 * r.abs();
             }
         }
-        Ok(Point { w, outputs: Vec::new(), value })
+        Point::new(w, value)
     }
     fn planes(&self, point: &Point, _: usize, _: &Cancel) -> Result<Vec<Plane>, RiskError> {
         let w = &point.w;

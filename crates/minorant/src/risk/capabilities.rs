@@ -69,6 +69,17 @@ pub struct SecondDerivatives {
     pub rank_one: Vec<f64>,
 }
 
+/// What the oracle answers for an example.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Asked {
+    /// Where its worst output is to be found in its working set.
+    pub output: usize,
+    /// The value of the maximum.
+    pub value: f64,
+    /// How far rounding may have moved the value, where the risk does not tell it of all values.
+    pub error: f64,
+}
+
 /// Outputs already seen, example by example, of a risk Σ sᵢ max over outputs y of
 /// Δᵢ(y) − w · δᵢ(y), with δᵢ(y) the features of the truth less those of y. The first output of an
 /// example is its truth. The dual of the risk has a simplex for each example over its outputs.
@@ -83,14 +94,13 @@ pub trait WorkingSets {
     fn outputs(&self, example: usize) -> usize;
 
     /// Asks the oracle for the worst output of each of these examples at `w`, in parallel, and
-    /// puts it into their working sets. Returns where each is to be found there, and the value of
-    /// the maximum.
+    /// puts it into their working sets.
     fn ask(
         &mut self,
         w: &[f64],
         examples: std::ops::Range<usize>,
         cancel: &Cancel,
-    ) -> Result<Vec<(usize, f64)>, RiskError>;
+    ) -> Result<Vec<Asked>, RiskError>;
 
     /// Δᵢ of an output.
     fn loss(&self, example: usize, output: usize) -> f64;

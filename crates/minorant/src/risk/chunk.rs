@@ -32,6 +32,8 @@ pub(crate) struct ChunkPlane {
     /// Errors that were made before anything was summed up here.
     normal_error: f64,
     offset_error: f64,
+    /// How far rounding may have moved the values that were summed up.
+    pub(crate) value_error: f64,
 }
 
 impl ChunkPlane {
@@ -64,6 +66,11 @@ impl ChunkPlane {
 pub(crate) fn total_value(chunks: &[ChunkPlane]) -> f64 {
     let sum: Sum = chunks.iter().map(|chunk| chunk.value.value()).collect();
     sum.value()
+}
+
+/// How far rounding may have moved the values that the chunks summed up.
+pub(crate) fn value_error(chunks: &[ChunkPlane]) -> f64 {
+    chunks.iter().map(|chunk| chunk.value_error).sum()
 }
 
 /// The sum of the chunks' offsets, and how far rounding may have moved it.

@@ -112,7 +112,7 @@ where
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
         let (value, gradient) = self.call(&w, cancel)?;
         self.remember(&w, gradient);
-        Ok(Point { w, outputs: Vec::new(), value })
+        Point::new(w, value)
     }
 
     fn planes(

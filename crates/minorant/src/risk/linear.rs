@@ -6,6 +6,7 @@
 use super::chunk::{self, BlockSums, ChunkPlane};
 use super::convexified::Convexified;
 use super::loss::Tangent;
+use super::sizes::Sizes;
 use super::{
     Cancel, Curvature, Descent, DifferenceOfConvex, DualCoordinates, Duals, ExampleWeights,
     Examples, Lines, Loss, Plane, Point, Risk, RiskError, RowMetric, ScaledTangents,
@@ -35,6 +36,8 @@ pub struct LinearRisk<'a> {
     pub(super) columns: OnceLock<Columns>,
     /// Gradients of chunks, to be used again.
     pub(super) spare: Spare,
+    /// Sizes of the features, once an objective is claimed.
+    sizes: OnceLock<Sizes>,
 }
 
 impl<'a> LinearRisk<'a> {
@@ -50,7 +53,8 @@ impl<'a> LinearRisk<'a> {
         let lengths =
             map_chunks(&chunks, |_, rows| rows.map(|i| design.row_length(i)).collect::<Vec<f64>>());
         let (lengths, columns, spare) = (lengths.concat(), OnceLock::new(), Spare::default());
-        LinearRisk { design, loss, weights, chunks, lengths, columns, spare }
+        let sizes = OnceLock::new();
+        LinearRisk { design, loss, weights, chunks, lengths, columns, spare, sizes }
     }
 
     /// The chunks of each part: a part is a contiguous block of rows, a chunk a piece of it.
@@ -140,7 +144,7 @@ impl<'a> LinearRisk<'a> {
 
     fn finish(&self, w: Vec<f64>, outputs: Vec<f64>, value: f64) -> Result<Point, RiskError> {
         if value.is_finite() {
-            Ok(Point { w, outputs, value })
+            Ok(Point { w, outputs, value, error: 0.0 })
         } else {
             Err(RiskError::NotFinite(format!("its value is {value}")))
         }
@@ -196,6 +200,13 @@ impl Risk for LinearRisk<'_> {
         let sum = sums.into_iter().collect::<Result<Sum, RiskError>>()?;
         drop(packed);
         self.finish(w, outputs, sum.value())
+    }
+
+    fn value_error(&self, point: &Point) -> f64 {
+        let sizes = self.sizes.get_or_init(|| Sizes::new(&self.design, &self.weights, &*self.loss));
+        // Losses of a block are added up plainly, and shares and losses are rounded themselves.
+        let added = 0.5 * self.design.rows_per_block().min(self.design.rows()) as f64 + 8.0;
+        sizes.error(&point.w, point.value) + f64::EPSILON * added * point.value.abs()
     }
 
     fn planes(
@@ -322,6 +333,7 @@ impl Lines for LinearRisk<'_> {
             w: between(&from.w, &to.w, t),
             outputs,
             value: sums.into_iter().collect::<Sum>().value(),
+            error: 0.0,
         }
     }
 }
@@ -389,6 +401,7 @@ impl DifferenceOfConvex for LinearRisk<'_> {
             lengths: self.lengths.clone(),
             columns: OnceLock::new(),
             spare: Spare::default(),
+            sizes: OnceLock::new(),
         })
     }
 

@@ -50,6 +50,15 @@ pub struct Tangent {
     pub offset: f64,
 }
 
+/// How far a loss may move where its outputs move.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Growth {
+    /// By so much at most where every output moves by 1.
+    Linear(f64),
+    /// By (√loss + e)² − loss at most where the output moves by e: a squared distance.
+    Square,
+}
+
 /// Where a move of a minorant's slopes begins.
 #[derive(Debug)]
 pub struct Foothold<'a> {
@@ -104,6 +113,11 @@ pub trait Loss: Sync {
     /// Whether the loss is convex. The tangents of a loss that is not lie below it only nearby.
     fn is_convex(&self) -> bool {
         true
+    }
+
+    /// How fast the loss grows with the error of its outputs.
+    fn growth(&self) -> Growth {
+        Growth::Linear(if self.outputs() == 1 { 1.0 } else { 2.0 })
     }
 
     /// Whether the loss is differentiable everywhere.

@@ -26,14 +26,15 @@ mod point;
 pub mod ramp;
 mod scaled_tangents;
 mod simplex;
+mod sizes;
 pub mod softmax;
 pub mod squared_hinge;
 pub mod transductive;
 
 pub use cancel::{Cancel, RiskError};
 pub use capabilities::{
-    Curvature, Descent, DifferenceOfConvex, Examples, Lines, SecondDerivatives, Subdifferential,
-    WorkingSets,
+    Asked, Curvature, Descent, DifferenceOfConvex, Examples, Lines, SecondDerivatives,
+    Subdifferential, WorkingSets,
 };
 pub use duals::{DualCoordinates, DualState, Duals, RowMetric, ScaledTangents, Sweep};
 pub use function::FunctionRisk;
@@ -52,6 +53,13 @@ pub trait Risk: Sync {
 
     /// The point at `w`: one forward product over all rows.
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError>;
+
+    /// How far rounding may have moved the value of a point: what is claimed of an objective is
+    /// rounded up by it, as bounds are rounded down. It depends on the magnitudes that were summed,
+    /// and is 0 where values are taken at their word.
+    fn value_error(&self, point: &Point) -> f64 {
+        point.error
+    }
 
     /// One plane for each of `parts` contiguous blocks, touching at `point`: one backward product
     /// at outputs already known. Their sum touches the risk. `parts` is at most [`Risk::max_parts`].

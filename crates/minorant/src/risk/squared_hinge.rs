@@ -1,7 +1,7 @@
 //! The squared hinge loss max(0, 1 − z f)², z = ±1: smooth, with a jump in its curvature.
 
 use super::loss::{
-    Ascent, Climb, Conjugate, DualSweep, Foothold, Loss, Piecewise, Tangent, allowed_size,
+    Ascent, Climb, Conjugate, DualSweep, Foothold, Growth, Loss, Piecewise, Tangent, allowed_size,
 };
 use crate::line::Pieces;
 
@@ -19,6 +19,10 @@ impl SquaredHinge {
 }
 
 impl Loss for SquaredHinge {
+    fn growth(&self) -> Growth {
+        Growth::Square
+    }
+
     fn is_smooth(&self) -> bool {
         true
     }

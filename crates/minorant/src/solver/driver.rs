@@ -81,6 +81,9 @@ pub fn run(
         point = problem.risk.at(point.w, &Cancel::new())?;
     }
     let objective = run.objective(&point)?;
+    // The risk is told as it is claimed: rounded up.
+    point.value += problem.risk.value_error(&point);
+    point.error = 0.0;
     // A bound may pass the objective by what the objective lost to rounding.
     let lower_bound = run.proven_bound().map(|bound| bound.min(objective));
     Ok(Outcome {

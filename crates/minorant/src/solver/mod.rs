@@ -121,9 +121,12 @@ impl<'a> Problem<'a> {
         self.regularizer.value(w) + if self.l1 > 0.0 { l1() } else { 0.0 }
     }
 
-    /// J at an evaluated point.
+    /// J at an evaluated point, rounded up: the exact value is no higher.
     pub fn objective(&self, point: &Point) -> f64 {
-        self.penalty(&point.w) + point.value
+        // The penalty is a compensated sum of squares, times λ.
+        let penalty = self.penalty(&point.w) * (1.0 + 4.0 * f64::EPSILON);
+        let risk = point.value + self.risk.value_error(point);
+        (penalty + risk) * (1.0 + f64::EPSILON)
     }
 }
 
@@ -284,7 +287,7 @@ fn bound_of_plane(plane: Plane, regularizer: &L2) -> f64 {
 pub(crate) fn save_point(name: &str, point: &Point, archive: &mut Archive) {
     archive.put_reals(&format!("{name}.w"), point.w.clone());
     archive.put_reals(&format!("{name}.outputs"), point.outputs.clone());
-    archive.put_reals(&format!("{name}.value"), vec![point.value]);
+    archive.put_reals(&format!("{name}.value"), vec![point.value, point.error]);
 }
 
 pub(crate) fn load_point(
@@ -297,6 +300,8 @@ pub(crate) fn load_point(
         return Err(ArchiveError(format!("{name}.w")));
     }
     let outputs = archive.take_reals(&format!("{name}.outputs"))?;
-    let value = archive.take_real(&format!("{name}.value"))?;
-    Ok(Point { w, outputs, value })
+    let [value, error] = archive.take_reals(&format!("{name}.value"))?[..] else {
+        return Err(ArchiveError(format!("{name}.value")));
+    };
+    Ok(Point { w, outputs, value, error })
 }

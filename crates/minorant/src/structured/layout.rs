@@ -2,6 +2,7 @@
 //! depends on the model's shape alone, never on threads. An example's own scores are computed when
 //! it is its turn, and forgotten with it.
 
+use super::risk::Costs;
 use super::{Scores, StructuredModel, Weights};
 use crate::risk::chunk::{self, ChunkPlane};
 use crate::risk::{Cancel, Plane, Point, RiskError};
@@ -26,7 +27,7 @@ const FEWEST: usize = 8;
 #[derive(Debug)]
 pub(super) struct At<'c, M> {
     model: &'c M,
-    w: &'c [f64],
+    pub(super) w: &'c [f64],
     /// The weights unfolded, where all examples are looked at.
     unfolded: Vec<f64>,
     /// The shared scores there, prepared.
@@ -100,20 +101,26 @@ impl Layout {
         (blocks.into_iter().flat_map(split).collect(), each)
     }
 
-    /// The point at `w`; `value` gives an example's share of the risk.
+    /// The point at `w`; `cost` gives an example's share of the risk.
     pub(super) fn point<M: StructuredModel>(
         &self,
         model: &M,
         w: Vec<f64>,
         cancel: &Cancel,
-        value: impl Fn(usize, Scores<'_>) -> f64 + Sync,
+        cost: impl Fn(usize, Scores<'_>, &[f64]) -> Costs + Sync,
     ) -> Result<Point, RiskError> {
         let (sums, _) = self.pass(model, &w, 1, cancel, |chunk, at| {
-            let mut own = Vec::new();
-            chunk.map(|i| value(i, at.scores(i, &mut own))).collect::<Sum>().value()
+            let (mut own, mut value, mut error) = (Vec::new(), Sum::new(), 0.0);
+            for i in chunk {
+                let cost = cost(i, at.scores(i, &mut own), at.w);
+                value.add(cost.value);
+                error += cost.error;
+            }
+            (value.value(), error)
         })?;
-        let value = finite(sums.into_iter().collect::<Sum>().value())?;
-        Ok(Point { w, outputs: Vec::new(), value })
+        let value = finite(sums.iter().map(|(value, _)| *value).collect::<Sum>().value())?;
+        let error = sums.iter().map(|(_, error)| error).sum();
+        Ok(Point { w, outputs: Vec::new(), value, error })
     }
 
     /// The point at `w` with planes there; `plane` gives a chunk's share of them.
@@ -126,8 +133,9 @@ impl Layout {
         plane: impl Fn(Range<usize>, &At<'_, M>) -> ChunkPlane + Sync,
     ) -> Result<(Point, Vec<Plane>), RiskError> {
         let (chunks, each) = self.pass(model, &w, parts, cancel, plane)?;
-        let value = finite(chunk::total_value(&chunks))?;
-        Ok((Point { w, outputs: Vec::new(), value }, chunk::planes(chunks, each, &self.spare)))
+        let (value, error) = (finite(chunk::total_value(&chunks))?, chunk::value_error(&chunks));
+        let point = Point { w, outputs: Vec::new(), value, error };
+        Ok((point, chunk::planes(chunks, each, &self.spare)))
     }
 
     /// Calls `work` for each chunk; results in chunk order, and how many a part has.

@@ -3,8 +3,8 @@
 //! each example is one evaluation.
 
 use super::layout::At;
-use super::risk::{Cost, StructuredRisk};
-use super::{Likelihood, Scores};
+use super::risk::{Cost, Costs, StructuredRisk};
+use super::{Likelihood, LogLoss, Scores};
 use crate::risk::chunk::{BlockSums, ChunkPlane};
 use std::ops::Range;
 
@@ -15,6 +15,11 @@ pub type LikelihoodRisk<M> = StructuredRisk<M, LogLikelihood>;
 #[derive(Debug)]
 pub struct LogLikelihood;
 
+/// How far rounding may have moved a loss: it is the difference of two numbers of its size.
+fn error_of(loss: &LogLoss) -> f64 {
+    f64::EPSILON * loss.roundings * (2.0 * loss.size + loss.value.abs())
+}
+
 impl<M: Likelihood> Cost<M> for LogLikelihood {
     const IS_SMOOTH: bool = true;
 
@@ -22,10 +27,11 @@ impl<M: Likelihood> Cost<M> for LogLikelihood {
         true
     }
 
-    fn value(model: &M, example: usize, scores: Scores<'_>) -> f64 {
+    fn value(risk: &LikelihoodRisk<M>, example: usize, scores: Scores<'_>, _w: &[f64]) -> Costs {
         let mut of_own = vec![0.0; scores.own.len()];
-        let mut of_shared = vec![0.0; model.shared_scores()];
-        model.log_loss(example, scores, 0.0, &mut of_own, &mut of_shared).value
+        let mut of_shared = vec![0.0; risk.model.shared_scores()];
+        let loss = risk.model.log_loss(example, scores, 0.0, &mut of_own, &mut of_shared);
+        Costs { value: loss.value, error: error_of(&loss) }
     }
 
     fn plane(risk: &LikelihoodRisk<M>, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane {
@@ -42,6 +48,7 @@ impl<M: Likelihood> Cost<M> for LogLikelihood {
             let weight = risk.weights.of(i);
             let loss = model.log_loss(i, scores, weight, &mut of_own, &mut of_shared);
             let length = model.add_back_own(i, weight, &of_own, &mut normal, &mut unfolded);
+            plane.value_error += weight * error_of(&loss);
             roundings = roundings.max(loss.roundings);
             offset_error += f64::EPSILON * loss.roundings * weight * loss.size;
             shared_size += weight * loss.roundings * loss.shared_size;

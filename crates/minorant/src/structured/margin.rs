@@ -4,7 +4,7 @@
 //! allows, and the risk is not convex.
 
 use super::layout::At;
-use super::risk::{Cost, StructuredRisk};
+use super::risk::{Cost, Costs, StructuredRisk};
 use super::working_sets::OutputSets;
 use super::{Scores, StructuredModel};
 use crate::risk::WorkingSets;
@@ -46,8 +46,11 @@ impl<M: StructuredModel> Cost<M> for Margin {
         !model.is_latent()
     }
 
-    fn value(model: &M, example: usize, scores: Scores<'_>) -> f64 {
-        worst(model, example, scores).0
+    fn value(risk: &MarginRisk<M>, example: usize, scores: Scores<'_>, w: &[f64]) -> Costs {
+        let model = &risk.model;
+        let (value, worst) = worst(model, example, scores);
+        let anchor = anchor(model, example, scores);
+        Costs { value, error: risk.rise_error(example, &worst, &anchor, w) }
     }
 
     fn plane(risk: &MarginRisk<M>, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane {
@@ -67,6 +70,7 @@ impl<M: StructuredModel> Cost<M> for Margin {
                 size += x.abs();
                 additions[at] += 1;
             });
+            plane.value_error += weight * risk.rise_error(i, &worst, &anchor, at.w);
             let loss = model.loss(i, &worst);
             let sums = BlockSums {
                 value: weight * value,
@@ -98,7 +102,7 @@ impl<M: StructuredModel> Cost<M> for Margin {
     }
 
     fn working_sets(risk: &MarginRisk<M>) -> Option<Box<dyn WorkingSets + '_>> {
-        let sets = || OutputSets::new(&risk.model, &risk.weights, &risk.layout);
+        let sets = || OutputSets::new(risk);
         Self::is_convex(&risk.model).then(|| Box::new(sets()) as Box<dyn WorkingSets>)
     }
 }

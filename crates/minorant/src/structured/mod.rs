@@ -157,6 +157,13 @@ pub trait StructuredModel: Sync {
         None
     }
 
+    /// The sizes of what scores and losses are sums of, where the model knows bounds on them; `share`
+    /// is what each example counts. Without them, the features of the outputs that a value is made
+    /// of are looked at.
+    fn sizes(&self, _share: &dyn Fn(usize) -> f64) -> Option<ScoreSizes> {
+        None
+    }
+
     /// All outputs of an example, the first ones first; nothing where they are more than `most` or
     /// cannot be listed.
     fn all_outputs(&self, _example: usize, _most: usize) -> Option<Vec<Self::Output>> {
@@ -171,6 +178,28 @@ pub trait StructuredModel: Sync {
     /// The output of an example that numbers stand for; nothing if they are none's.
     fn decode(&self, _example: usize, _code: &[u32]) -> Option<Self::Output> {
         None
+    }
+}
+
+/// How large the numbers are that scores and losses are sums of, over all outputs and as a weighted
+/// sum over the examples: what rounding may do to them depends on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScoreSizes {
+    /// Weights of which an output uses one for each feature, and the sum of the features' sizes.
+    pub features: Vec<(std::ops::Range<usize>, f64)>,
+    /// The sum of the largest losses.
+    pub losses: f64,
+    /// Roundings that the score of an output goes through.
+    pub roundings: f64,
+}
+
+impl ScoreSizes {
+    /// How far rounding may have moved differences of scores at weights `w` with losses added.
+    pub(crate) fn error(&self, w: &[f64]) -> f64 {
+        let largest = |w: &[f64]| w.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+        let scores = self.features.iter().map(|(at, size)| size * largest(&w[at.clone()]));
+        // One rounding is half of ε; two scores are subtracted from each other.
+        f64::EPSILON * self.roundings * (scores.sum::<f64>() + 0.5 * self.losses)
     }
 }
 

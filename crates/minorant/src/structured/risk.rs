@@ -3,7 +3,7 @@
 //! has of its own.
 
 use super::layout::{At, Layout};
-use super::{Scores, StructuredModel};
+use super::{ScoreSizes, Scores, StructuredModel};
 use crate::risk::chunk::ChunkPlane;
 use crate::risk::{Cancel, ExampleWeights, Examples, Plane, Point, Risk, RiskError, WorkingSets};
 use std::marker::PhantomData;
@@ -15,7 +15,16 @@ pub struct StructuredRisk<M, C> {
     pub(super) model: M,
     pub(super) weights: ExampleWeights,
     pub(super) layout: Layout,
+    /// Sizes of scores, where the model knows them.
+    sizes: Option<ScoreSizes>,
     cost: PhantomData<C>,
+}
+
+/// What an example costs, and how far rounding may have moved that.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Costs {
+    pub(super) value: f64,
+    pub(super) error: f64,
 }
 
 /// What an example costs, which is never negative.
@@ -26,8 +35,14 @@ pub(super) trait Cost<M: StructuredModel>: Sync + Sized {
     /// Whether it is convex.
     fn is_convex(model: &M) -> bool;
 
-    /// What an example costs at its scores.
-    fn value(model: &M, example: usize, scores: Scores<'_>) -> f64;
+    /// What an example costs at its scores; its error is asked for where sizes of scores are not
+    /// known.
+    fn value(
+        risk: &StructuredRisk<M, Self>,
+        example: usize,
+        scores: Scores<'_>,
+        w: &[f64],
+    ) -> Costs;
 
     /// The planes of a chunk of examples, added up.
     fn plane(risk: &StructuredRisk<M, Self>, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane;
@@ -51,12 +66,35 @@ impl<M: StructuredModel, C> StructuredRisk<M, C> {
     /// The risk of a model.
     pub fn new(model: M, weights: ExampleWeights) -> Self {
         let layout = Layout::new(&model);
-        StructuredRisk { model, weights, layout, cost: PhantomData }
+        let sizes = model.sizes(&|example| weights.of(example));
+        StructuredRisk { model, weights, layout, sizes, cost: PhantomData }
     }
 
     /// The model.
     pub fn model(&self) -> &M {
         &self.model
+    }
+
+    /// How far rounding may have moved the score of `worst` less that of `truth` at weights `w`, by
+    /// their features; 0 where the sizes of all scores are known, which tell it of all examples.
+    pub(super) fn rise_error(
+        &self,
+        example: usize,
+        worst: &M::Output,
+        truth: &M::Output,
+        w: &[f64],
+    ) -> f64 {
+        if self.sizes.is_some() {
+            return 0.0;
+        }
+        let (mut size, mut terms) = (self.model.loss(example, worst), 4.0);
+        for output in [worst, truth] {
+            self.model.for_each_feature(example, output, |at, x| {
+                size += (x * w[at]).abs();
+                terms += 1.0;
+            });
+        }
+        f64::EPSILON * terms * size
     }
 }
 
@@ -78,8 +116,15 @@ impl<M: StructuredModel, C: Cost<M>> Risk for StructuredRisk<M, C> {
     }
 
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
-        let value = |i, scores: Scores<'_>| self.weights.of(i) * C::value(&self.model, i, scores);
-        self.layout.point(&self.model, w, cancel, value)
+        self.layout.point(&self.model, w, cancel, |i, scores, w| {
+            let (share, cost) = (self.weights.of(i), C::value(self, i, scores, w));
+            Costs { value: share * cost.value, error: share * cost.error }
+        })
+    }
+
+    fn value_error(&self, point: &Point) -> f64 {
+        let of_scores = self.sizes.as_ref().map_or(0.0, |sizes| sizes.error(&point.w));
+        of_scores + point.error + 8.0 * f64::EPSILON * point.value.abs()
     }
 
     fn planes(

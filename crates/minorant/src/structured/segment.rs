@@ -2,7 +2,7 @@
 //! each, and a character's score is that of its template against the columns it covers (the
 //! number-plate task, constraints (15) of Uříčář and Franc). No bias, no transitions.
 
-use super::{Scores, StructuredModel};
+use super::{ScoreSizes, Scores, StructuredModel};
 
 /// How wrong a segmentation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -190,6 +190,18 @@ impl StructuredModel for Segmentation {
 
     fn best(&self, example: usize, scores: Scores<'_>) -> Self::Output {
         self.cut(example, scores.shared, false)
+    }
+
+    fn sizes(&self, share: &dyn Fn(usize) -> f64) -> Option<ScoreSizes> {
+        let (mut pixels, mut columns, mut most) = (0.0, 0.0, 0);
+        for (example, plate) in self.plates.iter().enumerate() {
+            pixels += share(example) * plate.pixels.iter().map(|x| x.abs()).sum::<f64>();
+            columns += share(example) * self.columns(example) as f64;
+            most = most.max(plate.pixels.len());
+        }
+        // Which character a pixel belongs to, and where in it, is open.
+        let features = vec![(0..self.dim(), pixels)];
+        Some(ScoreSizes { features, losses: columns, roundings: most as f64 + 8.0 })
     }
 
     fn encode(&self, output: &Self::Output) -> Option<Vec<u32>> {

@@ -4,7 +4,7 @@
 //! messages are distance transforms, linear in the grid. The loss is the mean distance of the
 //! parts from their true places.
 
-use super::{Scores, StructuredModel};
+use super::{ScoreSizes, Scores, StructuredModel};
 
 /// An image: `channels` numbers for each place, and the places of its parts (x · rows + y).
 #[derive(Debug, Clone, PartialEq)]
@@ -291,6 +291,31 @@ impl StructuredModel for Tree {
 
     fn best(&self, example: usize, scores: Scores<'_>) -> Self::Output {
         self.place(example, scores.shared, false)
+    }
+
+    fn sizes(&self, share: &dyn Fn(usize) -> f64) -> Option<ScoreSizes> {
+        let (channels, parts) = (self.shape.channels, self.parts());
+        let mut largest = vec![0.0; channels];
+        let mut all = 0.0;
+        for (example, image) in self.images.iter().enumerate() {
+            all += share(example);
+            for (channel, largest) in largest.iter_mut().enumerate() {
+                let values = image.pixels[channel..].iter().step_by(channels);
+                *largest += share(example) * values.fold(0.0, |most: f64, x| most.max(x.abs()));
+            }
+        }
+        let of_part = |at: usize| (at..at + 1, largest[at % channels]);
+        let mut features: Vec<_> = (0..parts * channels).map(of_part).collect();
+        let [dx, dy] = [self.shape.width, self.shape.height].map(|most| most as f64);
+        for edge in 0..self.shape.parents.len() {
+            let far = [dx, dy].map(|most| most / self.shape.scale);
+            let sizes = [far[0], far[1], far[0] * far[0], far[1] * far[1]];
+            let at = self.edge_weights(edge);
+            features.extend((at..).zip(sizes).map(|(at, size)| (at..at + 1, all * size)));
+        }
+        let losses = all * (dx * dx + dy * dy).sqrt();
+        let roundings = (channels + 8 * parts + 8) as f64;
+        Some(ScoreSizes { features, losses, roundings })
     }
 
     fn encode(&self, output: &Self::Output) -> Option<Vec<u32>> {

@@ -1,19 +1,17 @@
 //! Outputs that the oracle has named, example by example: what block methods work on between two
 //! passes of the oracle. An output that is named again is found again, not stored twice.
 
-use super::StructuredModel;
-use super::layout::{At, Layout};
+use super::layout::At;
+use super::{MarginRisk, StructuredModel};
 use crate::risk::chunk::{self, BlockSums, ChunkPlane};
-use crate::risk::{Cancel, ExampleWeights, Plane, RiskError, WorkingSets};
+use crate::risk::{Asked, Cancel, Plane, RiskError, WorkingSets};
 use minorant_linalg::parallel::{map, map_chunks};
 use std::ops::Range;
 
 /// The working sets of a model.
 #[derive(Debug)]
 pub(super) struct OutputSets<'m, M: StructuredModel> {
-    model: &'m M,
-    weights: &'m ExampleWeights,
-    layout: &'m Layout,
+    risk: &'m MarginRisk<M>,
     sets: Vec<Vec<Member<M::Output>>>,
 }
 
@@ -24,9 +22,9 @@ struct Member<O> {
 }
 
 impl<'m, M: StructuredModel> OutputSets<'m, M> {
-    pub(super) fn new(model: &'m M, weights: &'m ExampleWeights, layout: &'m Layout) -> Self {
-        let truth = |i| vec![Member { output: model.truth(i).clone(), loss: 0.0 }];
-        OutputSets { model, weights, layout, sets: (0..model.len()).map(truth).collect() }
+    pub(super) fn new(risk: &'m MarginRisk<M>) -> Self {
+        let truth = |i| vec![Member { output: risk.model.truth(i).clone(), loss: 0.0 }];
+        OutputSets { risk, sets: (0..risk.model.len()).map(truth).collect() }
     }
 
     fn insert(&mut self, example: usize, output: M::Output) -> usize {
@@ -34,7 +32,7 @@ impl<'m, M: StructuredModel> OutputSets<'m, M> {
         if let Some(at) = set.iter().position(|member| member.output == output) {
             return at;
         }
-        let loss = self.model.loss(example, &output);
+        let loss = self.risk.model.loss(example, &output);
         set.push(Member { output, loss });
         set.len() - 1
     }
@@ -46,7 +44,7 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
     }
 
     fn weight(&self, example: usize) -> f64 {
-        self.weights.of(example)
+        self.risk.weights.of(example)
     }
 
     fn outputs(&self, example: usize) -> usize {
@@ -58,8 +56,8 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
         w: &[f64],
         examples: Range<usize>,
         cancel: &Cancel,
-    ) -> Result<Vec<(usize, f64)>, RiskError> {
-        let model = self.model;
+    ) -> Result<Vec<Asked>, RiskError> {
+        let model = &self.risk.model;
         let at = At::asked(model, w, examples.clone())?;
         let ask = |example: usize| {
             cancel.check()?;
@@ -72,12 +70,18 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
             if !value.is_finite() {
                 return Err(RiskError::NotFinite(format!("an example's value is {value}")));
             }
-            Ok((worst, value))
+            let error = self.risk.rise_error(example, &worst, model.truth(example), w);
+            Ok((worst, value, error))
         };
         let found = map(examples.len(), |at| ask(examples.start + at));
         let found: Vec<_> = found.into_iter().collect::<Result<_, RiskError>>()?;
         let each = examples.zip(found);
-        Ok(each.map(|(example, (output, value))| (self.insert(example, output), value)).collect())
+        let insert = |(example, (output, value, error))| Asked {
+            output: self.insert(example, output),
+            value,
+            error,
+        };
+        Ok(each.map(insert).collect())
     }
 
     fn loss(&self, example: usize, output: usize) -> f64 {
@@ -87,14 +91,17 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
     fn value(&self, example: usize, output: usize, w: &[f64]) -> f64 {
         let set = &self.sets[example];
         let mut rise = 0.0;
-        self.model.for_each_difference(example, &set[output].output, &set[0].output, |at, x| {
-            rise += x * w[at]
-        });
+        self.risk.model.for_each_difference(
+            example,
+            &set[output].output,
+            &set[0].output,
+            |at, x| rise += x * w[at],
+        );
         set[output].loss + rise
     }
 
     fn rises(&self, w: &[f64]) -> Vec<f64> {
-        let model = self.model;
+        let model = &self.risk.model;
         let at = At::new(model, w);
         let rises = |_, chunk: Range<usize>| {
             let (mut rises, mut own) = (Vec::new(), Vec::new());
@@ -109,14 +116,14 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
             }
             rises
         };
-        map_chunks(&self.layout.chunks(1).0, rises).concat()
+        map_chunks(&self.risk.layout.chunks(1).0, rises).concat()
     }
 
     fn plane(&self, alpha: &[f64]) -> Plane {
-        let model = self.model;
+        let model = &self.risk.model;
         let mut rest = alpha;
         let mut stretches = Vec::new();
-        let (chunks, each) = self.layout.chunks(1);
+        let (chunks, each) = self.risk.layout.chunks(1);
         for chunk in &chunks {
             let length = self.sets[chunk.clone()].iter().map(Vec::len).sum();
             let (stretch, tail) = rest.split_at(length);
@@ -126,13 +133,13 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
         let share = |at: usize, chunk: Range<usize>| {
             let mut alpha = stretches[at];
             let mut plane = ChunkPlane::default();
-            let mut normal = self.layout.spare.zeros(model.dim());
+            let mut normal = self.risk.layout.spare.zeros(model.dim());
             let mut additions = vec![0u32; model.dim()];
             for example in chunk {
                 let set = &self.sets[example];
                 let mut sums = BlockSums::default();
                 for (member, &alpha) in set.iter().zip(alpha).skip(1).filter(|(_, a)| **a > 0.0) {
-                    let share = self.weights.of(example) * alpha;
+                    let share = self.risk.weights.of(example) * alpha;
                     let mut size = 0.0;
                     model.for_each_difference(example, &member.output, &set[0].output, |at, x| {
                         normal[at] += share * x;
@@ -150,7 +157,7 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
             plane.set_additions(additions.into_iter().max().unwrap_or(0) as usize);
             plane
         };
-        chunk::planes(map_chunks(&chunks, share), each, &self.layout.spare).swap_remove(0)
+        chunk::planes(map_chunks(&chunks, share), each, &self.risk.layout.spare).swap_remove(0)
     }
 
     fn difference(
@@ -161,7 +168,7 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
         each: &mut dyn FnMut(usize, f64),
     ) {
         let set = &self.sets[example];
-        self.model.for_each_difference(example, &set[plus].output, &set[minus].output, each);
+        self.risk.model.for_each_difference(example, &set[plus].output, &set[minus].output, each);
     }
 
     fn remove(&mut self, example: usize, output: usize) {
@@ -169,11 +176,11 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
     }
 
     fn encode(&self, example: usize, output: usize) -> Option<Vec<u32>> {
-        self.model.encode(&self.sets[example][output].output)
+        self.risk.model.encode(&self.sets[example][output].output)
     }
 
     fn restore(&mut self, example: usize, code: &[u32]) -> bool {
-        let output = self.model.decode(example, code);
+        let output = self.risk.model.decode(example, code);
         output.map(|output| self.insert(example, output)).is_some()
     }
 }

@@ -19,7 +19,7 @@ use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::{DualPoint, Term};
 use crate::proof::{OutputProof, Proof, WeightedOutput};
-use crate::risk::{Plane, Point, WorkingSets};
+use crate::risk::{Asked, Plane, Point, WorkingSets};
 use minorant_linalg::dense::{between, norm2};
 use minorant_linalg::parallel::split_evenly;
 use minorant_linalg::sum::Sum;
@@ -145,14 +145,16 @@ impl<'p> Bcfw<'p> {
     fn pass(&mut self, run: &mut Run<'_>, w: Vec<f64>) -> Result<f64, Halt> {
         run.charge()?;
         let found = self.sets.ask(&w, 0..self.sets.examples(), run.cancel())?;
-        let weighted = |(i, (_, value)): (usize, &(usize, f64))| self.sets.weight(i) * value;
+        let weighted = |(i, found): (usize, &Asked)| self.sets.weight(i) * found.value;
         let value = found.iter().enumerate().map(weighted).collect::<Sum>().value();
+        let errors = found.iter().enumerate().map(|(i, found)| self.sets.weight(i) * found.error);
+        let error = errors.sum();
         if self.enter(0, &found) {
             run.note_better_model();
         }
         self.forget_idle();
         self.passes += 1;
-        let point = Point { w, outputs: Vec::new(), value };
+        let point = Point { w, outputs: Vec::new(), value, error };
         let objective = run.objective(&point)?;
         let best = self.best.as_ref().map_or(f64::INFINITY, |best| run.problem.objective(best));
         if objective < best {
@@ -181,9 +183,9 @@ impl<'p> Bcfw<'p> {
     }
 
     /// Makes room for outputs that the oracle named, from example `first` on; whether any is new.
-    fn enter(&mut self, first: usize, found: &[(usize, f64)]) -> bool {
+    fn enter(&mut self, first: usize, found: &[Asked]) -> bool {
         let mut any = false;
-        for (at, &(output, value)) in found.iter().enumerate() {
+        for (at, &Asked { output, value, .. }) in found.iter().enumerate() {
             let block = &mut self.dual[first + at];
             if output == block.alpha.len() {
                 block.alpha.push(0.0);

@@ -9,7 +9,7 @@ mod sums;
 
 pub use shape::{ChainShape, Pairs};
 
-use super::{Likelihood, LogLoss, Scores, StructuredModel, Weights};
+use super::{Likelihood, LogLoss, ScoreSizes, Scores, StructuredModel, Weights};
 use dynamic::{Shared, log_likelihood, viterbi};
 use minorant_linalg::Matrix;
 use minorant_linalg::dense::dispatch;
@@ -196,6 +196,43 @@ impl StructuredModel for Chain<'_> {
 
     fn score(&self, _example: usize, output: &Self::Output, scores: Scores<'_>) -> f64 {
         self.shared(scores).score(scores.own, output)
+    }
+
+    fn sizes(&self, share: &dyn Fn(usize) -> f64) -> Option<ScoreSizes> {
+        let k = self.shape.labels;
+        let mut columns = vec![0.0; self.tokens.cols()];
+        let (mut tokens, mut steps, mut all) = (0.0, 0.0, 0.0);
+        let (mut longest, mut most_attributes) = (0, 0);
+        for example in 0..self.truths.len() {
+            let (rows, share) = (self.rows(example), share(example));
+            longest = longest.max(rows.len());
+            tokens += share * rows.len() as f64;
+            steps += share * rows.len().saturating_sub(1) as f64;
+            all += share;
+            for row in rows {
+                let mut attributes = 0;
+                self.tokens.for_each_in_row(row, |j, x| {
+                    columns[j] += share * x.abs();
+                    attributes += 1;
+                });
+                most_attributes = most_attributes.max(attributes);
+            }
+        }
+        let of_attribute = |j: usize| match &self.shape.pairs {
+            Pairs::All => j * k..(j + 1) * k,
+            Pairs::Observed { starts, .. } => starts[j]..starts[j + 1],
+        };
+        let mut features: Vec<_> =
+            columns.into_iter().enumerate().map(|(j, size)| (of_attribute(j), size)).collect();
+        let (bias, transitions) = (self.shape.bias_at(), self.shape.transitions_at());
+        let boundary = self.shape.boundary_at();
+        features.push((bias..transitions, tokens * self.shape.bias.unwrap_or(0.0).abs()));
+        features.push((transitions..boundary, steps));
+        features.push((boundary..self.shape.dim(), 2.0 * all));
+        let largest = self.costs.iter().flatten().fold(0.0, |most: f64, cost| most.max(*cost));
+        let losses = tokens * if self.costs.is_some() { largest } else { 1.0 };
+        let roundings = (most_attributes + 3 * longest + 4) as f64;
+        Some(ScoreSizes { features, losses, roundings })
     }
 
     fn entries(&self) -> usize {

@@ -1,0 +1,66 @@
+//! The sizes of the features of rows, from which follows how far rounding may have moved a mean of
+//! losses: an output is a sum of products, and each addition rounds by a share of what was added so
+//! far. Means over the rows are taken once for each column; whatever the weights are, the error then
+//! costs one product with them.
+
+use super::ExampleWeights;
+use super::loss::{Growth, Loss};
+use minorant_linalg::Design;
+
+/// Sizes of the features, column by column.
+#[derive(Debug)]
+pub(super) struct Sizes {
+    growth: Growth,
+    outputs: usize,
+    /// Roundings that an output goes through.
+    roundings: f64,
+    /// Σᵢ sᵢ |xᵢⱼ| for each column, or the root of Σᵢ sᵢ xᵢⱼ² where losses are squares.
+    columns: Vec<f64>,
+}
+
+/// Accumulators that a kernel adds the products of a row up in, where there is one output.
+const LANES: usize = 8;
+/// Roundings of an output besides those of the sum: its lanes are added up, margins are taken.
+const FURTHER: f64 = 12.0;
+
+impl Sizes {
+    pub(super) fn new(design: &Design<'_>, weights: &ExampleWeights, loss: &dyn Loss) -> Self {
+        let (growth, outputs, matrix) = (loss.growth(), loss.outputs(), design.matrix());
+        let size = |share: f64, x: f64| match growth {
+            Growth::Linear(_) => share * x.abs(),
+            Growth::Square => share * x * x,
+        };
+        let mut columns = vec![0.0; design.features()];
+        let (mut longest, mut total) = (0usize, 0.0);
+        for i in 0..design.rows() {
+            let (share, mut entries) = (weights.of(i), 0);
+            matrix.for_each_in_row(i, |j, x| {
+                columns[j] += size(share, x);
+                entries += 1;
+            });
+            longest = longest.max(entries);
+            total += share;
+        }
+        if let (Some(bias), Some(last)) = (design.bias(), columns.last_mut()) {
+            *last = size(total, bias);
+        }
+        if growth == Growth::Square {
+            columns.iter_mut().for_each(|square| *square = square.sqrt());
+        }
+        let added = if outputs == 1 { longest.div_ceil(LANES) } else { longest };
+        Sizes { growth, outputs, roundings: added as f64 + FURTHER, columns }
+    }
+
+    /// How far the mean of the losses at weights `w` may have moved; `value` is what was computed.
+    pub(super) fn error(&self, w: &[f64], value: f64) -> f64 {
+        let largest = |w: &[f64]| w.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+        let each = self.columns.iter().zip(w.chunks_exact(self.outputs));
+        let size: f64 = each.map(|(size, w)| size * largest(w)).sum();
+        // One rounding is half of ε.
+        let error = 0.5 * f64::EPSILON * self.roundings * size;
+        match self.growth {
+            Growth::Linear(growth) => growth * error,
+            Growth::Square => error * (2.0 * value.max(0.0).sqrt() + error),
+        }
+    }
+}
