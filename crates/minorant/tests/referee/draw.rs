@@ -77,7 +77,8 @@ enum Spread {
 pub(crate) fn rows(random: &mut Random, n: usize, d: usize) -> Vec<Vec<f64>> {
     use Spread::{Column, Entry, None, Problem};
     let spread = random.pick(&[None, None, None, Problem, Problem, Column, Column, Entry]);
-    let (low, high) = random.pick(&[(1e-8, 1e8), (1e-8, 1e8), (1e-3, 1e3), (1.0, 1e8), (1e-8, 1.0)]);
+    let (low, high) =
+        random.pick(&[(1e-8, 1e8), (1e-8, 1e8), (1e-3, 1e3), (1.0, 1e8), (1e-8, 1.0)]);
     let kind = random.between(0, 2);
     let density = random.pick(&[1.0, 1.0, 0.7, 0.3]);
     let of_problem = random.scale(low, high);
@@ -113,7 +114,8 @@ pub(crate) fn rows(random: &mut Random, n: usize, d: usize) -> Vec<Vec<f64>> {
         let (from, to) = (random.between(0, d - 1), random.between(0, d - 1));
         let factor = random.pick(&[1.0, -1.0, 2.0, 0.1, 1.0 + 1e-9, 1e6]);
         let is_constant = random.chance(0.3);
-        rows.iter_mut().for_each(|row| row[to] = if is_constant { factor } else { factor * row[from] });
+        rows.iter_mut()
+            .for_each(|row| row[to] = if is_constant { factor } else { factor * row[from] });
     }
     rows
 }

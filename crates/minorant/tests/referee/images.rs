@@ -15,10 +15,18 @@ pub(crate) fn draw(random: &mut Random) -> Problem {
     let mut files = Vec::new();
     common_settings(&mut settings, random, data.len(), &mut files);
     files.insert(0, ("data.npz".into(), format!("{data:?}")));
+    let stated = vec![state(&data, &settings)];
+    let kind = settings.model().to_string();
+    let data = Owned::Images(data);
+    Problem { kind, data, settings, memory: None, parts: None, stated, files }
+}
+
+/// The problem of images under some settings, by its formulas.
+pub(crate) fn state(data: &Images, settings: &Settings) -> Stated {
     let examples = settings.get(&WEIGHTS).unwrap_or_else(|| vec![1.0; data.len()]);
     let examples: Vec<Number> = examples.into_iter().map(Number::new).collect();
     let total = sum(examples.iter());
-    let (dim, lines) = match &data {
+    let (dim, lines) = match data {
         Images::Plates { height, widths, plates, .. } => {
             let by_label = settings.get(&LOSS) == SegmentLoss::Label;
             let of = |plate: &Plate| lines_of_plate(*height, widths, plate, by_label);
@@ -33,16 +41,13 @@ pub(crate) fn draw(random: &mut Random) -> Problem {
     };
     let lambda = Number::new(settings.get(&LAMBDA).expect("lambda is always given"));
     let examples = examples.into_iter().zip(lines);
-    let stated = vec![Stated {
+    Stated {
         shape: Shape::Maximum,
         curvatures: vec![&total * &lambda; dim],
         total,
         l1: Number::zero(),
         examples: examples.map(|(weight, lines)| Example { weight, lines }).collect(),
-    }];
-    let kind = settings.model().to_string();
-    let data = Owned::Images(data);
-    Problem { kind, data, settings, memory: None, parts: None, stated, files }
+    }
 }
 
 fn plates(random: &mut Random) -> (Images, Settings) {

@@ -4,7 +4,9 @@ use super::number::Number;
 use super::problem::{self, Problem};
 use super::runs::{self, Ended, Fitted, Ran};
 use super::stated::{Shape, Stated, exact};
-use super::{piecewise, smooth, tamper};
+use super::tamper::{self, Elsewhere};
+use super::{piecewise, smooth};
+use minorant::certificate::Certificate;
 use minorant::family::FittedModel;
 use minorant::solver::Status;
 use std::collections::BTreeMap;
@@ -14,8 +16,10 @@ use std::collections::BTreeMap;
 pub(crate) enum Verdict {
     /// The bound lies above an objective that is reached.
     Lie,
-    /// The bound that the audit tells does.
+    /// The bound that the audit confirms does.
     AuditLie,
+    /// The bound that the audit tells does, though it refuses the model.
+    RefusedLie,
     /// The reported objective lies below that of the weights.
     Objective,
     /// A gap is called certified that is wider than was asked for.
@@ -77,7 +81,8 @@ pub(crate) struct Best {
 pub(crate) fn judge(seed: u64) -> Judged {
     let problem = problem::draw(seed);
     let ran = runs::all(&problem);
-    let mut judge = Judge { problem: &problem, seed, judged: Judged::default() };
+    let elsewhere = Elsewhere::new(&problem);
+    let mut judge = Judge { problem: &problem, elsewhere, seed, judged: Judged::default() };
     for run in &ran {
         judge.how_it_ended(run);
     }
@@ -150,8 +155,17 @@ pub(crate) fn exceeds(x: &Number, y: &Number) -> bool {
     by.is_positive() && by.magnitude() > y.magnitude() - 200
 }
 
+/// What a model claims of one of its problems or of all, and what is true.
+struct Claim<'n> {
+    name: String,
+    certificate: Certificate,
+    best: &'n Number,
+    exact: &'n Number,
+}
+
 struct Judge<'p> {
     problem: &'p Problem,
+    elsewhere: Elsewhere,
     seed: u64,
     judged: Judged,
 }
@@ -205,25 +219,24 @@ impl Judge<'_> {
         let total = |numbers: &[Number]| super::number::sum(numbers.iter());
         let all_best: Vec<Number> = best.iter().map(|best| best.objective.clone()).collect();
         let (all_best, exact_objective) = (total(&all_best), total(objectives));
-        let mut claims: Vec<_> = runs::claims(&fitted.model).into_iter().map(Some).collect();
-        claims.resize(stated.len(), None);
-        let of_problems = claims.iter().zip(best).zip(objectives).enumerate();
-        let mut judged: Vec<(String, Option<f64>, Option<f64>, &Number, &Number)> = of_problems
-            .filter_map(|(k, ((claim, best), objective))| {
-                let claim = (*claim)?;
-                let name = if best_is_single(stated) { String::new() } else { format!("class {k}: ") };
-                Some((name, claim.lower_bound, Some(claim.objective), &best.objective, objective))
+        let claims = runs::claims(&fitted.model).into_iter().zip(best).zip(objectives).enumerate();
+        let mut claims: Vec<Claim<'_>> = claims
+            .map(|(k, ((certificate, best), exact))| {
+                let name = if is_single(stated) { String::new() } else { format!("class {k}: ") };
+                Claim { name, certificate, best: &best.objective, exact }
             })
             .collect();
         let facts = fitted.model.facts.certificate;
-        if !best_is_single(stated) {
-            let whole = "all classes: ".to_string();
-            judged.push((whole, facts.lower_bound, Some(facts.objective), &all_best, &exact_objective));
+        if !is_single(stated) {
+            let name = "all classes: ".to_string();
+            let (best, exact) = (&all_best, &exact_objective);
+            claims.push(Claim { name, certificate: facts, best, exact });
         }
         let proven = best.iter().all(|best| best.is_proven);
         let mut found = Vec::new();
-        for (name, bound, objective, best, exact) in &judged {
-            if let Some(bound) = bound.filter(|bound| bound.is_finite()) {
+        for Claim { name, certificate, best, exact } in claims {
+            let objective = Some(certificate.objective);
+            if let Some(bound) = certificate.lower_bound.filter(|bound| bound.is_finite()) {
                 let bound_times = stated[0].claimed(bound);
                 if exceeds(&bound_times, best) {
                     let by = relative(&(&bound_times - best), best);
@@ -250,12 +263,15 @@ impl Judge<'_> {
             let bound_times = stated[0].claimed(bound);
             if exceeds(&bound_times, &all_best) {
                 let by = relative(&(&bound_times - &all_best), &all_best);
-                let holds = fitted.audit.holds;
                 let told = format!(
-                    "audit ({holds:?}) tells the bound {bound:?}, but {:?} is reached, {by:e} below",
+                    "the audit's bound is {bound:?}, but {:?} is reached, {by:e} below",
                     stated[0].plain(&all_best).to_f64()
                 );
-                found.push((Verdict::AuditLie, by, told));
+                let verdict = match fitted.audit.holds {
+                    Some(true) => Verdict::AuditLie,
+                    _ => Verdict::RefusedLie,
+                };
+                found.push((verdict, by, told));
             }
         }
         self.gaps(fitted, &exact_objective, &mut found);
@@ -266,7 +282,13 @@ impl Judge<'_> {
             self.judged.without_proof += 1;
         }
         if fitted.audit.holds == Some(true) {
-            let tampered = tamper::accepted(problem, &fitted.model, &exact_objective, &all_best);
+            let tampered = tamper::accepted(
+                problem,
+                &fitted.model,
+                &exact_objective,
+                &all_best,
+                &self.elsewhere,
+            );
             self.judged.tampered += tampered.tried;
             self.judged.cautious += tampered.cautious;
             found.extend(tampered.accepted.into_iter().map(|told| (Verdict::Accepted, 0.0, told)));
@@ -303,14 +325,14 @@ impl Judge<'_> {
         // The tolerance is one for each class.
         let absolute = rules.abs_tol * self.problem.stated.len() as f64 * (1.0 + 1e-9);
         let narrow = relative_gap <= most || stated.plain(&gap).to_f64() <= absolute;
-        if fitted.report.status == Status::Converged && !narrow && best_is_single(&self.problem.stated) {
+        if fitted.report.status == Status::Converged && !narrow && is_single(&self.problem.stated) {
             found.push((Verdict::Converged, relative_gap, told("converged")));
         }
     }
 }
 
 /// Whether there is one problem only, not one for each class.
-fn best_is_single(stated: &[Stated]) -> bool {
+fn is_single(stated: &[Stated]) -> bool {
     stated.len() == 1
 }
 

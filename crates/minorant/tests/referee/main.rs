@@ -42,20 +42,22 @@ fn problems() -> Range<u64> {
     }
 }
 
-/// Judges problems on all cores. On threads of their own: a thread of the library's pool that waits
-/// for others would take up another problem in the meantime, whose time would count as the first's.
+/// Judges problems on all cores, each in a pool of one thread: a thread that waits for others of its
+/// pool would take up another problem in the meantime, whose time would count as the first's.
 fn judge_all(problems: Range<u64>) -> Report {
     let (next, report) = (AtomicU64::new(problems.start), Mutex::new(Report::default()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+                let pool = pool.expect("a pool of one thread");
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
                     if seed >= problems.end {
                         break;
                     }
-                    let judged: Judged = judge::judge(seed);
+                    let judged: Judged = pool.install(|| judge::judge(seed));
                     report.lock().expect("a report").add(judged);
                 }
             });

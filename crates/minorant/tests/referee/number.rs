@@ -149,14 +149,14 @@ impl Number {
         let one = BigInt::from(1) << bits;
         let (mut sum, mut term) = (one.clone(), one);
         for k in 1u32.. {
-            term = (term * &rest >> bits) / k;
+            term = ((term * &rest) >> bits) / k;
             if term.is_zero() || term == BigInt::from(-1) {
                 break;
             }
             sum += &term;
         }
         for _ in 0..HALVINGS {
-            sum = &sum * &sum >> bits;
+            sum = (&sum * &sum) >> bits;
         }
         Number { mantissa: sum, exponent: powers - bits as i64 }.rounded(BITS)
     }

@@ -52,13 +52,15 @@ impl<'a> ActiveSet<'a> {
             normal
         };
         let normals = stated.examples.iter();
-        let normals = normals.map(|example| example.lines.iter().map(|l| normal(&l.terms)).collect());
+        let normals =
+            normals.map(|example| example.lines.iter().map(|l| normal(&l.terms)).collect());
         let one = Number::whole(1);
         let mut used = Vec::new();
         for (example, own) in stated.examples.iter().enumerate() {
             if own.weight.is_positive() {
                 let values: Vec<Number> = own.lines.iter().map(|line| line.at(guess)).collect();
-                let top = (1..values.len()).fold(0, |t, l| if values[l] > values[t] { l } else { t });
+                let top =
+                    (1..values.len()).fold(0, |t, l| if values[l] > values[t] { l } else { t });
                 used.push(Used { example, line: top, share: own.weight.clone() });
             }
         }
@@ -96,8 +98,10 @@ impl<'a> ActiveSet<'a> {
             }
             let values: Vec<Number> = own.lines.iter().map(|line| line.at(w)).collect();
             let top = (1..values.len()).fold(0, |t, l| if values[l] > values[t] { l } else { t });
-            let lacks: Vec<Number> =
-                shares.iter().map(|(share, line)| share * &(&values[top] - &values[*line])).collect();
+            let lacks: Vec<Number> = shares
+                .iter()
+                .map(|(share, line)| share * &(&values[top] - &values[*line]))
+                .collect();
             let lack = sum(lacks.iter());
             gap = &gap + &lack;
             let enters = !shares.iter().any(|(_, line)| *line == top);
@@ -134,13 +138,9 @@ impl<'a> ActiveSet<'a> {
                 Err(dependent) => {
                     let mut ray = vec![Number::zero(); free.len()];
                     ray[dependent] = Number::whole(1);
-                    if dependent > 0 {
-                        if let Ok(factor) = Factor::new(&gram[..dependent]) {
-                            let right: Vec<Number> = gram[dependent][..dependent].to_vec();
-                            for (to, x) in ray.iter_mut().zip(factor.solve(&right)) {
-                                *to = -&x;
-                            }
-                        }
+                    if let Ok(factor) = Factor::new(&gram[..dependent]) {
+                        let solved = factor.solve(&gram[dependent][..dependent]);
+                        ray.iter_mut().zip(solved).for_each(|(to, x)| *to = -&x);
                     }
                     let w = self.weights();
                     let rises: Vec<Number> = free.iter().map(|&at| self.rise(at, &w)).collect();

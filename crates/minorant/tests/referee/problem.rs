@@ -128,6 +128,16 @@ pub(crate) fn storage_in_words(matrix: &Matrix<'_>) -> String {
 }
 
 impl Problem {
+    /// The same problem over other data of the same shape.
+    pub(crate) fn with_data(&self, data: Owned) -> Problem {
+        let stated = match &data {
+            Owned::Rows(data) => rows::state(data, &self.settings),
+            Owned::Sequences(data) => vec![sequences::state(data, &self.settings)],
+            Owned::Images(data) => vec![images::state(data, &self.settings)],
+        };
+        Problem { data, stated, ..self.clone() }
+    }
+
     /// The settings of a run by one of the model's solvers.
     pub(crate) fn settings_of(&self, solver: &str) -> Settings {
         use minorant::options::common::{MEMORY, PARTS, SOLVER};

@@ -63,7 +63,9 @@ impl Report {
         let (solved, all) = self.solved;
         eprintln!("optimum known to 1e-40: {solved} of {all}");
         let (tampered, cautious) = (self.tampered, self.cautious);
-        eprintln!("changed models: {tampered}; raised bounds that are true and confirmed: {cautious}");
+        eprintln!(
+            "changed models: {tampered}; raised bounds that are true and confirmed: {cautious}"
+        );
         eprintln!("bounds without a proof: {}", self.without_proof);
         eprintln!("\nhow runs ended, by solver:");
         for ((solver, status), count) in &self.ends {
@@ -97,7 +99,10 @@ impl Report {
             eprintln!("\n{verdict:?} of {kind}: smallest of {}", findings.len());
             for finding in findings.iter().take(SHOWN) {
                 let typed = problem::draw(finding.seed).typed(finding.solver);
-                eprintln!("- seed {} {}: {}\n{typed}", finding.seed, finding.solver, finding.detail);
+                eprintln!(
+                    "- seed {} {}: {}\n{typed}",
+                    finding.seed, finding.solver, finding.detail
+                );
             }
         }
     }

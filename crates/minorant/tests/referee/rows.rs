@@ -37,8 +37,7 @@ pub(crate) fn draw(random: &mut Random) -> Problem {
         kind += " l1";
     }
     if !is_logistic && matches!(task, Binary | OneVsRest) {
-        let loss =
-            random.pick(&[LossName::Hinge, LossName::SquaredHinge, LossName::HuberHinge]);
+        let loss = random.pick(&[LossName::Hinge, LossName::SquaredHinge, LossName::HuberHinge]);
         settings.put(&LOSS, loss);
         kind += &format!(" {}", minorant::options::Named::name(loss));
         if loss == LossName::HuberHinge && random.chance(0.7) {
@@ -86,7 +85,7 @@ pub(crate) fn draw(random: &mut Random) -> Problem {
     let data = Dataset { features, labels };
     let name = format!("data.svm ({})", storage_in_words(&data.features));
     files.insert(0, ("data.svm".into(), format!("# {name}\n{}", text(&data))));
-    let stated = state(&data, &settings, task);
+    let stated = state(&data, &settings);
     let data = Owned::Rows(data);
     Problem { kind, data, settings, memory: None, parts: None, stated, files }
 }
@@ -121,7 +120,8 @@ fn labels(random: &mut Random, task: Task, rows: &[Vec<f64>], classes: usize) ->
 fn text(data: &Dataset<'_>) -> String {
     let mut text = String::new();
     for i in 0..data.features.rows() {
-        let labels = data.labels.row(i).iter().map(|&z| data.labels.classes[z as usize].to_string());
+        let labels =
+            data.labels.row(i).iter().map(|&z| data.labels.classes[z as usize].to_string());
         text += &labels.collect::<Vec<_>>().join(",");
         for (j, x) in data.features.row(i).filter(|(_, x)| *x != 0.0) {
             text += &format!(" {}:{x:?}", j + 1);
@@ -132,7 +132,13 @@ fn text(data: &Dataset<'_>) -> String {
 }
 
 /// The problems of rows under some settings, by their formulas.
-fn state(data: &Dataset<'_>, settings: &Settings, task: Task) -> Vec<Stated> {
+pub(crate) fn state(data: &Dataset<'_>, settings: &Settings) -> Vec<Stated> {
+    let task = match settings.get(&LABELS).as_deref() {
+        Some("binary") => Task::Binary,
+        Some("multilabel") => Task::Multilabel,
+        _ if settings.get(&MULTICLASS) == Multiclass::OneVsRest => Task::OneVsRest,
+        _ => Task::Joint,
+    };
     let (n, d) = (data.features.rows(), data.features.cols());
     let classes = data.labels.classes.len();
     let outputs = if matches!(task, Task::Joint | Task::Multilabel) { classes } else { 1 };

@@ -95,7 +95,8 @@ enum Place {
     End(u16),
 }
 
-fn state(data: &Sequences, settings: &Settings) -> Stated {
+/// The problem of sequences under some settings, by its formulas.
+pub(crate) fn state(data: &Sequences, settings: &Settings) -> Stated {
     let labels = data.classes.len() as u16;
     let n = data.len();
     let examples = settings.get(&WEIGHTS).unwrap_or_else(|| vec![1.0; n]);

@@ -101,8 +101,7 @@ fn derivatives(stated: &Stated, w: &[Number]) -> (Vec<Number>, Vec<Vec<Number>>)
     let dim = stated.dim();
     let mut gradient: Vec<Number> =
         stated.curvatures.iter().zip(w).map(|(c, w)| c.times(w, solve::BITS)).collect();
-    let mut hessian: Vec<Vec<Number>> =
-        (0..dim).map(|at| vec![Number::zero(); at + 1]).collect();
+    let mut hessian: Vec<Vec<Number>> = (0..dim).map(|at| vec![Number::zero(); at + 1]).collect();
     for (at, c) in stated.curvatures.iter().enumerate() {
         hessian[at][at] = c.clone();
     }
