@@ -133,3 +133,34 @@ impl Stated {
         &self.total * &Number::new(value)
     }
 }
+
+/// One example x of weight 1 with the loss of the shape at 1 − x w, and λ/2 w².
+#[cfg(test)]
+fn of_one_row(shape: Shape, x: f64, lambda: f64) -> Stated {
+    let mut line = Affine::constant(Number::whole(1));
+    line.add(0, &Number::new(-x));
+    let zero = Affine::constant(Number::zero());
+    let lines = if shape == Shape::Maximum { vec![zero, line] } else { vec![line] };
+    Stated {
+        shape,
+        total: Number::whole(1),
+        curvatures: vec![Number::new(lambda)],
+        l1: Number::zero(),
+        examples: vec![Example { weight: Number::whole(1), lines }],
+    }
+}
+
+#[test]
+fn optima_of_one_row_are_known() {
+    let guess = [Number::zero()];
+    // The hinge: w = 1/x where that is less than x/λ.
+    let stated = of_one_row(Shape::Maximum, 4.0, 0.5);
+    let (w, is_proven) = super::piecewise::optimum(&stated, &guess);
+    assert!(is_proven && (&w[0] - &Number::new(0.25)).magnitude() < -300, "{w:?}");
+    assert!((&stated.objective(&w) - &Number::new(1.0 / 64.0)).magnitude() < -300);
+    let stated = of_one_row(Shape::Maximum, 0.5, 2.0);
+    assert_eq!(super::piecewise::optimum(&stated, &guess).0[0], Number::new(0.25));
+    // The squared hinge: λ w = 2 x (1 − x w).
+    let (w, is_proven) = super::smooth::optimum(&of_one_row(Shape::Square, 2.0, 8.0), &guess);
+    assert!(is_proven && (&w[0] - &Number::new(0.25)).magnitude() < -200, "{w:?}");
+}
