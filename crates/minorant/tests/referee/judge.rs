@@ -62,8 +62,8 @@ pub(crate) struct Judged {
     pub(crate) ends: Vec<(String, &'static str, String)>,
     /// How far above the exact objective reported ones lie, relative to it.
     pub(crate) above: Vec<(String, f64)>,
-    /// Problems whose optimum is known to 1e-40, and all.
-    pub(crate) solved: (usize, usize),
+    /// The kind, the problems whose optimum is known to 1e-40, and all.
+    pub(crate) solved: (String, usize, usize),
     /// Models that were tampered with, and raised bounds that were confirmed but are true.
     pub(crate) tampered: usize,
     pub(crate) cautious: usize,
@@ -102,7 +102,8 @@ pub(crate) fn judge(seed: u64) -> Judged {
             best(&problem.stated[k], known.min_by(|a, b| a.1.cmp(b.1)).map(|known| known.0))
         })
         .collect();
-    judge.judged.solved = (best.iter().filter(|best| best.is_proven).count(), best.len());
+    let proven = best.iter().filter(|best| best.is_proven).count();
+    judge.judged.solved = (problem.kind.clone(), proven, best.len());
     for ((run, fitted), objectives) in fitted.iter().zip(&objectives) {
         judge.numbers(run, fitted, objectives, &best);
     }

@@ -15,7 +15,8 @@ pub(crate) struct Report {
     by_the_clock: BTreeMap<(String, &'static str), usize>,
     /// Of each kind: objectives, the lowest and the highest distance from the exact one.
     above: BTreeMap<String, (usize, f64, f64)>,
-    solved: (usize, usize),
+    /// Of each kind: problems whose optimum is known, and all.
+    solved: BTreeMap<String, (usize, usize)>,
     tampered: usize,
     cautious: usize,
     without_proof: usize,
@@ -44,7 +45,9 @@ impl Report {
             let entry = self.above.entry(kind).or_insert((0, 0.0, 0.0));
             *entry = (entry.0 + 1, entry.1.min(off), entry.2.max(off));
         }
-        self.solved = (self.solved.0 + judged.solved.0, self.solved.1 + judged.solved.1);
+        let (kind, solved, all) = judged.solved;
+        let entry = self.solved.entry(kind).or_default();
+        *entry = (entry.0 + solved, entry.1 + all);
         self.tampered += judged.tampered;
         self.cautious += judged.cautious;
         self.without_proof += judged.without_proof;
@@ -60,8 +63,10 @@ impl Report {
     pub(crate) fn print(&self) {
         let runs: usize = self.ends.values().sum();
         eprintln!("\n{} problems, {runs} runs, {} findings", self.problems, self.findings.len());
-        let (solved, all) = self.solved;
-        eprintln!("optimum known to 1e-40: {solved} of {all}");
+        eprintln!("optimum known to 1e-40, of all:");
+        for (kind, (solved, all)) in &self.solved {
+            eprintln!("  {kind:28} {solved} of {all}");
+        }
         let (tampered, cautious) = (self.tampered, self.cautious);
         eprintln!(
             "changed models: {tampered}; raised bounds that are true and confirmed: {cautious}"
