@@ -18,15 +18,15 @@ Everything that is tested, in one command.
   cargo xtask test                 formatting, lints, tests, documentation, the demo, Python
   cargo xtask python [TEST]...     the Python package alone, or some of its tests
   cargo xtask docs                 the documentation: links, and the book in target/book
-  cargo xtask campaign [NAME]      long runs: fuzz, certificates, faults, speed, packaging, newcomer
-                                   (a clean clone, used as the pages say), or all (the default)
+  cargo xtask campaign [NAME]      long runs: fuzz, certificates, referee, faults, speed, packaging,
+                                   newcomer (a clean clone, used as the pages say), or all (the default)
   cargo xtask help                 this text
 
 MINORANT_FUZZ and MINORANT_CAMPAIGN are the numbers of damaged inputs of each reader and of problems
-of each model, MINORANT_AUDITS that of problems that are audited without a referee. It stops at the
-first failure. A step whose tool is not there (rustfmt, clippy, mdBook, a Python of version 3.11 or
-later) is skipped with a note. MINORANT_DATA names the folder with real data; tests that need it are
-skipped without.";
+of each model, MINORANT_AUDITS that of problems that are audited without a referee, MINORANT_REFEREE
+that of problems that every solver is judged on in exact arithmetic. It stops at the first failure. A
+step whose tool is not there (rustfmt, clippy, mdBook, a Python of version 3.11 or later) is skipped
+with a note. MINORANT_DATA names the folder with real data; tests that need it are skipped without.";
 
 /// Damaged inputs of each reader that a fuzz campaign tries, unless MINORANT_FUZZ says otherwise.
 const FUZZ_RUNS: &str = "2000000";
@@ -34,6 +34,9 @@ const FUZZ_RUNS: &str = "2000000";
 /// Problems of each model that a certificate campaign solves, unless MINORANT_CAMPAIGN says
 /// otherwise.
 const CERTIFIED_PROBLEMS: &str = "2000";
+
+/// Problems that the referee judges in a campaign, unless MINORANT_REFEREE says otherwise.
+const REFEREED_PROBLEMS: &str = "100000";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -145,12 +148,13 @@ fn campaign_steps(name: &str) -> Option<Vec<Step>> {
     Some(match name {
         "fuzz" => vec![fuzz()],
         "certificates" => vec![certificates()],
+        "referee" => vec![referee()],
         "faults" => vec![faults()],
         "speed" => vec![budgets::step()],
         "packaging" => packaging::steps(),
         "newcomer" => newcomer::steps(),
         "all" => {
-            let mut steps = vec![fuzz(), certificates(), faults(), budgets::step()];
+            let mut steps = vec![fuzz(), certificates(), referee(), faults(), budgets::step()];
             steps.extend(packaging::steps());
             steps.extend(newcomer::steps());
             steps
@@ -169,6 +173,13 @@ fn certificates() -> Step {
     Step::new("certificate campaign", || {
         let problems = wanted("MINORANT_CAMPAIGN", CERTIFIED_PROBLEMS);
         cargo_test(&["master", "certificates"], ("MINORANT_CAMPAIGN", &problems))
+    })
+}
+
+fn referee() -> Step {
+    Step::new("referee campaign", || {
+        let problems = wanted("MINORANT_REFEREE", REFEREED_PROBLEMS);
+        cargo_test(&["referee"], ("MINORANT_REFEREE", &problems))
     })
 }
 

@@ -1,0 +1,166 @@
+//! A training problem stated by affine functions of the weights, whatever the model: an example's
+//! loss is a maximum, a square, a rounded hinge or log Σ exp of a list of them. Structures are lists
+//! of all their outputs. Objectives are exact, or right to 250 bits where logarithms are in them.
+//! Everything is multiplied by the sum of the example weights, so that nothing is ever divided.
+
+use super::number::{BITS, Number, sum};
+
+/// How the affine functions of an example make its loss.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Shape {
+    /// Their maximum.
+    Maximum,
+    /// The square of the positive part of the only one.
+    Square,
+    /// With u the only one and a width h: 0 below −h, (u + h)²/(4h) up to h, u beyond.
+    Rounded(Number),
+    /// log Σ exp.
+    LogSum,
+}
+
+/// An affine function of the weights.
+#[derive(Debug, Clone)]
+pub(crate) struct Affine {
+    pub(crate) constant: Number,
+    /// Factors of weights, each weight at most once.
+    pub(crate) terms: Vec<(usize, Number)>,
+}
+
+impl Affine {
+    pub(crate) fn constant(constant: Number) -> Self {
+        Affine { constant, terms: Vec::new() }
+    }
+
+    /// Adds a multiple of a weight.
+    pub(crate) fn add(&mut self, at: usize, factor: &Number) {
+        match self.terms.iter_mut().find(|(known, _)| *known == at) {
+            Some((_, known)) => *known = &*known + factor,
+            None => self.terms.push((at, factor.clone())),
+        }
+    }
+
+    pub(crate) fn at(&self, w: &[Number]) -> Number {
+        let products = self.terms.iter().map(|(at, factor)| factor * &w[*at]);
+        products.fold(self.constant.clone(), |sum, product| &sum + &product)
+    }
+}
+
+/// An example: what its loss counts, and the functions that make it.
+#[derive(Debug, Clone)]
+pub(crate) struct Example {
+    pub(crate) weight: Number,
+    pub(crate) lines: Vec<Affine>,
+}
+
+/// Σ_j ½ curvature_j w_j² + Σ_j slope |w_j| + Σ_i weight_i loss_i(w), which is `total` times the
+/// objective.
+#[derive(Debug, Clone)]
+pub(crate) struct Stated {
+    pub(crate) shape: Shape,
+    pub(crate) total: Number,
+    pub(crate) curvatures: Vec<Number>,
+    pub(crate) l1: Number,
+    pub(crate) examples: Vec<Example>,
+}
+
+/// The weights of a model as numbers.
+pub(crate) fn exact(w: &[f64]) -> Vec<Number> {
+    w.iter().map(|&w| Number::new(w)).collect()
+}
+
+impl Stated {
+    pub(crate) fn dim(&self) -> usize {
+        self.curvatures.len()
+    }
+
+    /// `total` times the objective.
+    pub(crate) fn objective(&self, w: &[Number]) -> Number {
+        &self.penalty(w) + &self.risk(w)
+    }
+
+    /// `total` times the regularizer.
+    pub(crate) fn penalty(&self, w: &[Number]) -> Number {
+        let square = |(c, w): (&Number, &Number)| (c * &(w * w)).scaled(-1);
+        let squares = sum(self.curvatures.iter().zip(w).map(square).collect::<Vec<_>>().iter());
+        if self.l1.is_zero() {
+            return squares;
+        }
+        let sizes = sum(w.iter().map(Number::abs).collect::<Vec<_>>().iter());
+        &squares + &(&self.l1 * &sizes)
+    }
+
+    fn risk(&self, w: &[Number]) -> Number {
+        let mut risk = Number::zero();
+        for example in self.examples.iter().filter(|example| !example.weight.is_zero()) {
+            let values: Vec<Number> = example.lines.iter().map(|line| line.at(w)).collect();
+            let loss = &example.weight * &self.loss(&values);
+            // Powers of e may lie further below than could be added up exactly.
+            risk = if self.shape == Shape::LogSum { risk.plus(&loss, BITS) } else { &risk + &loss };
+        }
+        risk
+    }
+
+    /// The loss of an example from its functions' values.
+    pub(crate) fn loss(&self, values: &[Number]) -> Number {
+        let top = values.iter().max().cloned().unwrap_or_else(Number::zero);
+        match &self.shape {
+            Shape::Maximum => top,
+            Shape::Square if top.is_positive() => &top * &top,
+            Shape::Square => Number::zero(),
+            Shape::Rounded(h) if top <= -h => Number::zero(),
+            Shape::Rounded(h) if top >= *h => top,
+            Shape::Rounded(h) => {
+                let above = &top + h;
+                (&above * &above).over(&h.scaled(2), 2 * BITS)
+            }
+            Shape::LogSum => {
+                let at = values.iter().position(|value| *value == top).unwrap_or(0);
+                let others = values.iter().enumerate().filter(|(other, _)| *other != at);
+                let powers = others.map(|(_, value)| (value - &top).exp());
+                let rest = powers.fold(Number::zero(), |sum, power| sum.plus(&power, BITS));
+                top.plus(&rest.ln_1p(), BITS)
+            }
+        }
+    }
+
+    /// The value of the objective that a multiple by `total` stands for.
+    pub(crate) fn plain(&self, objective: &Number) -> Number {
+        objective.over(&self.total, BITS)
+    }
+
+    /// `total` times a claimed value.
+    pub(crate) fn claimed(&self, value: f64) -> Number {
+        &self.total * &Number::new(value)
+    }
+}
+
+/// One example x of weight 1 with the loss of the shape at 1 − x w, and λ/2 w².
+#[cfg(test)]
+fn of_one_row(shape: Shape, x: f64, lambda: f64) -> Stated {
+    let mut line = Affine::constant(Number::whole(1));
+    line.add(0, &Number::new(-x));
+    let zero = Affine::constant(Number::zero());
+    let lines = if shape == Shape::Maximum { vec![zero, line] } else { vec![line] };
+    Stated {
+        shape,
+        total: Number::whole(1),
+        curvatures: vec![Number::new(lambda)],
+        l1: Number::zero(),
+        examples: vec![Example { weight: Number::whole(1), lines }],
+    }
+}
+
+#[test]
+fn optima_of_one_row_are_known() {
+    let guess = [Number::zero()];
+    // The hinge: w = 1/x where that is less than x/λ.
+    let stated = of_one_row(Shape::Maximum, 4.0, 0.5);
+    let (w, is_proven) = super::piecewise::optimum(&stated, &guess);
+    assert!(is_proven && (&w[0] - &Number::new(0.25)).magnitude() < -300, "{w:?}");
+    assert!((&stated.objective(&w) - &Number::new(1.0 / 64.0)).magnitude() < -300);
+    let stated = of_one_row(Shape::Maximum, 0.5, 2.0);
+    assert_eq!(super::piecewise::optimum(&stated, &guess).0[0], Number::new(0.25));
+    // The squared hinge: λ w = 2 x (1 − x w).
+    let (w, is_proven) = super::smooth::optimum(&of_one_row(Shape::Square, 2.0, 8.0), &guess);
+    assert!(is_proven && (&w[0] - &Number::new(0.25)).magnitude() < -200, "{w:?}");
+}
