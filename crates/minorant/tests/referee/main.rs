@@ -30,7 +30,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Problems that are judged unless `MINORANT_REFEREE` says otherwise.
-const SAMPLE: u64 = 800;
+const SAMPLE: u64 = 500;
 
 /// The numbers of the problems to judge.
 fn problems() -> Range<u64> {

@@ -61,9 +61,10 @@ pub(crate) fn accepted(
         }
     };
 
-    let lowered =
-        with_claims(model, |objective, bound| (objective - VISIBLE * objective.abs(), bound));
-    attempt("its objective lowered by 1e-6", &lowered);
+    if !objective.is_zero() {
+        let lowered = with_claims(model, |objective, bound| (objective * (1.0 - VISIBLE), bound));
+        attempt("its objective lowered by 1e-6", &lowered);
+    }
 
     let penalties = problem.stated.iter().zip(model.form().weights());
     let penalties: Vec<Number> =
