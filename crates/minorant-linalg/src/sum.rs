@@ -32,6 +32,13 @@ impl Sum {
         self.add(product);
     }
 
+    /// Adds another sum, times a number.
+    #[inline]
+    pub fn add_scaled(&mut self, factor: f64, other: Sum) {
+        self.add_product(factor, other.high);
+        self.add_product(factor, other.low);
+    }
+
     /// The sum, rounded once.
     pub fn value(self) -> f64 {
         self.high + self.low

@@ -130,8 +130,9 @@ impl Proof {
         part_weights: &[f64],
         ties: &[u64],
     ) -> Option<Proof> {
-        let divides = |length: usize| count > 0 && length > 0 && length.is_multiple_of(count);
-        if !divides(w.len()) || !divides(part_weights.len()) || !ties.len().is_multiple_of(3) {
+        let divides = |length: usize| count > 0 && length.is_multiple_of(count);
+        let fits = divides(w.len()) && divides(part_weights.len()) && !part_weights.is_empty();
+        if !fits || !ties.len().is_multiple_of(3) {
             return None;
         }
         let mut of_point = vec![Vec::new(); count];
@@ -139,10 +140,11 @@ impl Proof {
             let list = of_point.get_mut(usize::try_from(tie[0]).ok()?)?;
             list.push(Tie::unpack([tie[1], tie[2]])?);
         }
-        let points = w.chunks(w.len() / count).zip(part_weights.chunks(part_weights.len() / count));
-        let points = points.zip(of_point).map(|((w, weights), ties)| ProofPoint {
-            w: w.into(),
-            part_weights: weights.into(),
+        // A model may have no weights at all; its points are then empty.
+        let (dim, parts) = (w.len() / count, part_weights.len() / count);
+        let points = of_point.into_iter().enumerate().map(|(at, ties)| ProofPoint {
+            w: w[at * dim..(at + 1) * dim].into(),
+            part_weights: part_weights[at * parts..(at + 1) * parts].into(),
             ties: ties.into(),
         });
         Some(Proof::Points(points.collect()))

@@ -10,29 +10,40 @@ use std::ops::Range;
 /// Blocks that examples are added up in, where parts do not say otherwise.
 const BLOCKS: usize = 16;
 
-/// The minorant of the risk over a block of examples, with the sizes of what was added up.
+/// The minorant of the risk over a block of examples. Products and sums are carried along in twice the
+/// working precision: what is left of rounding are errors of the summands themselves, which whoever
+/// adds them tells.
 #[derive(Debug, Clone)]
 pub struct Minorant {
-    /// Its normal.
-    pub normal: Vec<f64>,
+    normal: Vec<Sum>,
     offset: Sum,
-    offset_size: f64,
-    /// The lengths of all that was added to the normal.
-    pub normal_size: f64,
-    /// Terms that were added to one coordinate of the normal, at most.
-    pub terms: usize,
+    /// The size of all that was added to the normal and to the offset, and in how many terms.
+    sizes: [f64; 2],
+    terms: f64,
+    /// How far off the summands may be, those of the normal in length and those of the offset.
+    errors: [f64; 2],
 }
 
 impl Minorant {
     fn new(dim: usize) -> Self {
-        let normal = vec![0.0; dim];
-        Minorant { normal, offset: Sum::new(), offset_size: 0.0, normal_size: 0.0, terms: 0 }
+        let (normal, offset) = (vec![Sum::new(); dim], Sum::new());
+        Minorant { normal, offset, sizes: [0.0; 2], terms: 0.0, errors: [0.0; 2] }
     }
 
-    /// Adds `share` times an offset that was computed from numbers of this size.
-    pub fn add_offset(&mut self, share: f64, offset: f64, size: f64) {
-        self.offset.add(share * offset);
-        self.offset_size += share * (offset.abs() + size);
+    /// Adds `share` times an offset that may be off by `error`.
+    pub fn add_offset(&mut self, share: f64, offset: f64, error: f64) {
+        self.offset.add_product(share, offset);
+        self.sizes[1] += (share * offset).abs();
+        self.errors[1] += share * error;
+        self.terms += 1.0;
+    }
+
+    /// Adds `x` times a slope, which may be off by `error`, to a coordinate of the normal.
+    pub fn add_slope(&mut self, at: usize, x: f64, slope: Sum, error: f64) {
+        self.normal[at].add_scaled(x, slope);
+        self.sizes[0] += (x * slope.value()).abs();
+        self.errors[0] += x.abs() * error;
+        self.terms += 2.0;
     }
 }
 
@@ -40,9 +51,10 @@ impl Minorant {
 pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64), String> {
     let examples = problem.shares.len();
     let even_blocks = || split_evenly(examples, BLOCKS.min(examples).max(1));
+    let mut excess = 0.0;
     let blocks = match proof {
         Proof::Points(points) => {
-            let borders = check_points(problem, points)?;
+            let borders = check_points(problem, points, &mut excess)?;
             let blocks = if borders.len() >= BLOCKS { borders.clone() } else { even_blocks() };
             of_blocks(problem, &blocks, |example| {
                 let part = borders.partition_point(|block| block.end <= example);
@@ -66,43 +78,54 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
                     "the proof has outputs of {found} examples, not of {examples}"
                 ));
             }
+            excess = SIMPLEX;
             let of = |example: usize| outputs(&proof.examples[example], example + 1);
             of_blocks(problem, &even_blocks(), of)?
         }
     };
-    Ok(least(problem, &blocks))
+    Ok(least(problem, &blocks, excess))
 }
 
 /// The minimum of the blocks' minorants together with the regularizer, in closed form.
-fn least(problem: &Plain<'_>, blocks: &[Minorant]) -> (f64, f64) {
-    let mut offset = Sum::new();
-    let mut normal = vec![Sum::new(); problem.w.len()];
-    let (mut offset_size, mut normal_size, mut terms) = (0.0, 0.0, 0);
+fn least(problem: &Plain<'_>, blocks: &[Minorant], excess: f64) -> (f64, f64) {
+    let mut all = Minorant::new(problem.w.len());
     for block in blocks {
-        offset.add(block.offset.value());
-        normal.iter_mut().zip(&block.normal).for_each(|(sum, x)| sum.add(*x));
-        offset_size += block.offset_size;
-        normal_size += block.normal_size;
-        terms = terms.max(block.terms);
+        all.offset.add_scaled(1.0, block.offset);
+        all.normal.iter_mut().zip(&block.normal).for_each(|(sum, x)| sum.add_scaled(1.0, *x));
+        for (to, from) in all.sizes.iter_mut().zip(block.sizes) {
+            *to += from;
+        }
+        for (to, from) in all.errors.iter_mut().zip(block.errors) {
+            *to += from;
+        }
+        all.terms += block.terms;
     }
-    let (offset, penalty) = (offset.value(), &problem.penalty);
+    let (offset, normal, penalty) = (all.offset.value(), all.normal, &problem.penalty);
     let lambda = penalty.lambda;
-    let roundings = f64::EPSILON * (terms as f64 + 8.0);
+    // Twice the working precision, and the last rounding to the working one.
+    let carried = f64::EPSILON * f64::EPSILON * (all.terms + 8.0);
+    let normal_error = all.errors[0] + carried * all.sizes[0];
+    // Shares are rounded a few times each, and weights may exceed their simplex: with a minorant of a
+    // risk that is nowhere negative, so much of the offset is not proven.
+    let offset_error = all.errors[1]
+        + carried * all.sizes[1]
+        + (excess + 16.0 * f64::EPSILON) * (offset.abs() + all.errors[1]);
     if penalty.is_l1 {
         // λ‖w‖₁ + a·w ≥ 0 where no |a_j| exceeds λ. The risk is nowhere negative, so its minorant
         // may be scaled down until that holds.
         let steepest = normal.iter().map(|sum| sum.value().abs()).fold(0.0, f64::max);
-        let scale = if steepest > lambda { lambda / steepest } else { 1.0 };
-        let of_scale = roundings * normal_size / lambda * offset.abs();
-        return (scale * offset, f64::EPSILON * 8.0 * offset_size + of_scale);
+        let scale = |steepest: f64| if steepest > lambda { lambda / steepest } else { 1.0 };
+        let (high, low) = (scale(steepest), scale(steepest * (1.0 + 1e-15) + normal_error));
+        return (high * offset, (high - low) * offset.abs() + offset_error);
     }
     let squares = normal.iter().enumerate().map(|(at, sum)| (sum.value(), penalty.theta2(at)));
     let square: Sum = squares.map(|(a, theta2)| a * a / theta2).collect();
     let square = square.value();
     let thetas = penalty.theta.iter().flatten();
     let theta = thetas.fold(1.0, |least: f64, theta| least.min(*theta));
-    let normal_error = roundings * normal_size / theta;
-    let rounding = f64::EPSILON * (8.0 * offset_size + 4.0 * square / lambda)
+    let normal_error = normal_error / theta;
+    let rounding = offset_error
+        + f64::EPSILON * 8.0 * square / lambda
         + normal_error * (square.sqrt() + normal_error) / lambda;
     (offset - square / (2.0 * lambda), rounding)
 }
@@ -125,8 +148,12 @@ fn of_blocks<'p>(
     parallel::map(blocks.len(), of_block).into_iter().collect()
 }
 
-/// The parts of a proof by points, each of which has weights on a simplex.
-fn check_points(problem: &Plain<'_>, points: &[ProofPoint]) -> Result<Vec<Range<usize>>, String> {
+/// The parts of a proof by points, each of which has weights on a simplex, up to an excess.
+fn check_points(
+    problem: &Plain<'_>,
+    points: &[ProofPoint],
+    excess: &mut f64,
+) -> Result<Vec<Range<usize>>, String> {
     let parts = points.first().map_or(0, |point| point.part_weights.len());
     let examples = problem.shares.len();
     if parts == 0 || parts > examples {
@@ -141,6 +168,7 @@ fn check_points(problem: &Plain<'_>, points: &[ProofPoint]) -> Result<Vec<Range<
         if (sum - 1.0).abs() > SIMPLEX {
             return Err(format!("the weights of part {part} add up to {sum}, not to 1"));
         }
+        *excess = excess.max(sum - 1.0);
     }
     Ok(split_evenly(examples, parts))
 }

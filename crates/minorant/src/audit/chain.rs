@@ -58,8 +58,8 @@ impl Places {
         ]
     }
 
-    fn zeros(self) -> Vec<f64> {
-        vec![0.0; self.end(self.k)]
+    fn count(self) -> usize {
+        self.end(self.k)
     }
 }
 
@@ -70,14 +70,26 @@ impl PlainLoss for PlainChain<'_> {
             return Value::default();
         }
         let scores = self.scores(example, w);
-        let right = score(places, &scores, truth);
-        let (top, cost) = if self.is_likelihood {
-            (expectations(places, &scores).0, 0.0)
+        let loss = if self.is_likelihood {
+            Beliefs::new(places, &scores, truth).surprise
         } else {
-            let worst = self.worst(truth, places, &scores);
-            (score(places, &scores, &worst), self.cost_of(&worst, truth))
+            let worst = self.worst(truth, places, &values(&scores));
+            let mut rise = Sum::new();
+            rise.add(self.cost_of(&worst, truth));
+            for (labels, sign) in [(&worst[..], 1.0), (truth, -1.0)] {
+                let of = places.of(labels);
+                of.iter().flatten().for_each(|&place| rise.add_scaled(sign, scores[place]));
+            }
+            rise.value()
         };
-        Value { loss: cost + (top - right), size: top.abs() + right.abs() }
+        // All labels of a token are compared with each other, token after token.
+        let (mut size, mut entries) = (truth.len() as f64, 0.0);
+        self.for_each_entry(example, |_, weight, x| {
+            size += (x * w[weight]).abs();
+            entries += 1.0;
+        });
+        let roundings = entries + (truth.len() * (2 * self.k() + 8)) as f64 + 32.0;
+        Value { loss, size: 4.0 * roundings * size }
     }
 
     fn add(
@@ -87,25 +99,22 @@ impl PlainLoss for PlainChain<'_> {
         minorant: &mut Minorant,
     ) -> Result<(), String> {
         let (places, truth) = (self.places(example), self.truth(example));
-        let mut slopes = places.zeros();
+        let mut slopes = vec![Sum::new(); places.count()];
+        let mut errors = vec![0.0; places.count()];
         for &(below, share) in below.iter().filter(|_| !truth.is_empty()) {
             add_labels(places, truth, -share, &mut slopes);
             let labels = match below {
                 Below::Tangent(w) if self.is_likelihood => {
-                    let scores = self.scores(example, w);
-                    let (total, probabilities) = expectations(places, &scores);
-                    let (mut expected, mut size) = (Sum::new(), total.abs());
-                    for (place, p) in probabilities {
-                        slopes[place] += share * p;
-                        expected.add(p * scores[place]);
-                        size += (p * scores[place]).abs();
+                    let beliefs = Beliefs::new(places, &self.scores(example, w), truth);
+                    for (place, p) in beliefs.probabilities {
+                        slopes[place].add_product(share, p);
+                        errors[place] += share * p * beliefs.rounding;
                     }
-                    // Sums of logarithms lose a few roundings a token.
-                    let size = size * (truth.len() * (2 * self.k() + 8)) as f64;
-                    minorant.add_offset(share, total - expected.value(), size);
+                    let entropy = beliefs.entropy;
+                    minorant.add_offset(share, entropy, entropy * beliefs.rounding);
                     continue;
                 }
-                Below::Tangent(w) => self.worst(truth, places, &self.scores(example, w)),
+                Below::Tangent(w) => self.worst(truth, places, &values(&self.scores(example, w))),
                 Below::Output(_) if self.is_likelihood => {
                     return Err("a conditional random field has no proof by outputs".into());
                 }
@@ -121,15 +130,13 @@ impl PlainLoss for PlainChain<'_> {
                 Below::Piece(_) | Below::Slopes(_) => return Err(below.refusal()),
             };
             add_labels(places, &labels, share, &mut slopes);
-            minorant.add_offset(share, self.cost_of(&labels, truth), 0.0);
+            let cost = self.cost_of(&labels, truth);
+            minorant.add_offset(share, cost, f64::EPSILON * truth.len() as f64 * cost);
         }
         // Slopes in the scores become slopes in the weights.
         self.for_each_entry(example, |place, weight, x| {
-            minorant.normal[weight] += x * slopes[place];
-            minorant.normal_size += (x * slopes[place]).abs();
+            minorant.add_slope(weight, x, slopes[place], errors[place]);
         });
-        let moves = |slopes: &&[f64]| slopes.iter().any(|slope| *slope != 0.0);
-        minorant.terms += slopes.chunks(self.k()).take(truth.len()).filter(moves).count() + 1;
         Ok(())
     }
 }
@@ -207,9 +214,9 @@ impl PlainChain<'_> {
         }
     }
 
-    fn scores(&self, example: usize, w: &[f64]) -> Vec<f64> {
-        let mut scores = self.places(example).zeros();
-        self.for_each_entry(example, |place, weight, x| scores[place] += x * w[weight]);
+    fn scores(&self, example: usize, w: &[f64]) -> Vec<Sum> {
+        let mut scores = vec![Sum::new(); self.places(example).count()];
+        self.for_each_entry(example, |place, weight, x| scores[place].add_product(x, w[weight]));
         scores
     }
 
@@ -236,13 +243,12 @@ impl PlainChain<'_> {
 }
 
 /// Adds `share` times the slopes of the score of some labels.
-fn add_labels(places: Places, labels: &[u16], share: f64, slopes: &mut [f64]) {
-    places.of(labels).iter().flatten().for_each(|&place| slopes[place] += share);
+fn add_labels(places: Places, labels: &[u16], share: f64, slopes: &mut [Sum]) {
+    places.of(labels).iter().flatten().for_each(|&place| slopes[place].add(share));
 }
 
-fn score(places: Places, scores: &[f64], labels: &[u16]) -> f64 {
-    let sum = |of: Vec<usize>| of.into_iter().map(|place| scores[place]).sum::<f64>();
-    places.of(labels).map(sum).iter().sum()
+fn values(scores: &[Sum]) -> Vec<f64> {
+    scores.iter().map(|score| score.value()).collect()
 }
 
 /// The first of `count` numbers that no other one exceeds.
@@ -250,40 +256,104 @@ fn first_best(count: usize, of: impl Fn(usize) -> f64) -> usize {
     (1..count).fold(0, |top, at| if of(at) > of(top) { at } else { top })
 }
 
-/// Likelihood: log Σ exp score, in logarithms throughout, and how probable the score of each place is
-/// among those that labels add up; places come several times.
-fn expectations(places: Places, scores: &[f64]) -> (f64, Vec<(usize, f64)>) {
-    let Places { k, tokens } = places;
-    let node = |t: usize, z: usize| scores[places.node(t, z)];
-    let pair = |y: usize, z: usize| scores[places.pair(y, z)];
-    let end = |z: usize| scores[places.end(z)];
-    let mut forward: Vec<Vec<f64>> =
-        vec![(0..k).map(|z| scores[places.begin(z)] + node(0, z)).collect()];
-    for t in 1..tokens {
-        let path = |z: usize| log_sum((0..k).map(|y| forward[t - 1][y] + pair(y, z)));
-        forward.push((0..k).map(|z| path(z) + node(t, z)).collect());
-    }
-    let mut backward = vec![(0..k).map(end).collect::<Vec<f64>>(); tokens];
-    for t in (0..tokens - 1).rev() {
-        let next = |y: usize, z: usize| pair(y, z) + node(t + 1, z) + backward[t + 1][z];
-        backward[t] = (0..k).map(|y| log_sum((0..k).map(|z| next(y, z)))).collect();
-    }
-    let total = log_sum((0..k).map(|z| forward[tokens - 1][z] + end(z)));
-    let mut found = Vec::new();
-    for (t, z) in (0..tokens).flat_map(|t| (0..k).map(move |z| (t, z))) {
-        let p = (forward[t][z] + backward[t][z] - total).exp();
-        found.push((places.node(t, z), p));
-        found.extend((t == 0).then(|| (places.begin(z), p)));
-        found.extend((t == tokens - 1).then(|| (places.end(z), p)));
-        for y in (0..k).filter(|_| t > 0) {
-            let path = forward[t - 1][y] + pair(y, z) + node(t, z) + backward[t][z];
-            found.push((places.pair(y, z), (path - total).exp()));
+/// What scores say of a sequence: how surprising the truth is, and a distribution of labellings in
+/// which each label depends on the one before. Whatever that distribution is, the expected score less
+/// the truth's plus the entropy lies below −log p of the truth, for all weights: the minorant rests
+/// on its probabilities alone, which are products and sums of numbers that are not negative and lose
+/// only relative digits, however large the scores are.
+struct Beliefs {
+    /// −log p of the truth.
+    surprise: f64,
+    /// How probable the score of each place is among those that labels add up; places come several
+    /// times.
+    probabilities: Vec<(usize, f64)>,
+    /// The entropy of the distribution.
+    entropy: f64,
+    /// How far probabilities and entropy are rounded, relative to their size.
+    rounding: f64,
+}
+
+impl Beliefs {
+    fn new(places: Places, scores: &[Sum], truth: &[u16]) -> Self {
+        let Places { k, tokens } = places;
+        // Scores of steps less those of the truth's step: only differences count, and the truth's
+        // own labelling adds up to 0.
+        let step = |t: usize, before: usize, z: usize| {
+            let own = |before: usize, z: usize| {
+                let mut sum = scores[places.node(t, z)];
+                let from = if t == 0 { places.begin(z) } else { places.pair(before, z) };
+                sum.add_scaled(1.0, scores[from]);
+                if t == tokens - 1 {
+                    sum.add_scaled(1.0, scores[places.end(z)]);
+                }
+                sum
+            };
+            let mut sum = own(before, z);
+            let true_before = truth[t.saturating_sub(1)] as usize;
+            sum.add_scaled(-1.0, own(true_before, truth[t] as usize));
+            sum.value()
+        };
+        // From the last token back: log Σ exp over what follows a label.
+        let mut later = vec![vec![0.0; k]; tokens + 1];
+        for t in (1..tokens).rev() {
+            let of = |before: usize| log_sum((0..k).map(|z| step(t, before, z) + later[t + 1][z]));
+            let now: Vec<f64> = (0..k).map(of).collect();
+            later[t] = now;
         }
+        let first: Vec<f64> = (0..k).map(|z| step(0, 0, z) + later[1][z]).collect();
+        let mut found = Beliefs {
+            surprise: log_sum(first.iter().copied()),
+            probabilities: Vec::new(),
+            entropy: 0.0,
+            rounding: (tokens * (k + 8) + 8) as f64 * f64::EPSILON,
+        };
+        let (mut now, entropy) = shares(&first);
+        found.entropy = entropy;
+        for t in 0..tokens {
+            for (z, &p) in now.iter().enumerate() {
+                found.probabilities.push((places.node(t, z), p));
+                found.probabilities.extend((t == 0).then(|| (places.begin(z), p)));
+                found.probabilities.extend((t == tokens - 1).then(|| (places.end(z), p)));
+            }
+            if t + 1 == tokens {
+                break;
+            }
+            let mut next = vec![0.0; k];
+            for (y, &p) in now.iter().enumerate() {
+                let logs: Vec<f64> = (0..k).map(|z| step(t + 1, y, z) + later[t + 2][z]).collect();
+                let (given, entropy) = shares(&logs);
+                found.entropy += p * entropy;
+                for (z, q) in given.into_iter().enumerate() {
+                    found.probabilities.push((places.pair(y, z), p * q));
+                    next[z] += p * q;
+                }
+            }
+            now = next;
+        }
+        found
     }
-    (total, found)
+}
+
+/// Shares in proportion to the exponentials of some numbers, and their entropy.
+fn shares(logs: &[f64]) -> (Vec<f64>, f64) {
+    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let exponentials: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
+    let total: f64 = exponentials.iter().sum();
+    let shares: Vec<f64> = exponentials.into_iter().map(|e| e / total).collect();
+    // The largest share by what the others leave of 1, so that next to nothing stays that.
+    let largest = first_best(shares.len(), |at| shares[at]);
+    let others = shares.iter().enumerate().filter(|(at, _)| *at != largest).map(|(_, q)| *q);
+    let rest: f64 = others.clone().sum();
+    let entropy: f64 = others.filter(|q| *q > 0.0).map(|q| -q * q.ln()).sum();
+    let of_largest = if rest < 1.0 { -(1.0 - rest) * (-rest).ln_1p() } else { 0.0 };
+    (shares, entropy + of_largest)
 }
 
 fn log_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
-    let top = terms.clone().fold(f64::NEG_INFINITY, f64::max);
-    top + terms.map(|term| (term - top).exp()).sum::<f64>().ln()
+    let (at, top) = terms
+        .clone()
+        .enumerate()
+        .fold((0, f64::NEG_INFINITY), |best, next| if next.1 > best.1 { next } else { best });
+    let others = terms.enumerate().filter(|(other, _)| *other != at);
+    top + others.map(|(_, term)| (term - top).exp()).sum::<f64>().ln_1p()
 }

@@ -4,6 +4,7 @@
 
 use super::{Below, Minorant, PlainLoss, Value};
 use minorant_data::{PartsImage, Plate, TreeShape};
+use minorant_linalg::sum::Sum;
 use std::fmt::Debug;
 
 /// A structure in its plainest form; outputs are numbers.
@@ -16,6 +17,11 @@ pub trait PlainStructure: Sync + Debug {
 
     /// The joint features of an image and an output.
     fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)>;
+
+    /// How far features and losses are rounded, relative to their size.
+    fn rounding(&self) -> f64 {
+        0.0
+    }
 
     /// How wrong an output is.
     fn loss(&self, image: usize, output: &[u32]) -> f64;
@@ -32,13 +38,16 @@ impl<S: PlainStructure> PlainLoss for PlainImages<S> {
     fn value(&self, image: usize, w: &[f64]) -> Value {
         let worst = self.0.worst(image, w);
         let loss = self.0.loss(image, &worst);
-        let score = |output: &[u32]| {
-            let products = self.0.features(image, output).into_iter().map(|(at, x)| x * w[at]);
-            products.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()))
-        };
-        let ((score, size), (of_truth, size_of_truth)) =
-            (score(&worst), score(&self.0.truth(image)));
-        Value { loss: loss + (score - of_truth), size: loss + size + size_of_truth }
+        let (mut sum, mut size, mut terms) = (Sum::new(), loss, 32.0);
+        sum.add(loss);
+        for (output, sign) in [(&worst, 1.0), (&self.0.truth(image), -1.0)] {
+            for (at, x) in self.0.features(image, output) {
+                sum.add_product(sign * x, w[at]);
+                size += (x * w[at]).abs();
+                terms += 1.0;
+            }
+        }
+        Value { loss: sum.value(), size: terms * size }
     }
 
     fn add(
@@ -58,13 +67,13 @@ impl<S: PlainStructure> PlainLoss for PlainImages<S> {
                 return Err("the proof names an output that its image cannot have".into());
             }
             for (output, sign) in [(&output, 1.0), (&truth, -1.0)] {
+                let slope: Sum = [sign * share].into_iter().collect();
                 for (at, x) in self.0.features(image, output) {
-                    minorant.normal[at] += sign * share * x;
-                    minorant.normal_size += share * x.abs();
+                    minorant.add_slope(at, x, slope, share * self.0.rounding());
                 }
             }
-            minorant.terms += output.len() + truth.len();
-            minorant.add_offset(share, self.0.loss(image, &output), 0.0);
+            let loss = self.0.loss(image, &output);
+            minorant.add_offset(share, loss, self.0.rounding() * loss);
         }
         Ok(())
     }
@@ -241,6 +250,11 @@ impl PlainStructure for PlainParts<'_> {
             features.extend([(at, dx), (at + 1, dy), (at + 2, dx * dx), (at + 3, dy * dy)]);
         }
         features
+    }
+
+    fn rounding(&self) -> f64 {
+        // Places are divided by the scale and squared; distances have roots, and a mean is taken.
+        8.0 * f64::EPSILON
     }
 
     fn loss(&self, image: usize, output: &[u32]) -> f64 {

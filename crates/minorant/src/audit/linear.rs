@@ -1,11 +1,12 @@
 //! The losses of linear models once more, in their plainest form: rows are read one by one, outputs
-//! are plain sums, and each loss has its value, a tangent, and the highest minorant with given
+//! are sums in twice the working precision, and each loss has its value, a tangent, and the highest minorant with given
 //! slopes (its convex conjugate).
 
 use super::{Below, Minorant, NO_PIECE, PlainLoss, Value};
 use crate::proof::Piece;
 use minorant_data::Labels;
 use minorant_linalg::Matrix;
+use minorant_linalg::sum::Sum;
 
 /// How far slopes may lie outside of what the loss allows, by rounding; they are moved back.
 const OUTSIDE: f64 = 1e-12;
@@ -65,14 +66,13 @@ pub struct LinearLosses<'a> {
 #[derive(Debug, Clone)]
 struct Tangent {
     value: f64,
-    offset: f64,
-    /// The size of the numbers that the offset was computed from.
-    size: f64,
+    /// The offset, and how far rounding may have moved it.
+    offset: (f64, f64),
     slope: Vec<f64>,
 }
 
 fn flat(outputs: usize) -> Tangent {
-    Tangent { value: 0.0, offset: 0.0, size: 0.0, slope: vec![0.0; outputs] }
+    Tangent { value: 0.0, offset: (0.0, 0.0), slope: vec![0.0; outputs] }
 }
 
 impl LinearLosses<'_> {
@@ -91,21 +91,21 @@ impl LinearLosses<'_> {
         self.features.row(row).filter(|(_, x)| *x != 0.0).chain(bias).collect()
     }
 
-    fn outputs_at(&self, entries: &[(usize, f64)], w: &[f64]) -> Vec<f64> {
-        let mut f = vec![0.0; self.outputs];
+    fn outputs_at(&self, entries: &[(usize, f64)], w: &[f64]) -> Vec<Sum> {
+        let mut f = vec![Sum::new(); self.outputs];
         for &(j, x) in entries {
             for (f, w) in f.iter_mut().zip(&w[j * self.outputs..]) {
-                *f += x * w;
+                f.add_product(x, *w);
             }
         }
         f
     }
 
-    /// The loss of one row at outputs `f`.
-    fn tangent(&self, row: usize, f: &[f64]) -> Tangent {
+    /// The loss of one row at outputs `f`, and a tangent there.
+    fn tangent(&self, row: usize, f: &[Sum]) -> Tangent {
         match (self.loss, self.truth(row)) {
-            (Logistic, Truth::Class(label)) => softmax(label, f),
-            (_, Truth::Sign(sign)) => self.binary(sign, f[0]),
+            (Logistic, Truth::Class(label)) => self.softmax(row, label, f),
+            (_, Truth::Sign(sign)) => self.binary(row, sign, f[0]),
             (_, Truth::Class(label)) => self.worst_pair((0..f.len()).map(|z| (label, z)), f),
             (_, Truth::Set(set)) => {
                 let has = |z: usize| set.contains(&(z as u32));
@@ -117,36 +117,45 @@ impl LinearLosses<'_> {
                     let pairs = low.flat_map(|z| high.clone().map(move |other| (z, other)));
                     return self.worst_pair(pairs, f);
                 }
-                let low = low.reduce(|best, z| if f[z] < f[best] { z } else { best });
-                let high = high.reduce(|best, z| if f[z] > f[best] { z } else { best });
+                let is_above = |a: usize, b: usize| less(f[a], f[b]) > 0.0;
+                let low = low.reduce(|best, z| if is_above(best, z) { z } else { best });
+                let high = high.reduce(|best, z| if is_above(z, best) { z } else { best });
                 self.worst_pair(low.zip(high).into_iter(), f)
             }
         }
     }
 
-    fn binary(&self, sign: f64, f: f64) -> Tangent {
-        let margin = sign * f;
-        let (value, derivative) = match self.loss {
-            Hinge if margin < 1.0 => {
-                return Tangent { value: 1.0 - margin, offset: 1.0, size: 1.0, slope: vec![-sign] };
+    fn binary(&self, row: usize, sign: f64, f: Sum) -> Tangent {
+        // What the margin lacks to 1 + h, and the margin.
+        let slack = |h: f64| {
+            let mut slack: Sum = [1.0, h].into_iter().collect();
+            slack.add_scaled(-sign, f);
+            slack.value().max(0.0)
+        };
+        let margin = sign * f.value();
+        let (value, steepness) = match self.loss {
+            Hinge if slack(0.0) > 0.0 => {
+                let offset = (1.0, 0.0);
+                return Tangent { value: slack(0.0), offset, slope: vec![-sign] };
             }
             Hinge => return flat(1),
-            SquaredHinge => {
-                let slack = (1.0 - margin).max(0.0);
-                (slack * slack, -2.0 * slack)
+            SquaredHinge => (slack(0.0) * slack(0.0), 2.0 * slack(0.0)),
+            HuberHinge(h) if slack(-h) > 0.0 => (slack(0.0), 1.0),
+            HuberHinge(h) => (slack(h) * slack(h) / (4.0 * h), slack(h) / (2.0 * h)),
+            Logistic => {
+                let small = (-margin.abs()).exp();
+                let above = if margin > 0.0 { small } else { 1.0 };
+                (small.ln_1p() + (-margin).max(0.0), above / (1.0 + small))
             }
-            HuberHinge(h) if margin < 1.0 - h => (1.0 - margin, -1.0),
-            HuberHinge(h) => {
-                let slack = (1.0 + h - margin).max(0.0);
-                (slack * slack / (4.0 * h), -slack / (2.0 * h))
-            }
-            Logistic if margin > 0.0 => {
-                ((-margin).exp().ln_1p(), -(-margin).exp() / (1.0 + (-margin).exp()))
-            }
-            Logistic => (margin.exp().ln_1p() - margin, -1.0 / (1.0 + margin.exp())),
         };
-        let size = value + (derivative * margin).abs();
-        Tangent { value, offset: value - derivative * margin, size, slope: vec![derivative * sign] }
+        self.steepest(row, value, vec![-sign * steepness])
+    }
+
+    /// The highest minorant with slopes that a smooth loss has somewhere, which is a tangent up to the
+    /// rounding of the slopes; and below the loss whatever they are.
+    fn steepest(&self, row: usize, value: f64, mut slope: Vec<f64>) -> Tangent {
+        let offset = self.highest_offset(row, &mut slope);
+        Tangent { value, offset: offset.unwrap_or((f64::NAN, 0.0)), slope }
     }
 
     fn margin(&self, z: usize, other: usize) -> f64 {
@@ -157,10 +166,13 @@ impl LinearLosses<'_> {
     }
 
     /// max over pairs (z, z') of Δ(z, z') + f_{z'} − f_z, and 0.
-    fn worst_pair(&self, pairs: impl Iterator<Item = (usize, usize)>, f: &[f64]) -> Tangent {
+    fn worst_pair(&self, pairs: impl Iterator<Item = (usize, usize)>, f: &[Sum]) -> Tangent {
         let mut worst: Option<(f64, usize, usize)> = None;
         for (z, other) in pairs {
-            let loss = self.margin(z, other) + (f[other] - f[z]);
+            let mut loss = f[other];
+            loss.add_scaled(-1.0, f[z]);
+            loss.add(self.margin(z, other));
+            let loss = loss.value();
             if worst.is_none_or(|(top, _, _)| loss > top) {
                 worst = Some((loss, z, other));
             }
@@ -176,7 +188,22 @@ impl LinearLosses<'_> {
         let (margin, mut slope) = (self.margin(z, other), vec![0.0; self.outputs]);
         slope[other] += 1.0;
         slope[z] -= 1.0;
-        Tangent { value, offset: margin, size: margin, slope }
+        Tangent { value, offset: (margin, 0.0), slope }
+    }
+
+    fn softmax(&self, row: usize, label: usize, f: &[Sum]) -> Tangent {
+        // Only differences to the label's output matter.
+        let behind: Vec<f64> = f.iter().map(|f_z| less(*f_z, f[label])).collect();
+        let top = behind.iter().copied().fold(0.0, f64::max);
+        let others = behind.iter().enumerate().filter(|(z, _)| *z != label);
+        let rest: f64 = others.map(|(_, d)| (d - top).exp()).sum();
+        let total = rest + (-top).exp();
+        // Where the label leads, the sum is 1 and what the others add.
+        let value = if top > 0.0 { top + total.ln() } else { rest.ln_1p() };
+        let mut slope: Vec<f64> = behind.iter().map(|d| (d - top).exp() / total).collect();
+        slope[label] = 0.0;
+        slope[label] = -slope.iter().sum::<f64>();
+        self.steepest(row, value, slope)
     }
 
     /// A piece of the hinge of one row, whatever the outputs are: a minorant of it everywhere.
@@ -187,7 +214,7 @@ impl LinearLosses<'_> {
         let Piece::Slope { up, down } = piece else { return Ok(flat(self.outputs)) };
         let (up, down) = (up as usize, down as usize);
         let is_allowed = match self.truth(row) {
-            Truth::Sign(sign) => return Ok(self.binary(sign, 0.0)),
+            Truth::Sign(sign) => return Ok(self.binary(row, sign, Sum::new())),
             Truth::Class(label) => down == label && up != label,
             Truth::Set(set) => set.contains(&(down as u32)) && !set.contains(&(up as u32)),
         };
@@ -202,21 +229,26 @@ impl LinearLosses<'_> {
         let mut slope = slopes.to_vec();
         let fits = slope.len() == self.outputs;
         let offset = fits.then(|| self.highest_offset(row, &mut slope))??;
-        Some(Tangent { value: 0.0, offset, size: 0.0, slope })
+        Some(Tangent { value: 0.0, offset, slope })
     }
 
-    /// The largest offset with which `offset + slope · f` lies below the row's loss everywhere.
-    fn highest_offset(&self, row: usize, slope: &mut [f64]) -> Option<f64> {
+    /// The largest offset with which `offset + slope · f` lies below the row's loss everywhere, and how
+    /// far rounding may have moved it.
+    fn highest_offset(&self, row: usize, slope: &mut [f64]) -> Option<(f64, f64)> {
+        let near = |offset: f64, size: f64| (offset, 8.0 * f64::EPSILON * size);
         let label = match self.truth(row) {
             Truth::Sign(sign) => {
                 let most = if self.loss == SquaredHinge { f64::MAX } else { 1.0 };
                 let q = allowed(-sign * slope[0], most)?;
                 slope[0] = -sign * q;
                 return Some(match self.loss {
-                    Hinge => q,
-                    SquaredHinge => q - 0.25 * q * q,
-                    HuberHinge(h) => q * (1.0 + h * (1.0 - q)),
-                    Logistic => entropy(q) + entropy(1.0 - q),
+                    Hinge => near(q, q),
+                    SquaredHinge => near(q - 0.25 * q * q, q + q * q),
+                    HuberHinge(h) => near(q * (1.0 + h * (1.0 - q)), q * (1.0 + h)),
+                    Logistic => {
+                        let offset = entropy(q) + entropy_of_rest(q);
+                        near(offset, offset)
+                    }
                 });
             }
             Truth::Class(label) => label,
@@ -237,24 +269,30 @@ impl LinearLosses<'_> {
         }
         slope[label] = -total;
         let rest = slope.iter().enumerate().filter(|(z, _)| *z != label);
-        match (self.loss, self.label_loss) {
-            (Hinge, Some(_)) => Some(rest.map(|(z, s)| s * self.margin(label, z)).sum()),
-            (Hinge, None) => Some(total),
-            (Logistic, _) => {
-                Some(rest.map(|(_, s)| entropy(*s)).sum::<f64>() + entropy(1.0 - total))
-            }
-            (SquaredHinge | HuberHinge(_), _) => None,
-        }
+        let offset = match (self.loss, self.label_loss) {
+            (Hinge, Some(_)) => rest.map(|(z, s)| s * self.margin(label, z)).sum(),
+            (Hinge, None) => total,
+            (Logistic, _) => rest.map(|(_, s)| entropy(*s)).sum::<f64>() + entropy_of_rest(total),
+            (SquaredHinge | HuberHinge(_), _) => return None,
+        };
+        Some(near(offset, offset * slope.len() as f64))
     }
 }
 
 impl PlainLoss for LinearLosses<'_> {
     fn value(&self, row: usize, w: &[f64]) -> Value {
-        let f = self.outputs_at(&self.entries(row), w);
-        let score = f.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
-        let margins = self.label_loss.unwrap_or_default();
-        let margin = margins.iter().fold(1.0, |most: f64, d| most.max(*d));
-        Value { loss: self.tangent(row, &f).value, size: margin + score }
+        let entries = self.entries(row);
+        let loss = self.tangent(row, &self.outputs_at(&entries, w)).value;
+        let largest = |w: &[f64]| w.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+        let products = entries
+            .iter()
+            .map(|&(j, x)| x.abs() * largest(&w[j * self.outputs..(j + 1) * self.outputs]));
+        let size = (entries.len() as f64 + 32.0) * products.sum::<f64>();
+        let growth = match self.loss {
+            SquaredHinge => 2.0 * loss.sqrt() + f64::EPSILON * size,
+            _ => 2.0,
+        };
+        Value { loss, size: growth * size }
     }
 
     fn add(
@@ -264,7 +302,7 @@ impl PlainLoss for LinearLosses<'_> {
         minorant: &mut Minorant,
     ) -> Result<(), String> {
         let entries = self.entries(row);
-        let mut coefficients = vec![0.0; self.outputs];
+        let mut coefficients = vec![Sum::new(); self.outputs];
         for &(below, share) in below {
             let tangent = match below {
                 Below::Tangent(w) => self.tangent(row, &self.outputs_at(&entries, w)),
@@ -277,20 +315,26 @@ impl PlainLoss for LinearLosses<'_> {
                 })?,
                 Below::Output(_) => return Err(below.refusal()),
             };
-            coefficients.iter_mut().zip(&tangent.slope).for_each(|(c, s)| *c += share * s);
-            minorant.add_offset(share, tangent.offset, tangent.size);
+            for (c, slope) in coefficients.iter_mut().zip(&tangent.slope) {
+                c.add_product(share, *slope);
+            }
+            minorant.add_offset(share, tangent.offset.0, tangent.offset.1);
         }
         // The row with coefficients on its outputs is added to the normal.
-        let length = entries.iter().map(|(_, x)| x * x).sum::<f64>().sqrt();
-        minorant.normal_size += length * coefficients.iter().map(|c| c.abs()).sum::<f64>();
-        minorant.terms += 1;
         for &(j, x) in &entries {
-            for (a, c) in minorant.normal[j * self.outputs..].iter_mut().zip(&coefficients) {
-                *a += x * c;
+            for (z, c) in coefficients.iter().enumerate() {
+                minorant.add_slope(j * self.outputs + z, x, *c, 0.0);
             }
         }
         Ok(())
     }
+}
+
+/// One output less another.
+fn less(a: Sum, b: Sum) -> f64 {
+    let mut difference = a;
+    difference.add_scaled(-1.0, b);
+    difference.value()
 }
 
 /// A number that ought to lie between 0 and `most`, moved there if rounding has carried it out.
@@ -302,18 +346,7 @@ fn entropy(q: f64) -> f64 {
     if q > 0.0 { -q * q.ln() } else { 0.0 }
 }
 
-fn softmax(label: usize, f: &[f64]) -> Tangent {
-    let top = f.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let total: f64 = f.iter().map(|f| (f - top).exp()).sum();
-    let value = total.ln() + (top - f[label]);
-    let mut slope: Vec<f64> = f.iter().map(|f| (f - top).exp() / total).collect();
-    // Σ p_z (f_z − f_label): only differences matter, so a common shift must not enter.
-    let inner: f64 = slope.iter().zip(f).map(|(p, g)| p * (g - f[label])).sum();
-    let size =
-        value.abs() + slope.iter().zip(f).map(|(p, g)| p * (g - f[label]).abs()).sum::<f64>();
-    slope[label] -= 1.0;
-    // The slopes must add up to 0 exactly, or a shift of all outputs would change the tangent.
-    let rest: f64 = slope.iter().enumerate().filter(|(z, _)| *z != label).map(|(_, s)| s).sum();
-    slope[label] = -rest;
-    Tangent { value, offset: value - inner, size, slope }
+/// The entropy of 1 − q, also where q is next to nothing.
+fn entropy_of_rest(q: f64) -> f64 {
+    if q < 1.0 { -(1.0 - q) * (-q).ln_1p() } else { 0.0 }
 }

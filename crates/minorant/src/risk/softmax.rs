@@ -16,6 +16,12 @@ impl Softmax {
     }
 }
 
+/// −log p of the label, which is `behind` the highest output; `rest` is the sum of the others'
+/// exponentials. Where the label leads, the loss is the logarithm of 1 and little more.
+fn loss_of(rest: f64, behind: f64) -> f64 {
+    if behind == 0.0 { rest.ln_1p() } else { behind + (rest + (-behind).exp()).ln() }
+}
+
 impl Loss for Softmax {
     fn is_smooth(&self) -> bool {
         true
@@ -26,29 +32,35 @@ impl Loss for Softmax {
     }
 
     fn value(&self, example: usize, f: &[f64]) -> f64 {
+        let label = self.labels[example] as usize;
         let top = f.iter().fold(f64::NEG_INFINITY, |top, &f| top.max(f));
-        let sum: f64 = f.iter().map(|f| (f - top).exp()).sum();
-        sum.ln() + (top - f[self.labels[example] as usize])
+        let others = f.iter().enumerate().filter(|(z, _)| *z != label);
+        let rest: f64 = others.map(|(_, f)| (f - top).exp()).sum();
+        loss_of(rest, top - f[label])
     }
 
     fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
         let label = self.labels[example] as usize;
         let top = f.iter().fold(f64::NEG_INFINITY, |top, &f| top.max(f));
-        let mut sum = 0.0;
-        for (c, f) in c.iter_mut().zip(f) {
+        let mut rest = 0.0;
+        for (z, (c, f)) in c.iter_mut().zip(f).enumerate() {
             *c = (f - top).exp();
-            sum += *c;
+            rest += if z == label { 0.0 } else { *c };
         }
-        let value = sum.ln() + (top - f[label]);
-        // Σ_z p_z (f_z − f_label): taking differences first keeps the offset exact under a common
-        // shift of all outputs.
-        let mut mean = 0.0;
-        for (c, g) in c.iter_mut().zip(f) {
-            *c /= sum;
-            mean += *c * (g - f[label]);
+        let (behind, total) = (top - f[label], rest + c[label]);
+        let value = loss_of(rest, behind);
+        // The offset is the entropy Σ_z p_z (−log p_z), a sum of numbers that are not negative; the
+        // label's slope is what the others leave, so that all slopes add up to 0 exactly.
+        let (mut others, mut entropy) = (0.0, 0.0);
+        for (z, (c, g)) in c.iter_mut().zip(f).enumerate() {
+            if z != label {
+                *c /= total;
+                others += *c;
+                entropy += *c * (value - (g - f[label]));
+            }
         }
-        c[label] -= 1.0;
-        Tangent { value, offset: value - mean }
+        c[label] = -others;
+        Tangent { value, offset: entropy + (1.0 - others).max(0.0) * value }
     }
 
     fn conjugate(&self) -> Option<&dyn Conjugate> {
