@@ -73,7 +73,7 @@ impl PlainLoss for PlainChain<'_> {
         let loss = if self.is_likelihood {
             Beliefs::new(places, &scores, truth).surprise
         } else {
-            let worst = self.worst(truth, places, &values(&scores));
+            let worst = self.worst(truth, places, &self.plain_scores(example, w));
             let mut rise = Sum::new();
             rise.add(self.cost_of(&worst, truth));
             for (labels, sign) in [(&worst[..], 1.0), (truth, -1.0)] {
@@ -114,7 +114,7 @@ impl PlainLoss for PlainChain<'_> {
                     minorant.add_offset(share, entropy, entropy * beliefs.rounding);
                     continue;
                 }
-                Below::Tangent(w) => self.worst(truth, places, &values(&self.scores(example, w))),
+                Below::Tangent(w) => self.worst(truth, places, &self.plain_scores(example, w)),
                 Below::Output(_) if self.is_likelihood => {
                     return Err("a conditional random field has no proof by outputs".into());
                 }
@@ -220,6 +220,13 @@ impl PlainChain<'_> {
         scores
     }
 
+    /// Scores as the model's definition says, attribute by attribute: labels are compared by them.
+    fn plain_scores(&self, example: usize, w: &[f64]) -> Vec<f64> {
+        let mut scores = vec![0.0; self.places(example).count()];
+        self.for_each_entry(example, |place, weight, x| scores[place] += x * w[weight]);
+        scores
+    }
+
     /// Margin rescaling: the labels that maximise cost + score.
     fn worst(&self, truth: &[u16], places: Places, scores: &[f64]) -> Vec<u16> {
         let k = self.k();
@@ -245,10 +252,6 @@ impl PlainChain<'_> {
 /// Adds `share` times the slopes of the score of some labels.
 fn add_labels(places: Places, labels: &[u16], share: f64, slopes: &mut [Sum]) {
     places.of(labels).iter().flatten().for_each(|&place| slopes[place].add(share));
-}
-
-fn values(scores: &[Sum]) -> Vec<f64> {
-    scores.iter().map(|score| score.value()).collect()
 }
 
 /// The first of `count` numbers that no other one exceeds.

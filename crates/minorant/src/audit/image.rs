@@ -18,6 +18,9 @@ pub trait PlainStructure: Sync + Debug {
     /// The joint features of an image and an output.
     fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)>;
 
+    /// What the loss of an output can be at most.
+    fn largest_loss(&self, image: usize) -> f64;
+
     /// How far features and losses are rounded, relative to their size.
     fn rounding(&self) -> f64 {
         0.0
@@ -38,7 +41,7 @@ impl<S: PlainStructure> PlainLoss for PlainImages<S> {
     fn value(&self, image: usize, w: &[f64]) -> Value {
         let worst = self.0.worst(image, w);
         let loss = self.0.loss(image, &worst);
-        let (mut sum, mut size, mut terms) = (Sum::new(), loss, 32.0);
+        let (mut sum, mut size, mut terms) = (Sum::new(), self.0.largest_loss(image), 32.0);
         sum.add(loss);
         for (output, sign) in [(&worst, 1.0), (&self.0.truth(image), -1.0)] {
             for (at, x) in self.0.features(image, output) {
@@ -156,6 +159,10 @@ impl PlainStructure for PlainPlates<'_> {
         segments.flat_map(|(a, start)| self.segment_features(image, a, start)).collect()
     }
 
+    fn largest_loss(&self, image: usize) -> f64 {
+        self.columns(image) as f64
+    }
+
     fn loss(&self, image: usize, output: &[u32]) -> f64 {
         let truth = self.segments(&self.truth(image));
         let segments = self.segments(output).into_iter();
@@ -250,6 +257,10 @@ impl PlainStructure for PlainParts<'_> {
             features.extend([(at, dx), (at + 1, dy), (at + 2, dx * dx), (at + 3, dy * dy)]);
         }
         features
+    }
+
+    fn largest_loss(&self, _image: usize) -> f64 {
+        (self.shape.width as f64).hypot(self.shape.height as f64)
     }
 
     fn rounding(&self) -> f64 {
