@@ -88,6 +88,11 @@ impl OutputProof {
 }
 
 impl Proof {
+    /// Planes that the bound is a combination of.
+    pub fn planes(&self) -> usize {
+        if let Proof::Points(points) = self { points.len() } else { 1 }
+    }
+
     /// The points of a proof by points.
     pub fn points(&self) -> &[ProofPoint] {
         match self {

@@ -2,7 +2,7 @@
 //! Scores are added up attribute by attribute and paths compared first to last, as the model's
 //! definition says: where outputs tie, that order decides which of them a plane is made of.
 
-use super::{Below, Minorant, PlainLoss, Value};
+use super::{Below, Minorant, PlainLoss};
 use crate::structured::chain::{ChainShape, Pairs};
 use minorant_data::Sequences;
 use minorant_linalg::sum::Sum;
@@ -64,13 +64,13 @@ impl Places {
 }
 
 impl PlainLoss for PlainChain<'_> {
-    fn value(&self, example: usize, w: &[f64]) -> Value {
+    fn value(&self, example: usize, w: &[f64]) -> f64 {
         let (places, truth) = (self.places(example), self.truth(example));
         if truth.is_empty() {
-            return Value::default();
+            return 0.0;
         }
         let scores = self.scores(example, w);
-        let loss = if self.is_likelihood {
+        if self.is_likelihood {
             Beliefs::new(places, &scores, truth).surprise
         } else {
             let worst = self.worst(truth, places, &self.plain_scores(example, w));
@@ -81,15 +81,7 @@ impl PlainLoss for PlainChain<'_> {
                 of.iter().flatten().for_each(|&place| rise.add_scaled(sign, scores[place]));
             }
             rise.value()
-        };
-        // All labels of a token are compared with each other, token after token.
-        let (mut size, mut entries) = (truth.len() as f64, 0.0);
-        self.for_each_entry(example, |_, weight, x| {
-            size += (x * w[weight]).abs();
-            entries += 1.0;
-        });
-        let roundings = entries + (truth.len() * (2 * self.k() + 8)) as f64 + 32.0;
-        Value { loss, size: 4.0 * roundings * size }
+        }
     }
 
     fn add(

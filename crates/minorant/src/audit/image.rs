@@ -2,7 +2,7 @@
 //! their plainest form. Scores are added up in the order of the weights, and outputs are compared
 //! first to last, as the models' definitions say: where outputs tie, that order decides.
 
-use super::{Below, Minorant, PlainLoss, Value};
+use super::{Below, Minorant, PlainLoss};
 use minorant_data::{PartsImage, Plate, TreeShape};
 use minorant_linalg::sum::Sum;
 use std::fmt::Debug;
@@ -18,11 +18,8 @@ pub trait PlainStructure: Sync + Debug {
     /// The joint features of an image and an output.
     fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)>;
 
-    /// What the loss of an output can be at most.
-    fn largest_loss(&self, image: usize) -> f64;
-
-    /// How far features and losses are rounded, relative to their size.
-    fn rounding(&self) -> f64 {
+    /// How far a feature is rounded, relative to its size.
+    fn rounding(&self, _feature: usize) -> f64 {
         0.0
     }
 
@@ -38,19 +35,15 @@ pub trait PlainStructure: Sync + Debug {
 pub struct PlainImages<S>(pub S);
 
 impl<S: PlainStructure> PlainLoss for PlainImages<S> {
-    fn value(&self, image: usize, w: &[f64]) -> Value {
+    fn value(&self, image: usize, w: &[f64]) -> f64 {
         let worst = self.0.worst(image, w);
-        let loss = self.0.loss(image, &worst);
-        let (mut sum, mut size, mut terms) = (Sum::new(), self.0.largest_loss(image), 32.0);
-        sum.add(loss);
+        let mut sum = Sum::new();
+        sum.add(self.0.loss(image, &worst));
         for (output, sign) in [(&worst, 1.0), (&self.0.truth(image), -1.0)] {
-            for (at, x) in self.0.features(image, output) {
-                sum.add_product(sign * x, w[at]);
-                size += (x * w[at]).abs();
-                terms += 1.0;
-            }
+            let features = self.0.features(image, output);
+            features.into_iter().for_each(|(at, x)| sum.add_product(sign * x, w[at]));
         }
-        Value { loss: sum.value(), size: terms * size }
+        sum.value()
     }
 
     fn add(
@@ -69,14 +62,18 @@ impl<S: PlainStructure> PlainLoss for PlainImages<S> {
             if !self.0.is_output(image, &output) {
                 return Err("the proof names an output that its image cannot have".into());
             }
+            if output == truth {
+                continue;
+            }
             for (output, sign) in [(&output, 1.0), (&truth, -1.0)] {
                 let slope: Sum = [sign * share].into_iter().collect();
                 for (at, x) in self.0.features(image, output) {
-                    minorant.add_slope(at, x, slope, share * self.0.rounding());
+                    minorant.add_slope(at, x, slope, share * self.0.rounding(at));
                 }
             }
             let loss = self.0.loss(image, &output);
-            minorant.add_offset(share, loss, self.0.rounding() * loss);
+            // A loss may be a mean of roots.
+            minorant.add_offset(share, loss, 8.0 * f64::EPSILON * loss);
         }
         Ok(())
     }
@@ -157,10 +154,6 @@ impl PlainStructure for PlainPlates<'_> {
     fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)> {
         let segments = self.segments(output).into_iter();
         segments.flat_map(|(a, start)| self.segment_features(image, a, start)).collect()
-    }
-
-    fn largest_loss(&self, image: usize) -> f64 {
-        self.columns(image) as f64
     }
 
     fn loss(&self, image: usize, output: &[u32]) -> f64 {
@@ -259,13 +252,10 @@ impl PlainStructure for PlainParts<'_> {
         features
     }
 
-    fn largest_loss(&self, _image: usize) -> f64 {
-        (self.shape.width as f64).hypot(self.shape.height as f64)
-    }
-
-    fn rounding(&self) -> f64 {
-        // Places are divided by the scale and squared; distances have roots, and a mean is taken.
-        8.0 * f64::EPSILON
+    fn rounding(&self, feature: usize) -> f64 {
+        // Displacements are divided by the scale and squared.
+        let parts = self.shape.parents.len() + 1;
+        if feature < parts * self.shape.channels { 0.0 } else { 8.0 * f64::EPSILON }
     }
 
     fn loss(&self, image: usize, output: &[u32]) -> f64 {

@@ -2,7 +2,7 @@
 //! are sums in twice the working precision, and each loss has its value, a tangent, and the highest minorant with given
 //! slopes (its convex conjugate).
 
-use super::{Below, Minorant, NO_PIECE, PlainLoss, Value};
+use super::{Below, Minorant, NO_PIECE, PlainLoss};
 use crate::proof::Piece;
 use minorant_data::Labels;
 use minorant_linalg::Matrix;
@@ -280,19 +280,8 @@ impl LinearLosses<'_> {
 }
 
 impl PlainLoss for LinearLosses<'_> {
-    fn value(&self, row: usize, w: &[f64]) -> Value {
-        let entries = self.entries(row);
-        let loss = self.tangent(row, &self.outputs_at(&entries, w)).value;
-        let largest = |w: &[f64]| w.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
-        let products = entries
-            .iter()
-            .map(|&(j, x)| x.abs() * largest(&w[j * self.outputs..(j + 1) * self.outputs]));
-        let size = (entries.len() as f64 + 32.0) * products.sum::<f64>();
-        let growth = match self.loss {
-            SquaredHinge => 2.0 * loss.sqrt() + f64::EPSILON * size,
-            _ => 2.0,
-        };
-        Value { loss, size: growth * size }
+    fn value(&self, row: usize, w: &[f64]) -> f64 {
+        self.tangent(row, &self.outputs_at(&self.entries(row), w)).value
     }
 
     fn add(

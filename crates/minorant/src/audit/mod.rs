@@ -50,15 +50,6 @@ const SIMPLEX: f64 = 1e-12;
 /// Why a proof is refused whose ties are not those of the loss.
 const NO_PIECE: &str = "a tie of the proof names a piece that the loss does not have";
 
-/// A loss of one example at some weights, in its plainest form.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Value {
-    /// The loss.
-    pub loss: f64,
-    /// The sizes of the products that it is a sum of, each as often as it is rounded.
-    pub size: f64,
-}
-
 /// What a proof says of one example's loss: something that lies below it.
 #[derive(Debug, Clone, Copy)]
 pub enum Below<'p> {
@@ -75,7 +66,7 @@ pub enum Below<'p> {
 /// The losses of a model's examples in their plainest form.
 pub trait PlainLoss: Sync + Debug {
     /// The loss of an example.
-    fn value(&self, example: usize, w: &[f64]) -> Value;
+    fn value(&self, example: usize, w: &[f64]) -> f64;
 
     /// Adds what lies below an example's loss, each with its share, to a minorant. What the family's
     /// proofs do not have is refused.
@@ -166,6 +157,15 @@ pub fn check(total: Claim, problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> 
     audit
 }
 
+/// The bounds that proofs give, one for each problem, rounding taken off.
+pub fn proven_bounds(problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Result<Vec<f64>, String> {
+    let proven = |(problem, proof): (&Plain<'_>, &Option<Proof>)| {
+        let (bound, rounding) = bound::of_proof(problem, proof.as_ref().ok_or(NO_PROOF)?)?;
+        Ok(bound - rounding)
+    };
+    problems.iter().zip(proofs).map(proven).collect()
+}
+
 /// An audit that finds nothing to check, and why.
 pub fn nothing_to_check(why: impl Into<String>) -> Audit {
     Audit { holds: None, objective: None, lower_bound: None, why: why.into() }
@@ -186,16 +186,16 @@ fn check_all(
     // What the problems' certificates, each of which is checked, claim together.
     let mut claims = [Sum::new(), Sum::new()];
     for (problem, proof) in problems.iter().zip(proofs) {
-        let (found, size) = problem.recompute();
+        let found = problem.recompute();
         objective.add(found);
         audit.objective = Some(objective.value());
-        agrees(problem.claim.objective, found, size)?;
+        agrees(problem.claim.objective, found)?;
         let proof = proof.as_ref().ok_or(NO_PROOF)?;
         let (found_bound, rounding) = bound::of_proof(problem, proof)?;
         // What is printed is proven: rounding is taken off.
         bound.add(found_bound - rounding);
         audit.lower_bound = Some(bound.value());
-        judge(problem.claim.lower_bound, found, found_bound, rounding)?;
+        judge(problem.claim, found_bound, rounding)?;
         claims[0].add(problem.claim.objective);
         claims[1].add(problem.claim.lower_bound.unwrap_or(f64::NAN));
     }
@@ -210,32 +210,28 @@ fn check_all(
 }
 
 impl Plain<'_> {
-    /// The objective at the model's weights, and the size of what its losses are differences of.
-    fn recompute(&self) -> (f64, f64) {
-        let of = |example: usize| {
-            let value = self.losses.value(example, self.w);
-            (self.shares[example] * value.loss, self.shares[example] * value.size)
-        };
-        let values = parallel::map(self.shares.len(), of);
-        let mut sum: Sum = values.iter().map(|value| value.0).collect();
+    /// The objective at the model's weights.
+    fn recompute(&self) -> f64 {
+        let of = |example: usize| self.shares[example] * self.losses.value(example, self.w);
+        let mut sum: Sum = parallel::map(self.shares.len(), of).into_iter().collect();
         sum.add(self.penalty.value(self.w));
-        (sum.value(), values.iter().map(|value| value.1).sum())
+        sum.value()
     }
 }
 
-/// Whether the objective at a model's weights is the one that it states. Training rounds objectives up,
-/// by a share of the magnitudes that it sums; `size` is more than that share is taken of.
-fn agrees(claimed: f64, found: f64, size: f64) -> Result<(), String> {
-    let near = AGREEMENT * found.abs();
-    if within(found - claimed, near) && within(claimed - found, near + f64::EPSILON * size) {
+/// Whether the objective at a model's weights is no higher than the model states. Training rounds
+/// objectives up by what rounding may have taken from them: a cautious claim is honest.
+fn agrees(claimed: f64, found: f64) -> Result<(), String> {
+    if within(found - claimed, AGREEMENT * found.abs()) {
         return Ok(());
     }
     Err(format!("the objective at the model's weights is {found}, not {claimed} as the model says"))
 }
 
-/// Whether a bound that was found again, up to a rounding error, is the one that a model claims.
-fn judge(claimed: Option<f64>, objective: f64, bound: f64, rounding: f64) -> Result<(), String> {
-    let claimed = claimed.ok_or("the model claims no lower bound")?;
+/// Whether a bound that was found again, up to a rounding error, is as high as a model claims.
+fn judge(claim: Claim, bound: f64, rounding: f64) -> Result<(), String> {
+    let (objective, claimed) =
+        (claim.objective, claim.lower_bound.ok_or("the model claims no lower bound")?);
     // A claim that is no higher than what is proven is honest, however cautious it is.
     if claimed > bound - rounding {
         if !within(rounding, RESOLUTION * objective.abs().max(bound.abs())) {

@@ -110,6 +110,16 @@ kinds! {
 }
 
 impl Data<'_> {
+    /// Numbers that one look at all examples reads, roughly.
+    pub(super) fn entries(self) -> usize {
+        match self {
+            Data::Rows(data) => data.features.entries(),
+            Data::Sequences(data) => data.tokens.entries() * data.classes.len().max(1),
+            Data::Recordings(data) => data.frames.entries(),
+            Data::Images(data) => data.pixels(),
+        }
+    }
+
     /// Number of examples: rows, sequences or images.
     pub fn examples(self) -> usize {
         match self {

@@ -6,12 +6,13 @@ use super::{
     Audited, Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings,
     Wanted, Writer, data, proof_arrays,
 };
-use crate::audit::{Audit, NO_PROOF, check, nothing_to_check, refused};
+use crate::audit::{Audit, NO_PROOF, check, nothing_to_check, proven_bounds, refused};
 use crate::container::{Array, Container, FileError};
 use crate::fingerprint::Fingerprint;
 use crate::options::Effect;
 use crate::proof::Proof;
 use minorant_data::ReadError;
+use minorant_linalg::sum::Sum;
 use serde_json::{Map, Value as Json, json};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -166,6 +167,25 @@ impl FittedModel {
             return refused(format!("the model has {proofs} proofs for {problems} problems"));
         }
         check(facts.certificate.into(), &problems, &self.proofs)
+    }
+
+    /// Claims no more than what an audit will find: where numbers are so large that rounding shows,
+    /// planes that are made again from their points are not the same to the last digits. Returns the
+    /// bound that is claimed now.
+    pub(crate) fn claim_what_is_proven(
+        &mut self,
+        data: Data<'_>,
+        example_weights: Option<&[f64]>,
+    ) -> Option<f64> {
+        let facts = &self.facts;
+        let problems = self.form.plain(Audited { facts, data, example_weights }).ok()?;
+        let proven = proven_bounds(&problems, &self.proofs).ok()?;
+        drop(problems);
+        let all = proven.iter().copied().collect::<Sum>().value();
+        let claimed = self.facts.certificate.lower_bound.map(|claim| claim.min(all));
+        Arc::get_mut(&mut self.form)?.lower_bounds(&proven);
+        self.facts.certificate.lower_bound = claimed;
+        claimed
     }
 
     // Files

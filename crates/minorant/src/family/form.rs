@@ -60,6 +60,9 @@ pub trait Form: Debug + Send + Sync + Any {
     fn at_start(&self) -> Option<Box<dyn Form>> {
         None
     }
+
+    /// Claims no higher bounds than these, one for each problem, where the form keeps claims.
+    fn lower_bounds(&mut self, _proven: &[f64]) {}
 }
 
 /// What an audit is of: a model's facts, and the data that it was trained on.

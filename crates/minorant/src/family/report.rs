@@ -37,6 +37,8 @@ pub struct TrainReport {
     pub seconds: f64,
     /// Seconds of them in the master and the bundle's vectors.
     pub master_seconds: f64,
+    /// How far rounding may have moved the objective, which is rounded up by so much.
+    pub rounding: f64,
     /// What else the family tells of the run, by the names that programs know it by.
     pub further: Vec<(&'static str, Json)>,
 }
@@ -71,6 +73,7 @@ impl TrainReport {
             direction_steps: count(&|o| o.direction_steps),
             seconds: sum(&|o| o.seconds),
             master_seconds: sum(&|o| o.master_seconds),
+            rounding: sum(&|o| o.rounding),
             further: Vec::new(),
         }
     }

@@ -134,9 +134,30 @@ pub fn train<'d>(
     } else {
         data.sha256_with(weights.as_deref())
     };
-    let facts = Facts::new(settings, &answer.report, data, sha256);
-    Ok((FittedModel::new(facts, answer.form, answer.proofs), answer.report))
+    let mut report = answer.report;
+    let facts = Facts::new(settings, &report, data, sha256);
+    let mut model = FittedModel::new(facts, answer.form, answer.proofs);
+    let is_rough = report.rounding > ROUGH * report.certificate.objective.abs();
+    let planes: usize = model.proofs.iter().flatten().map(Proof::planes).sum();
+    let is_cheap = data.entries().saturating_mul(planes) < CHEAP;
+    if (is_rough || is_cheap) && !context.cancel.is_hurried() && model.without_a_bound().is_none() {
+        let claimed = model.claim_what_is_proven(data, weights.as_deref());
+        report.certificate.lower_bound = claimed.or(report.certificate.lower_bound);
+        let rules = settings.rules();
+        let gap = report.certificate.gap().unwrap_or(f64::INFINITY);
+        let is_good_enough = report.certificate.certifies(rules.tol) || gap <= rules.abs_tol;
+        if report.status == Status::Converged && !is_good_enough {
+            report.status = Status::Stalled;
+            model.facts.status = Status::Stalled.as_str().into();
+        }
+    }
+    Ok((model, report))
 }
+
+/// From this share of the objective on, its rounding shows in what an audit finds: the bound is then
+/// claimed as the audit will find it. So it is where the audit reads no more numbers than this.
+const ROUGH: f64 = 1e-10;
+const CHEAP: usize = 1 << 20;
 
 /// The settings of methods. What the model does not take has its default.
 pub(crate) fn method_options(settings: &Settings, proof_bytes: u64) -> MethodOptions {

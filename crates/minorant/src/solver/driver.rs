@@ -82,7 +82,8 @@ pub fn run(
     }
     let objective = run.objective(&point)?;
     // The risk is told as it is claimed: rounded up.
-    point.value += problem.risk.value_error(&point);
+    let rounding = problem.risk.value_error(&point);
+    point.value += rounding;
     point.error = 0.0;
     // A bound may pass the objective by what the objective lost to rounding.
     let lower_bound = run.proven_bound().map(|bound| bound.min(objective));
@@ -98,6 +99,7 @@ pub fn run(
         direction_steps: run.direction_steps,
         seconds: run.seconds(),
         master_seconds: run.master_time.as_secs_f64(),
+        rounding,
     })
 }
 

@@ -31,6 +31,8 @@ pub struct Outcome {
     pub seconds: f64,
     /// Seconds of them in the master and the bundle's vectors.
     pub master_seconds: f64,
+    /// How far rounding may have moved the objective, which is rounded up by so much.
+    pub rounding: f64,
 }
 
 /// Why there is no outcome.

@@ -43,6 +43,7 @@ macro_rules! outcome {
             direction_steps: 0,
             seconds: fit.seconds,
             master_seconds: 0.0,
+            rounding: 0.0,
         }
     }};
 }

@@ -355,6 +355,13 @@ impl Form for LinearForm {
         about
     }
 
+    fn lower_bounds(&mut self, proven: &[f64]) {
+        for (problem, &proven) in self.problems.iter_mut().zip(proven) {
+            let claim = &mut problem.certificate.lower_bound;
+            *claim = claim.map(|claim| claim.min(proven));
+        }
+    }
+
     fn plain<'a>(&'a self, audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
         let (facts, data) = (audited.facts, audited.data.rows()?);
         let (count, dim) = (self.classes.len(), self.rows_of_weights() * self.outputs());

@@ -178,6 +178,7 @@ fn no_run(w: Vec<f64>) -> Outcome {
         direction_steps: 0,
         seconds: 0.0,
         master_seconds: 0.0,
+        rounding: 0.0,
     }
 }
 

@@ -101,6 +101,7 @@ fn not_begun(start: Option<Vec<f64>>, dim: usize, loss_at_zero: f64) -> Outcome 
         direction_steps: 0,
         seconds: 0.0,
         master_seconds: 0.0,
+        rounding: 0.0,
     }
 }
 
@@ -162,8 +163,8 @@ impl Finished for Outcome {
         let bound = self.certificate.lower_bound.unwrap_or(f64::NAN);
         let local_gap = self.local_gap.unwrap_or(f64::NAN);
         let numbers = [self.point.value, self.certificate.objective, bound, local_gap];
-        let seconds = [self.seconds, self.master_seconds];
-        archive.put_reals("numbers", [&numbers[..], &seconds].concat());
+        let further = [self.seconds, self.master_seconds, self.rounding];
+        archive.put_reals("numbers", [&numbers[..], &further].concat());
         let status = self.status.number();
         let counts = [self.evaluations, self.iterations, self.direction_steps, status];
         archive.put_integers("counts", counts);
@@ -186,7 +187,7 @@ fn load_outcome(archive: &mut Archive) -> Result<Outcome, ArchiveError> {
     let numbers = archive.take_reals("numbers")?;
     let counts = archive.take_integers("counts")?;
     let (
-        [value, objective, bound, local_gap, seconds, master_seconds],
+        [value, objective, bound, local_gap, seconds, master_seconds, rounding],
         [evaluations, iterations, direction_steps, status],
     ) = (&numbers[..], &counts[..])
     else {
@@ -207,5 +208,6 @@ fn load_outcome(archive: &mut Archive) -> Result<Outcome, ArchiveError> {
         direction_steps: *direction_steps,
         seconds: *seconds,
         master_seconds: *master_seconds,
+        rounding: *rounding,
     })
 }
