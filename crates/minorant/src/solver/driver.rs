@@ -4,7 +4,7 @@
 use super::{Checkpoints, Halt, Outcome, Problem, Run, RunError, Solver, Status, Step, StopRules};
 use crate::archive::Archive;
 use crate::certificate::Certificate;
-use crate::risk::Cancel;
+use crate::risk::{Cancel, RiskError};
 use crate::trace::{Observer, TraceRecord};
 
 /// Iterations without any progress after which a run counts as stalled.
@@ -60,6 +60,10 @@ pub fn run(
                 }
             }
             Err(Halt::Stop(status)) => break status,
+            // What overflows on the way leaves the best point as it is.
+            Err(Halt::Failed(RiskError::NotFinite(_))) if run.best_objective.is_finite() => {
+                break Status::Stalled;
+            }
             Err(Halt::Failed(error)) => return Err(error.into()),
         }
     };

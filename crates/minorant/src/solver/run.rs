@@ -158,6 +158,12 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Tells that the method's own step was too long where the last evaluation was not finite: the
+    /// risk is in order, and the best point is the answer.
+    pub fn overshot(&mut self) {
+        self.has_come_back = true;
+    }
+
     /// Planes at a point that was combined from points of the running evaluation, which they
     /// belong to.
     pub fn planes(&mut self, point: &Point, parts: usize) -> Result<Vec<Plane>, Halt> {
