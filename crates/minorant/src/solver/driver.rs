@@ -50,12 +50,13 @@ pub fn run(
                 }
                 observer.iteration(&record(&run, iteration, step, solver));
                 run.idle_iterations += 1;
+                let crawls = run.crawls();
                 if checkpoints.is_due() {
                     checkpoints.store(archive_of(&run, iteration, solver));
                     stored = Some(iteration);
                 }
                 iteration += 1;
-                if run.idle_iterations > STALL {
+                if crawls || run.idle_iterations > STALL {
                     break Status::Stalled;
                 }
             }
@@ -90,6 +91,12 @@ pub fn run(
     point.error = 0.0;
     // A bound may pass the objective by what the objective lost to rounding.
     let lower_bound = run.proven_bound().map(|bound| bound.min(objective));
+    // What was combined may turn out higher where it is computed afresh.
+    let enough = (rules.tol * objective.abs()).max(rules.abs_tol);
+    let is_wide = lower_bound.is_some_and(|bound| objective - bound > enough);
+    if is_wide && solver.best_is_combined() && status == Status::Converged {
+        status = Status::Stalled;
+    }
     Ok(Outcome {
         certificate: Certificate { objective, lower_bound },
         point,
