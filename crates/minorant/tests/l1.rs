@@ -5,13 +5,13 @@ mod common;
 
 use common::referee::state;
 use common::{
-    Case, Kind, L1_METHODS, METHODS, Random, cases, difference, edit, fit, form, larger_case,
-    random_case, with_l1,
+    Case, Kind, L1_METHODS, METHODS, Random, cases, dense, difference, edit, fit, form, labels,
+    larger_case, random_case, settings_of, with_l1,
 };
 use minorant::data::Dataset;
 use minorant::family::linear::BIAS_WEIGHT;
 use minorant::family::{Context, FittedModel};
-use minorant::linalg::Design;
+use minorant::linalg::{Design, Storage};
 use minorant::options::common::{BIAS, Norm, PENALTY};
 use minorant::proof::Proof;
 use minorant::regularizer::L2;
@@ -264,4 +264,28 @@ fn l1_problem_without_curvature() -> Problem<'static> {
     let risk = LinearRisk::new(Design::new(matrix, None), loss, ExampleWeights::mean(2));
     let none = Box::leak(Box::new(L2::none()));
     Problem::new(Box::leak(Box::new(risk)), none).with_l1(0.1)
+}
+
+#[test]
+fn features_that_others_make_up_for_do_not_hold_it_up() {
+    let mut random = Random::new(5);
+    let row = |random: &mut Random| {
+        let row = random.normals(10);
+        let sums = (0..10).map(|j| row[j] + [0.0, 0.5][j % 2] * row[(j + 1) % 10]);
+        row.iter().copied().chain(sums).collect()
+    };
+    let rows: Vec<Vec<f64>> = (0..375).map(|_| row(&mut random)).collect();
+    let labels = labels(&mut random, Kind::Logistic, rows.len(), 2);
+    let data = Dataset { features: dense(&rows, 20, Storage::F64), labels };
+    let settings = settings_of(Kind::Logistic, &mut random, 2);
+    let mut case = with_l1(Case::new(Kind::Logistic, data, settings));
+    case.lambda(1e-6 / rows.len() as f64);
+    case.tol(1e-6);
+    case.solver(Method::NewtonCd);
+    let (_, report) = fit(&case);
+    assert_eq!(report.status, Status::Converged);
+    assert!(report.evaluations < 50, "{}", report.evaluations);
+    case.solver(Method::Owlqn);
+    let (_, report) = fit(&case);
+    assert!(report.evaluations < 1000, "{:?}, {}", report.status, report.evaluations);
 }

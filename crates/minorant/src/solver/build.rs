@@ -2,6 +2,7 @@
 //! itself.
 
 use super::method::list;
+use super::planes_after::{LATE, SOON};
 use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
     Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Method,
@@ -46,7 +47,7 @@ impl Method {
             let dim = problem.risk.dim();
             let limits = Method::Bmrm.limits(dim, 1, options);
             let planes = Box::new(Bmrm::new(dim, 1, limits));
-            return Ok(Box::new(PlanesAfter::new(dual, planes, dim, 1, limits)));
+            return Ok(Box::new(PlanesAfter::new(dual, planes, dim, 1, limits, SOON)));
         }
         self.build_owned(problem, options)
     }
@@ -129,14 +130,13 @@ impl Method {
             Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
             Method::DualCd => {
                 let dual = DualCd::new(problem, options.seed).ok_or_else(|| lacks("examples"))?;
-                if self != Method::Auto && !options.hands_over {
-                    return Ok(Box::new(dual));
-                }
+                let is_chosen = self == Method::Auto || options.hands_over;
+                let patience = if is_chosen { SOON } else { LATE };
                 let planes = Method::pick_bundle(problem);
                 let parts = planes.parts(risk, options)?;
                 let limits = planes.limits(dim, parts, options);
                 let planes = Box::new(LsBmrm::new(dim, parts, limits));
-                Box::new(PlanesAfter::new(Box::new(dual), planes, dim, parts, limits))
+                Box::new(PlanesAfter::new(Box::new(dual), planes, dim, parts, limits, patience))
             }
             Method::Sgd if method.needs_no_metric(risk) => {
                 Box::new(SgdAnywhere::new(problem, companion(), options.seed))

@@ -4,7 +4,7 @@
 use super::{Checkpoints, Halt, Outcome, Problem, Run, RunError, Solver, Status, Step, StopRules};
 use crate::archive::Archive;
 use crate::certificate::Certificate;
-use crate::risk::Cancel;
+use crate::risk::{Cancel, RiskError};
 use crate::trace::{Observer, TraceRecord};
 
 /// Iterations without any progress after which a run counts as stalled.
@@ -50,16 +50,21 @@ pub fn run(
                 }
                 observer.iteration(&record(&run, iteration, step, solver));
                 run.idle_iterations += 1;
+                let crawls = run.crawls();
                 if checkpoints.is_due() {
                     checkpoints.store(archive_of(&run, iteration, solver));
                     stored = Some(iteration);
                 }
                 iteration += 1;
-                if run.idle_iterations > STALL {
+                if crawls || run.idle_iterations > STALL {
                     break Status::Stalled;
                 }
             }
             Err(Halt::Stop(status)) => break status,
+            // What overflows on the way leaves the best point as it is.
+            Err(Halt::Failed(RiskError::NotFinite(_))) if run.best_objective.is_finite() => {
+                break Status::Stalled;
+            }
             Err(Halt::Failed(error)) => return Err(error.into()),
         }
     };
@@ -87,6 +92,12 @@ pub fn run(
     point.error = 0.0;
     // A bound may pass the objective by what the objective lost to rounding.
     let lower_bound = run.proven_bound().map(|bound| bound.min(objective));
+    // What was combined may turn out higher where it is computed afresh.
+    let enough = (rules.tol * objective.abs()).max(rules.abs_tol);
+    let is_wide = lower_bound.is_some_and(|bound| objective - bound > enough);
+    if is_wide && solver.best_is_combined() && status == Status::Converged {
+        status = Status::Stalled;
+    }
     Ok(Outcome {
         certificate: Certificate { objective, lower_bound },
         point,

@@ -160,7 +160,7 @@ pub enum Status {
     MaxSeconds,
     /// Somebody asked it to stop.
     Interrupted,
-    /// Rounding allows no more progress.
+    /// Rounding allows no more progress, or it is too slow to get anywhere.
     Stalled,
 }
 

@@ -3,10 +3,11 @@
 //! serious or in a null step, one aggregate subgradient, and a proximity weight that adapts. It
 //! knows nothing of the regularizer: the objective as a whole is its function.
 //!
-//! Everything is in the coordinates u = θ ∘ (w − w_reg) of the regularizer. The run stops by
-//! ‖p‖²/(2λ) + β̃ of the aggregate subgradient p and its error β̃, the gap that the other methods
-//! have; being a local one, it proves nothing. Where the risk is convex, the planes at all points
-//! give a bound in the end.
+//! Everything is in the coordinates u = θ ∘ (w − w_reg) of the regularizer. The method's own stop
+//! rule is ‖p‖²/(2λ) + β̃ of the aggregate subgradient p and its error β̃, the gap that the other
+//! methods have; being a local one, it proves nothing. Where the risk is convex, the planes at all
+//! points give a bound, and the run has converged once that is near enough: where the method's own
+//! rule holds before, it goes on with the minimisers of the planes' model.
 
 use super::nrbm::evaluate_if_finite;
 use super::quasi_newton::Companion;
@@ -211,6 +212,51 @@ impl Nbm {
         Ok(last)
     }
 
+    /// Stops the run where it has converged. Where only the method's own rule says so, the point to
+    /// go on with.
+    fn minimiser(
+        &mut self,
+        run: &mut Run<'_>,
+        direction: &Direction,
+    ) -> Result<Option<Vec<f64>>, Halt> {
+        let square = direction.length * direction.length;
+        let gap = square / (2.0 * self.lambda) + direction.error;
+        let converged = run.check_local_gap(gap);
+        if !run.problem.risk.is_convex() {
+            return converged.map(|()| None);
+        }
+        if converged.is_ok() && !self.companion.is_due(run) {
+            return Ok(None);
+        }
+        let to = self.companion.solve(run)?;
+        match converged {
+            Ok(()) => Ok(None),
+            Err(_) => to.map_or(Err(Halt::Stop(Status::Stalled)), |to| Ok(Some(to))),
+        }
+    }
+
+    /// The whole step to a given point.
+    fn go_to(
+        &mut self,
+        run: &mut Run<'_>,
+        best: &Point,
+        to: &[f64],
+    ) -> Result<(Direction, Option<Found>), Halt> {
+        let regularizer = run.problem.regularizer;
+        let mut d = regularizer.to_metric(to);
+        axpy(-1.0, &regularizer.to_metric(&best.w), &mut d);
+        let slopes = self.cuts.iter().map(|cut| dot(&cut.gradient, &d)).collect();
+        let visited = evaluate_if_finite(run, to.to_vec())?;
+        let found = visited.map(|(point, plane)| {
+            self.companion.add(run, &point.w, vec![plane.clone()]);
+            let gradient = self.gradient(run, &point, plane);
+            let objective = run.problem.objective(&point);
+            let is_serious = objective < run.problem.objective(best);
+            Found { step: 1.0, point, objective, gradient, is_serious }
+        });
+        Ok((Direction { d, foreseen: 0.0, length: 0.0, error: 0.0, slopes }, found))
+    }
+
     /// Kiwiel's rule: the curvature that the step has met, within limits.
     fn adapt(&mut self, before: f64, found: &Found, direction: &Direction) {
         let seen = (found.objective - before) / (found.step * direction.foreseen);
@@ -284,13 +330,16 @@ impl Solver for Nbm {
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         let accuracy = MASTER_ACCURACY * run.target();
         let direction = run.master(|| self.direction(accuracy));
-        let square = direction.length * direction.length;
-        run.check_local_gap(square / (2.0 * self.lambda) + direction.error)?;
         let Some(best) = self.best.clone() else { return Err(Halt::Stop(Status::Stalled)) };
         let before = run.problem.objective(&best);
-        let Some(found) = self.search(run, &best, &direction)? else {
-            return Err(Halt::Stop(Status::Stalled));
+        let (direction, found) = match self.minimiser(run, &direction)? {
+            Some(to) => self.go_to(run, &best, &to)?,
+            None => {
+                let found = self.search(run, &best, &direction)?;
+                (direction, found)
+            }
         };
+        let Some(found) = found else { return Err(Halt::Stop(Status::Stalled)) };
         let length = found.step * norm2(&direction.d).sqrt();
         if found.is_serious {
             let fall = found.objective - before;
@@ -300,7 +349,9 @@ impl Solver for Nbm {
             }
         }
         let error = before - found.objective + found.step * dot(&found.gradient, &direction.d);
-        self.adapt(before, &found, &direction);
+        if direction.foreseen < 0.0 {
+            self.adapt(before, &found, &direction);
+        }
         let Found { point, objective, gradient, is_serious, .. } = found;
         let (error, distance) = if is_serious { (0.0, 0.0) } else { (error, length) };
         self.make_room();
@@ -316,15 +367,14 @@ impl Solver for Nbm {
     }
 
     fn conclude(&mut self, run: &mut Run<'_>) -> Result<(), Halt> {
-        // The method has a stop rule of its own, which the bound does not replace.
-        let _ = self.companion.solve(run);
+        let concluded = self.companion.solve(run);
         let objective = |point: &Option<Point>| {
             point.as_ref().map_or(f64::INFINITY, |point| run.problem.objective(point))
         };
         if objective(&self.lowest) < objective(&self.best) {
             self.best = self.lowest.take();
         }
-        Ok(())
+        concluded.map(|_| ())
     }
 
     fn best(&self) -> Option<&Point> {
@@ -346,7 +396,7 @@ impl Solver for Nbm {
         if let Some(lowest) = &self.lowest {
             save_point("lowest", lowest, archive);
         }
-        self.companion.save(archive);
+        archive.put_all("companion", |archive| self.companion.save(archive));
         archive.put_reals("weight", vec![self.weight, self.least_weight]);
         archive.put_reals("steps", vec![self.steps as f64]);
         save_master(&self.gram, &self.master, archive);
@@ -367,7 +417,7 @@ impl Solver for Nbm {
         self.cuts = numbers.iter().enumerate().map(cut).collect();
         self.best = Some(load_point("best", self.dim, archive)?);
         self.lowest = load_point("lowest", self.dim, archive).ok();
-        self.companion.load(archive)?;
+        self.companion.load(&mut archive.take_all("companion"))?;
         let [weight, least_weight] = archive.take_reals("weight")?[..] else {
             return Err(ArchiveError("weight".into()));
         };

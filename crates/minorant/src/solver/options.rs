@@ -32,7 +32,7 @@ pub struct MethodOptions {
     pub direction_tolerance: Option<f64>,
     /// How `cccp` solves its convex problems.
     pub convex_problems: ConvexProblems,
-    /// Whether planes take over where `dual-cd` takes too long, as with `auto`.
+    /// Whether planes take over as soon where `dual-cd` takes too long as with `auto`.
     pub hands_over: bool,
     /// Lets methods for smooth risks run on others, where they may come to a halt anywhere.
     pub despite_kinks: bool,

@@ -1,5 +1,6 @@
-//! What `auto` makes of the dual methods: `dual-cd` or `bcfw` first, and a bundle method from their
-//! best weights on once they take too long or come to a halt. Ascent by examples creeps where a few of
+//! What becomes of the dual methods where they are slow: `dual-cd` or `bcfw` first, and a bundle
+//! method from their best weights on once they take too long or come to a halt; soon where `auto` has
+//! chosen them, late where a user has. Ascent by examples creeps where a few of
 //! them can move the weights far (features that are not scaled, a large C); sizes alone do not tell
 //! when. The rule counts evaluations and never looks at a clock. Not a method that users name.
 
@@ -8,8 +9,10 @@ use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits};
 use crate::risk::Point;
 
-/// So many evaluations must bring one more digit of the gap.
-const EVALUATIONS_A_DIGIT: u64 = 1000;
+/// So many evaluations must bring one more digit of the gap, where `auto` has chosen the method and
+/// where a user has.
+pub(super) const SOON: u64 = 1000;
+pub(super) const LATE: u64 = 4000;
 const DIGIT: f64 = 0.1;
 /// So many iterations without any progress are a halt.
 const HALT: u32 = 10;
@@ -42,6 +45,8 @@ pub struct PlanesAfter<'p> {
     dim: usize,
     parts: usize,
     limits: Limits,
+    /// Evaluations that must bring one more digit of the gap.
+    patience: u64,
     /// Evaluations at which the gap is looked at next, and what it must not exceed then.
     look_at: u64,
     gap_wanted: f64,
@@ -57,13 +62,15 @@ impl std::fmt::Debug for PlanesAfter<'_> {
 }
 
 impl<'p> PlanesAfter<'p> {
-    /// Begins with `dual`; the bundle method has `parts` plane models.
+    /// Begins with `dual`; the bundle method has `parts` plane models, and takes over where
+    /// `patience` evaluations do not bring one more digit of the gap.
     pub(super) fn new(
         dual: Box<dyn Solver + 'p>,
         planes: Box<dyn TakesOver>,
         dim: usize,
         parts: usize,
         limits: Limits,
+        patience: u64,
     ) -> Self {
         PlanesAfter {
             dual,
@@ -72,7 +79,8 @@ impl<'p> PlanesAfter<'p> {
             dim,
             parts,
             limits,
-            look_at: EVALUATIONS_A_DIGIT,
+            patience,
+            look_at: patience,
             gap_wanted: f64::INFINITY,
             gap_reached: f64::INFINITY,
             waited: 0,
@@ -91,7 +99,7 @@ impl<'p> PlanesAfter<'p> {
         if gap > self.gap_wanted.min(DIGIT * run.best_objective().abs()) {
             return true;
         }
-        self.look_at += EVALUATIONS_A_DIGIT;
+        self.look_at += self.patience;
         self.gap_wanted = DIGIT * gap;
         false
     }

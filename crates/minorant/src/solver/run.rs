@@ -35,8 +35,27 @@ pub struct Run<'a> {
     pub(super) trouble: Option<(RiskError, u32)>,
     /// Whether shorter steps have led back to where the risk is finite.
     pub(super) has_come_back: bool,
+    pace: Pace,
 }
 
+/// Where the run stood when its pace was last looked at, and the evaluations at which that is done
+/// again.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    look_at: u64,
+    gap: f64,
+    local_gap: f64,
+    objective: f64,
+}
+
+/// The evaluations at which the pace of a run is looked at first; from then on whenever they have
+/// doubled.
+const FIRST_LOOK: u64 = 5_000;
+/// The share of the gap that twice as many evaluations may leave: a run that is slower than this
+/// gets nowhere in any number of evaluations that somebody could wait for.
+const LEFT: f64 = 0.5;
+/// The decrease of the objective that is enough where there is no gap, relative to it.
+const LOWER: f64 = 1e-6;
 /// Evaluations one after the other that may be not finite: ever shorter steps must have led to
 /// somewhere by then.
 const NOT_FINITE: u32 = 60;
@@ -64,6 +83,12 @@ impl<'a> Run<'a> {
             direction_steps: 0,
             trouble: None,
             has_come_back: false,
+            pace: Pace {
+                look_at: FIRST_LOOK,
+                gap: f64::INFINITY,
+                local_gap: f64::INFINITY,
+                objective: f64::INFINITY,
+            },
         }
     }
 
@@ -156,6 +181,12 @@ impl<'a> Run<'a> {
                 Ok(found)
             }
         }
+    }
+
+    /// Tells that the method's own step was too long where the last evaluation was not finite: the
+    /// risk is in order, and the best point is the answer.
+    pub fn overshot(&mut self) {
+        self.has_come_back = true;
     }
 
     /// Planes at a point that was combined from points of the running evaluation, which they
@@ -259,6 +290,31 @@ impl<'a> Run<'a> {
         self.idle_iterations = 0;
     }
 
+    /// Whether the evaluations have doubled and brought next to nothing. The rule never looks at a
+    /// clock.
+    pub(super) fn crawls(&mut self) -> bool {
+        if self.evaluations < self.pace.look_at {
+            return false;
+        }
+        let before = self.pace;
+        self.pace = Pace {
+            look_at: 2 * self.evaluations,
+            gap: self.proven_bound().map_or(f64::INFINITY, |_| self.gap()),
+            local_gap: self.local_gap,
+            objective: self.best_objective,
+        };
+        if before.objective.is_infinite() {
+            return false;
+        }
+        let falls = before.objective - self.best_objective > LOWER * self.best_objective.abs();
+        let closes = |from: f64, to: f64| to.is_finite() && to <= LEFT * from;
+        if self.pace.gap.is_finite() {
+            !closes(before.gap, self.pace.gap)
+        } else {
+            !falls && !closes(before.local_gap, self.local_gap)
+        }
+    }
+
     /// The best bound, if there is one and it holds for all weights.
     pub(super) fn proven_bound(&self) -> Option<f64> {
         Some(self.bound).filter(|bound| bound.is_finite() && self.problem.risk.is_convex())
@@ -339,6 +395,8 @@ impl<'a> Run<'a> {
             "run.numbers",
             [&seconds[..], &[self.best_objective, self.bound, self.local_gap]].concat(),
         );
+        let Pace { look_at, gap, local_gap, objective } = self.pace;
+        archive.put_reals("run.pace", vec![look_at as f64, gap, local_gap, objective]);
         if let Some(proof) = &self.proof {
             proof.save("run", archive);
         }
@@ -357,6 +415,11 @@ impl<'a> Run<'a> {
         else {
             return Err(ArchiveError("run.numbers".into()));
         };
+        if let Ok([look_at, gap, local_gap, objective]) = archive.take_reals("run.pace").as_deref()
+        {
+            let (gap, local_gap, objective) = (*gap, *local_gap, *objective);
+            self.pace = Pace { look_at: *look_at as u64, gap, local_gap, objective };
+        }
         self.proof = Proof::load("run", archive)?;
         let bounds = archive.take_reals("run.bounds").ok();
         self.bounds = bounds.and_then(|numbers| BoundOverLambda::from_numbers(&numbers));

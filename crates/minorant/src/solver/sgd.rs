@@ -82,6 +82,9 @@ impl Sgd {
         let average = between(&self.average, &w, share);
         self.slopes.resize(self.descent.slopes.len(), 0.0);
         self.slopes = between(&self.slopes, &self.descent.slopes, share);
+        if !average.iter().all(|w| w.is_finite()) {
+            return Err(Halt::Stop(Status::Stalled));
+        }
         let moves: f64 = average.iter().zip(&self.average).map(|(a, b)| (a - b) * (a - b)).sum();
         run.offer_progress(run.problem.regularizer.lambda() * moves);
         self.average = average;
@@ -140,7 +143,10 @@ impl Solver for Sgd {
 
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         run.check_gap()?;
-        if self.evaluated { self.pass(run) } else { self.check(run) }
+        if self.evaluated {
+            return self.pass(run);
+        }
+        self.check(run).inspect_err(|_| run.overshot())
     }
 
     fn best(&self) -> Option<&Point> {

@@ -156,7 +156,7 @@ impl Solver for SgdAnywhere {
         match self.first_step {
             None => self.choose_first_step(run),
             Some(first_step) if self.evaluated => self.pass(run, first_step),
-            Some(_) => self.check(run),
+            Some(_) => self.check(run).inspect_err(|_| run.overshot()),
         }
     }
 

@@ -1,10 +1,12 @@
-//! `subgradient`: steps of length 1/(λt) along a subgradient, without line search; the simplest of
-//! the baselines. The best point seen is the answer, and the planes at all points give its bound.
+//! `subgradient`: steps of length 1/(λt) along a subgradient in the regularizer's metric, without
+//! line search; the simplest of the baselines. The best point seen is the answer, and the planes at
+//! all points give its bound.
 //!
-//! Two things the formula leaves open. On a smooth risk, whose slopes may grow without limit, steps
+//! Three things the formula leaves open. On a smooth risk, whose slopes may grow without limit, steps
 //! that are too long never come back: as many are left out as the first one needs to go downhill.
-//! And it may go uphill for long; it is given up when no step has helped for as many as had been
-//! made until then, but not soon.
+//! It may go uphill for long; it is given up when no step has helped for as many as had been made
+//! until then, but not soon. And a step may lead to where numbers overflow: it goes on from the best
+//! point, with shorter ones.
 
 use super::quasi_newton::Companion;
 use super::{Halt, Run, Solver, Status, Step, load_point, save_point};
@@ -42,10 +44,8 @@ impl Subgradient {
     /// Goes back to the start for a shorter first step, if the first one is still searched for.
     fn shorten(&mut self, run: &mut Run<'_>) -> Option<Step> {
         let [start, gradient] = self.first.take()?;
-        self.steps = self.steps.saturating_mul(LEFT_OUT);
-        let step = 1.0 / (run.problem.regularizer.lambda() * self.steps as f64);
-        self.next = start.clone();
-        axpy(-step, &gradient, &mut self.next);
+        self.steps = self.steps.checked_mul(LEFT_OUT)?;
+        let step = self.descend(run, &start, &gradient);
         // Where no step is short enough, the start is as low as it gets.
         if self.next == start {
             return None;
@@ -53,6 +53,30 @@ impl Subgradient {
         self.first = Some([start, gradient]);
         run.keep_going();
         Some(Step { kind: "null", objective: f64::INFINITY, length: Some(step) })
+    }
+
+    /// Makes w − g / (λ θ² t) the next point.
+    fn descend(&mut self, run: &Run<'_>, w: &[f64], gradient: &[f64]) -> f64 {
+        let regularizer = run.problem.regularizer;
+        let step = 1.0 / (regularizer.lambda() * self.steps as f64);
+        self.next = w.to_vec();
+        match regularizer.weights() {
+            None => axpy(-step, gradient, &mut self.next),
+            Some(weights) => {
+                for ((w, g), theta) in self.next.iter_mut().zip(gradient).zip(weights) {
+                    *w -= step * (g / theta / theta);
+                }
+            }
+        }
+        step
+    }
+
+    /// Goes on from the best point, if there is one, with shorter steps.
+    fn go_back(&mut self) -> Option<Step> {
+        let best = self.best.as_ref()?;
+        self.next = best.w.clone();
+        self.steps = self.steps.checked_mul(LEFT_OUT)?;
+        Some(Step { kind: "null", objective: f64::INFINITY, length: None })
     }
 
     fn visit(&mut self, run: &mut Run<'_>, w: Vec<f64>, kind: &'static str) -> Result<Step, Halt> {
@@ -65,7 +89,6 @@ impl Subgradient {
             self.companion.add(run, &point.w, planes);
             return Ok(Step { objective, ..step });
         }
-        // w := w − g / (λ t).
         let mut gradient = vec![0.0; self.dim];
         planes.iter().for_each(|plane| axpy(1.0, &plane.normal, &mut gradient));
         run.problem.regularizer.add_gradient(&point.w, &mut gradient);
@@ -74,9 +97,7 @@ impl Subgradient {
             self.first = Some([point.w.clone(), gradient.clone()]);
         }
         self.steps += 1;
-        let step = 1.0 / (run.problem.regularizer.lambda() * self.steps as f64);
-        self.next = point.w.clone();
-        axpy(-step, &gradient, &mut self.next);
+        let step = self.descend(run, &point.w, &gradient);
         self.companion.add(run, &point.w, planes);
         let kind = if objective < best { kind } else { "null" };
         if objective < best {
@@ -104,11 +125,13 @@ impl Solver for Subgradient {
         let visited = if next.iter().all(|w| w.is_finite()) {
             self.visit(run, next, "descent")
         } else {
-            Err(Halt::Stop(Status::Stalled))
+            Err(Halt::Failed(RiskError::NotFinite("the weights overflow".into())))
         };
         match visited {
-            Err(halt @ (Halt::Failed(RiskError::NotFinite(_)) | Halt::Stop(Status::Stalled))) => {
-                self.shorten(run).ok_or(halt)
+            Err(Halt::Failed(RiskError::NotFinite(_))) => {
+                let is_first = self.first.is_some();
+                let shorter = self.shorten(run).or_else(|| self.go_back().filter(|_| !is_first));
+                shorter.ok_or(Halt::Stop(Status::Stalled))
             }
             visited => visited,
         }

@@ -57,27 +57,24 @@ impl<'m, 'r> Meter<'m, 'r> {
 const SWEEPS_IN_USE: usize = 50;
 /// Sweeps over all weights.
 const SWEEPS: usize = 50;
-/// Curvatures below this share of the largest count as that much: a flat direction must not turn
-/// rounding errors into a step.
-const FLAT: f64 = 1e-12;
 
 /// Minimises `model + λ‖z‖₁` from `z` on, until no slope (of least length) exceeds `accuracy` or
-/// sweeps run out.
+/// sweeps run out. Curvatures below their floor count as that much: a flat direction must not turn
+/// rounding errors into a step.
 pub(super) fn minimise(
     model: &mut impl Quadratic,
     z: &mut [f64],
+    floors: &[f64],
     lambda: f64,
     accuracy: f64,
     meter: &mut Meter<'_, '_>,
 ) -> Result<(), Halt> {
-    let largest = (0..z.len()).map(|at| model.curvature(at)).fold(0.0, f64::max);
-    let floor = FLAT * largest;
     let mut in_use = Vec::with_capacity(z.len());
     for _ in 0..SWEEPS {
         in_use.clear();
         let (mut steepest, mut entries) = (0.0f64, 0);
         for at in 0..z.len() {
-            let (slope, moved) = relax(model, z, at, lambda, floor);
+            let (slope, moved) = relax(model, z, at, lambda, floors[at]);
             steepest = steepest.max(slope);
             entries += model.entries(at);
             if moved || z[at] != 0.0 {
@@ -93,7 +90,7 @@ pub(super) fn minimise(
         for _ in 0..SWEEPS_IN_USE {
             let mut steepest = 0.0f64;
             for &at in &in_use {
-                steepest = steepest.max(relax(model, z, at, lambda, floor).0);
+                steepest = steepest.max(relax(model, z, at, lambda, floors[at]).0);
             }
             meter.read(entries)?;
             converged = steepest <= 0.5 * accuracy;

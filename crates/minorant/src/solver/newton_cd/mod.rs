@@ -81,17 +81,18 @@ fn model_minimiser(
     let mut z: Vec<f64> = set.iter().map(|&at| point.w[at]).collect();
     let columns = WorkingColumns::new(curvature.columns(), &set, curvature.outputs());
     meter.read(columns.entries())?;
+    let floors = columns.floors(&second);
     // The Hessian may take as much memory as the data.
     let fits = set.len() * set.len() <= 2 * curvature.columns().entries() + (1 << 16);
     if fits && columns.hessian_cost() <= HESSIAN_SWEEPS * columns.sweep_cost() {
         let mut model = WithHessian::new(&columns, &second, slopes);
-        minimise(&mut model, &mut z, lambda, accuracy, meter)?;
+        minimise(&mut model, &mut z, &floors, lambda, accuracy, meter)?;
     } else if curvature.outputs() == 1 {
         let mut model = OneOutput::new(&columns, second.diagonal, slopes);
-        minimise(&mut model, &mut z, lambda, accuracy, meter)?;
+        minimise(&mut model, &mut z, &floors, lambda, accuracy, meter)?;
     } else {
         let mut model = ManyOutputs::new(&columns, second, slopes);
-        minimise(&mut model, &mut z, lambda, accuracy, meter)?;
+        minimise(&mut model, &mut z, &floors, lambda, accuracy, meter)?;
     }
     let mut w = point.w.clone();
     set.iter().zip(z).for_each(|(&at, z)| w[at] = z);

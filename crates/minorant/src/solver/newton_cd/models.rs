@@ -59,6 +59,14 @@ impl WorkingColumns {
         self.columns.select(self.places.iter().map(|&(column, _)| column))
     }
 
+    /// For each weight the curvature that counts as none: a share of what it would be if every
+    /// example were as curved as the most curved one. It depends on no other feature's size.
+    pub(super) fn floors(&self, second: &SecondDerivatives) -> Vec<f64> {
+        let top = second.diagonal.iter().copied().fold(0.0, f64::max);
+        let every = vec![FLAT * top; second.diagonal.len() / self.outputs];
+        self.places.iter().map(|&(column, _)| self.columns.square(column, &every)).collect()
+    }
+
     /// Multiplications of a sweep over all weights: each column is read for the slope and for the
     /// step.
     pub(super) fn sweep_cost(&self) -> u64 {
@@ -71,6 +79,8 @@ impl WorkingColumns {
     }
 }
 
+/// The share of the largest curvature that counts as none.
+const FLAT: f64 = 1e-12;
 /// Weights that may be moved at once: the cost grows with the third power.
 const MOST_AT_ONCE: usize = 1024;
 /// A pivot below this share of the diagonal is rounding.
@@ -116,6 +126,45 @@ impl WithHessian {
     }
 }
 
+impl WithHessian {
+    /// Moves a weight and those of the support that its column is a combination of, along the
+    /// direction in which the model is flat, to where λ‖z‖₁ is less and one of them becomes zero:
+    /// its place in the support, or the support's length where it is the weight itself. Nothing
+    /// where there is no such way.
+    fn slide(
+        &mut self,
+        z: &mut [f64],
+        support: &[usize],
+        combination: &[f64],
+        weight: usize,
+        lambda: f64,
+    ) -> Option<usize> {
+        let all: Vec<usize> = support.iter().copied().chain([weight]).collect();
+        let mut d: Vec<f64> = combination.iter().map(|c| -c).chain([1.0]).collect();
+        let each = all.iter().zip(&d);
+        let slope: f64 = each.map(|(&at, d)| (self.slopes[at] + lambda.copysign(z[at])) * d).sum();
+        if slope > 0.0 {
+            d.iter_mut().for_each(|d| *d = -*d);
+        }
+        let ends = all.iter().zip(&d).map(|(&at, &d)| to_zero(z[at], d));
+        let (spared, length) = ends.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        if !length.is_finite() || !d.iter().all(|d| d.is_finite()) {
+            return None;
+        }
+        for (place, (&at, &d)) in all.iter().zip(&d).enumerate() {
+            let to = if place == spared { 0.0 } else { z[at] + length * d };
+            self.step(at, to - z[at]);
+            z[at] = to;
+        }
+        Some(spared)
+    }
+}
+
+/// How far a weight can go in a direction until it becomes zero.
+fn to_zero(z: f64, d: f64) -> f64 {
+    if z * d < 0.0 { -z / d } else { f64::INFINITY }
+}
+
 impl Quadratic for WithHessian {
     #[inline]
     fn slope(&self, at: usize) -> f64 {
@@ -136,17 +185,27 @@ impl Quadratic for WithHessian {
         0
     }
 
-    /// Newton's step on the support, up to where the first weight becomes zero.
+    /// Newton's step on the support, up to where the first weight becomes zero. Weights that the
+    /// support can do without become zero before.
     fn leap(&mut self, z: &mut [f64], lambda: f64) {
         let size = self.slopes.len();
         let mut factor = GrowingCholesky::new(0);
         let mut support = Vec::new();
-        for at in (0..size).filter(|&at| z[at] != 0.0) {
-            let row = &self.hessian[at * size..(at + 1) * size];
-            let mut cross: Vec<f64> = support.iter().map(|&other| row[other]).collect();
-            // Weights that depend on the others, as far as numbers can tell, stay where they are.
-            if factor.append(&mut cross, row[at], DEPENDENT * row[at], &[]).is_ok() {
-                support.push(at);
+        for at in 0..size {
+            while z[at] != 0.0 {
+                let row = &self.hessian[at * size..(at + 1) * size];
+                let mut cross: Vec<f64> = support.iter().map(|&other| row[other]).collect();
+                if factor.append(&mut cross, row[at], DEPENDENT * row[at], &[]).is_ok() {
+                    support.push(at);
+                    break;
+                }
+                // It depends on the others, as far as numbers can tell: one of them can be spared.
+                factor.backward(&mut cross);
+                let Some(spared) = self.slide(z, &support, &cross, at, lambda) else { break };
+                if spared < support.len() {
+                    factor.delete(spared);
+                    support.remove(spared);
+                }
             }
             if support.len() > MOST_AT_ONCE {
                 return;
@@ -159,7 +218,6 @@ impl Quadratic for WithHessian {
         if !d.iter().all(|d| d.is_finite()) {
             return;
         }
-        let to_zero = |z: f64, d: f64| if z * d < 0.0 { -z / d } else { f64::INFINITY };
         let each = support.iter().zip(&d);
         let length = each.map(|(&at, &d)| to_zero(z[at], d)).fold(1.0, f64::min);
         for (&at, &d) in support.iter().zip(&d) {
