@@ -12,6 +12,9 @@ use std::time::Instant;
 /// would overflow.
 pub(crate) const MOST_COUNTED: u64 = 1 << 48;
 
+/// Seconds that a run which was stopped has for making its answer finer.
+const GRACE: f64 = 0.2;
+
 /// A machine that a run may answer with.
 pub(crate) trait Answer {
     /// What is to be minimised.
@@ -48,6 +51,20 @@ impl Stop {
         }
         let late = |most: f64| self.clock.seconds() >= most;
         if self.max_seconds.is_some_and(late) { Err(Status::MaxSeconds) } else { Ok(()) }
+    }
+
+    /// Whether work is to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.check().is_err()
+    }
+
+    /// What stops the last piece of a run's work: a run that was stopped has a moment left for it.
+    pub(crate) fn for_the_last(&self) -> Stop {
+        if !self.is_over() {
+            return self.clone();
+        }
+        let max_seconds = Some(self.clock.seconds() + GRACE);
+        Stop { cancel: Cancel::new(), clock: self.clock, max_seconds }
     }
 }
 
