@@ -16,7 +16,7 @@ pub(crate) mod predict;
 pub(crate) mod train;
 pub(crate) mod tune;
 
-use crate::args::{FittedArgs, ProblemArgs, on_threads};
+use crate::args::{FittedArgs, OUTPUTS, ProblemArgs, on_threads};
 use crate::output;
 use crate::progress::Watchers;
 use minorant::FileError;
@@ -52,8 +52,8 @@ fn with_data<const VERB: u8>(
 ) -> anyhow::Result<()> {
     let settings = problem.settings()?;
     // Output files that cannot be written are refused before hours of work go into them.
-    let files = ["out", "proof", "trace", "report", "checkpoint"];
-    let mut files = files.iter().filter_map(|name| settings.file(name));
+    problem.check_files(&[])?;
+    let mut files = OUTPUTS.iter().filter_map(|name| settings.file(name));
     files.try_for_each(|path| FileError::check_writable(&path))?;
     let cancel = cancel_on_interrupt();
     on_threads(settings.get(&THREADS), || {

@@ -102,7 +102,7 @@ pub fn fit(
     let rounds = saved.map_or(Ok(Rounds::default()), |mut archive| Rounds::load(&mut archive));
     let rounds = rounds.map_err(S3vmError::from)?;
     let clock = account.clock;
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    let stop = Stop::new(cancel, clock, options.rules.max_seconds);
     let ended = if account.limit < k {
         Err(Status::MaxEvals)
     } else if options.solver == Solver::Pdm && problem.components > 1 {
@@ -115,6 +115,7 @@ pub fn fit(
         account.count(worker.spent, worker.best.take(), 0.0);
         ended
     };
+    let ended = ended.and(stop.was_heeded());
     account.close(ended);
     let (solution, cut) = finish(problem, options, &stop, &mut account, ended.is_err());
     let lower_bound = (problem.components == 1).then(|| solution.objective() - solution.local_gap);

@@ -6,6 +6,8 @@ use crate::archive::{Archive, ArchiveError};
 use crate::risk::Cancel;
 use crate::solver::{Checkpoints, RunError, Status};
 use crate::trace::{Observer, TraceRecord};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// The largest count that a saved state may hold; a larger one was never counted, and sums of such
@@ -42,10 +44,29 @@ pub(crate) struct Stop {
     pub(crate) cancel: Cancel,
     pub(crate) clock: Clock,
     pub(crate) max_seconds: Option<f64>,
+    /// Whether somebody was told to stop.
+    is_told: Arc<AtomicBool>,
 }
 
 impl Stop {
+    pub(crate) fn new(cancel: &Cancel, clock: Clock, max_seconds: Option<f64>) -> Self {
+        Stop { cancel: cancel.clone(), clock, max_seconds, is_told: Arc::default() }
+    }
+
     pub(crate) fn check(&self) -> Result<(), Status> {
+        let state = self.state();
+        if state.is_err() {
+            self.is_told.store(true, Ordering::Relaxed);
+        }
+        state
+    }
+
+    /// An error where somebody was told to stop: whatever that was, it was cut short.
+    pub(crate) fn was_heeded(&self) -> Result<(), Status> {
+        if self.is_told.load(Ordering::Relaxed) { self.state() } else { Ok(()) }
+    }
+
+    fn state(&self) -> Result<(), Status> {
         if self.cancel.is_cancelled() {
             return Err(Status::Interrupted);
         }
@@ -60,11 +81,10 @@ impl Stop {
 
     /// What stops the last piece of a run's work: a run that was stopped has a moment left for it.
     pub(crate) fn for_the_last(&self) -> Stop {
-        if !self.is_over() {
+        if self.state().is_ok() {
             return self.clone();
         }
-        let max_seconds = Some(self.clock.seconds() + GRACE);
-        Stop { cancel: Cancel::new(), clock: self.clock, max_seconds }
+        Stop::new(&Cancel::new(), self.clock, Some(self.clock.seconds() + GRACE))
     }
 }
 

@@ -72,8 +72,9 @@ pub fn fit_large(
     let saved = account.resume(most, |archive| Solution::load(archive, rows, unknown))?;
     let state = State::resume(saved)?;
     let clock = account.clock;
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    let stop = Stop::new(cancel, clock, options.rules.max_seconds);
     let ended = run(&measure, options, &stop, &mut account, state)?;
+    let ended = ended.and(stop.was_heeded());
     account.close(ended);
     Ok(S3vmFit {
         solution: account.best.take().ok_or(S3vmError::NoAnswer)?,

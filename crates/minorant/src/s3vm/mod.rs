@@ -277,7 +277,7 @@ pub fn fit(
     let unknown = problem.unlabelled.len();
     let saved = account.resume(most, |archive| Solution::load(archive, rows, unknown))?;
     let clock = account.clock;
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    let stop = Stop::new(cancel, clock, options.rules.max_seconds);
     let ended = if most <= 1 || problem.unlabelled.is_empty() {
         account.keep(|_| ());
         Ok(())
@@ -306,6 +306,7 @@ pub fn fit(
             }
         }
     };
+    let ended = ended.and(stop.was_heeded());
     account.close(ended);
     let mut status = ended.err().unwrap_or(Status::Converged);
     account.limit = most;

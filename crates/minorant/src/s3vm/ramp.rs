@@ -107,8 +107,9 @@ pub fn fit_ramp(
     let saved = account.resume(most, |archive| Solution::load(archive, rows, rows))?;
     let rounds = saved.map_or(Ok(Rounds::default()), |mut archive| Rounds::load(&mut archive))?;
     let clock = account.clock;
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    let stop = Stop::new(cancel, clock, options.rules.max_seconds);
     let ended = run(problem, options, &stop, &mut account, rounds);
+    let ended = ended.and(stop.was_heeded());
     account.close(ended);
     // The first inner problem is solved whatever the limits, so there is an answer.
     let mut solution = account.best.take().ok_or(S3vmError::NoAnswer)?;
