@@ -352,3 +352,25 @@ fn a_run_that_ends_at_once_leaves_a_checkpoint() {
         std::fs::remove_file(bench.path("c.ck")).unwrap();
     }
 }
+
+#[test]
+fn memory_that_cannot_be_had_is_refused_in_a_sentence() {
+    let bench = Bench::new();
+    let rows: String = (0..5000).map(|i| format!("{i} 1:{} 2:1\n", i % 7)).collect();
+    bench.write("classes.svm", &rows);
+    bench.refuses(
+        "",
+        &[
+            (
+                "train svm classes.svm --max-memory 100M",
+                "5000 rows with 2 features and 5000 classes need 401 MB of memory for weights and \
+                 outputs, of 105 MB that may be used; --multiclass ovr needs",
+            ),
+            ("path logistic classes.svm --lambdas 1:0.1:2 --max-memory 100M", "--multiclass ovr"),
+            ("train svm train.svm --features 2147483647 --max-memory 1G", "fewer features"),
+            ("train robust-svm train.svm --features 2147483647 --max-memory 1G", "fewer features"),
+        ],
+    );
+    // What is little in any case is not refused.
+    bench.call("train svm train.svm --max-memory 8 --quiet").text();
+}
