@@ -374,3 +374,42 @@ fn memory_that_cannot_be_had_is_refused_in_a_sentence() {
     // What is little in any case is not refused.
     bench.call("train svm train.svm --max-memory 8 --quiet").text();
 }
+
+#[test]
+fn files_of_other_kinds_are_told_apart() {
+    let bench = Bench::new();
+    bench.write("t.conll", "a x B\nb y I\n\na y I\n\n");
+    bench.write("one.conll", "a\nb\n\n");
+    bench.write("t.crf", "B\tw=a\tp\nI\tw=b\n\nI\tw=a\n\n");
+    bench.write("d.arff", "@relation r\n@attribute x numeric\n@attribute a {0,1}\n@data\n1,1\n");
+    bench.write("open.xml", "<labels>\n<label name=\"a\"></label>\n");
+    bench.write("cut.xml", "<labels><label name=\"a\"></label");
+    bench.call("train chain-crf t.conll --format conll --out chain.st --quiet").text();
+    bench.refuses(
+        "",
+        &[
+            (
+                "train svm train.svm --format npz",
+                "train.svm: expected an NPZ archive as it is, found a file that begins with",
+            ),
+            (
+                "train chain-crf one.conll --format conll",
+                "one.conll:1: expected a token and its label, separated by a blank or tab, found 1 \
+                 column",
+            ),
+            ("predict chain.st train.svm", "train.svm:1: expected columns of a token"),
+            (
+                "train svm train.svm --start chain.st",
+                "chain.st: expected start weights for a linear model, found those of chain-crf",
+            ),
+            ("inspect t.crf", "for sequences of tokens give --format conll or --format crfsuite"),
+            (
+                "inspect d.arff --label-xml open.xml",
+                "open.xml: expected the end of the list (</labels>), found the end of the file in \
+                 line 2",
+            ),
+            ("inspect d.arff --label-xml cut.xml", "expected the end of a tag (>), found the end"),
+        ],
+    );
+    assert!(bench.call("inspect t.crf --format crfsuite").text().contains("tokens"));
+}
