@@ -136,8 +136,13 @@ mod tests {
     #[test]
     fn names_in_tags() {
         let text = r#"<?xml version="1.0"?><labels xmlns="x"> <!-- <label name="no"> -->
-            <label name="a"></label><label id='3' name='b &amp; &#99;'><label name="d"/></label>"#;
+            <label name="a"></label><label id='3' name='b &amp; &#99;'><label name="d"/></label></labels>"#;
         assert_eq!(names(text).unwrap(), ["a", "b & c", "d"]);
+        // What ends before its list, a tag or a comment does has been cut off.
+        for end in ["</labels>", ">", "</label></labels>"] {
+            assert!(names(text.strip_suffix(end).unwrap()).is_err(), "{end}");
+        }
+        assert!(names("<label name='a'/><!-- ").is_err());
         assert!(names("<labels></labels>").is_err());
         assert!(names("<label nom='a'>").is_err());
     }
