@@ -286,3 +286,130 @@ fn notes_that_nobody_can_read_are_no_failure() {
         assert_eq!(output.status.code(), Some(code), "{args}");
     }
 }
+
+#[test]
+fn nothing_is_overwritten_by_mistake() {
+    let bench = Bench::new();
+    bench.write("w.txt", &"1\n".repeat(400));
+    std::os::unix::fs::symlink(bench.path("train.svm"), bench.path("link")).unwrap();
+    bench.call("train svm train.svm --out m.st --checkpoint c.ck --quiet").text();
+    let before = ["train.svm", "test.svm", "w.txt", "m.st", "c.ck"].map(|name| bench.read(name));
+    let data = "which is a data file: it would be overwritten";
+    bench.refuses(
+        "",
+        &[
+            ("train svm train.svm --out train.svm", data),
+            ("train svm train.svm --out ./link", data),
+            ("train svm train.svm --trace train.svm", data),
+            ("train svm train.svm --report train.svm", data),
+            ("train svm train.svm --proof train.svm", data),
+            ("train svm train.svm --checkpoint train.svm", data),
+            ("train svm train.svm test.svm --out test.svm", data),
+            ("train svm train.svm --weights w.txt --out w.txt", "which --weights reads"),
+            ("train svm train.svm --start m.st --out m.st", "which --start reads"),
+            ("train svm train.svm --resume c.ck --out c.ck", "which --resume reads"),
+            ("train svm train.svm --out a --report ./a", "--out and --report name the same file"),
+            ("train svm train.svm --trace a --checkpoint a", "name the same file, a"),
+            ("train svm train.svm --start m.st --resume c.ck", "--start and --resume exclude"),
+            ("path svm train.svm --lambdas 1:0.1:2 --report train.svm", data),
+            ("path svm train.svm --lambdas 1:0.1:2 --validation test.svm --report test.svm", data),
+            ("path svm train.svm --lambdas 1e-5:1:100000000", "at most 100000 points"),
+            ("tune svm train.svm --lambdas 1:0.1:2 --out train.svm", data),
+            ("compare svm train.svm --solvers bmrm,nrbm --report train.svm", data),
+        ],
+    );
+    let after = ["train.svm", "test.svm", "w.txt", "m.st", "c.ck"].map(|name| bench.read(name));
+    assert!(before == after);
+    // States are kept where they came from, and devices take everything.
+    bench.call("train svm train.svm --resume c.ck --checkpoint c.ck --quiet").text();
+    bench.call("train svm train.svm --out /dev/null --report /dev/null --quiet").text();
+}
+
+#[test]
+fn what_a_killed_run_left_behind_is_removed() {
+    let bench = Bench::new();
+    // No process has a number as large as this.
+    let mine = ".m.st.tmp-4294967294-abcdef";
+    let others = [".other.st.tmp-4294967294-abcdef", ".m.st.tmp-notes", "m.st.tmp-1"];
+    for name in others.into_iter().chain([mine]) {
+        bench.write(name, "");
+    }
+    bench.call("train svm train.svm --out m.st --quiet").text();
+    assert!(!bench.path(mine).exists());
+    assert!(others.iter().all(|name| bench.path(name).exists()));
+}
+
+#[test]
+fn a_run_that_ends_at_once_leaves_a_checkpoint() {
+    let bench = Bench::new();
+    for rest in ["--max-seconds 1e-9", "--tol 1e9", "--max-evals 1", "--solver dual-cd --tol 1e9"] {
+        let train = format!("train svm train.svm --quiet {rest}");
+        bench.call(&format!("{train} --checkpoint c.ck")).text();
+        let resumed = bench.call("train svm train.svm --quiet --resume c.ck --json");
+        if !rest.contains("solver") {
+            assert_eq!(resumed.json()["status"], "converged", "{rest}");
+        }
+        std::fs::remove_file(bench.path("c.ck")).unwrap();
+    }
+}
+
+#[test]
+fn memory_that_cannot_be_had_is_refused_in_a_sentence() {
+    let bench = Bench::new();
+    let rows: String = (0..5000).map(|i| format!("{i} 1:{} 2:1\n", i % 7)).collect();
+    bench.write("classes.svm", &rows);
+    bench.refuses(
+        "",
+        &[
+            (
+                "train svm classes.svm --max-memory 100M",
+                "5000 rows with 2 features and 5000 classes need 401 MB of memory for weights and \
+                 outputs, of 105 MB that may be used; --multiclass ovr needs",
+            ),
+            ("path logistic classes.svm --lambdas 1:0.1:2 --max-memory 100M", "--multiclass ovr"),
+            ("train svm train.svm --features 2147483647 --max-memory 1G", "fewer features"),
+            ("train robust-svm train.svm --features 2147483647 --max-memory 1G", "fewer features"),
+        ],
+    );
+    // What is little in any case is not refused.
+    bench.call("train svm train.svm --max-memory 8 --quiet").text();
+}
+
+#[test]
+fn files_of_other_kinds_are_told_apart() {
+    let bench = Bench::new();
+    bench.write("t.conll", "a x B\nb y I\n\na y I\n\n");
+    bench.write("one.conll", "a\nb\n\n");
+    bench.write("t.crf", "B\tw=a\tp\nI\tw=b\n\nI\tw=a\n\n");
+    bench.write("d.arff", "@relation r\n@attribute x numeric\n@attribute a {0,1}\n@data\n1,1\n");
+    bench.write("open.xml", "<labels>\n<label name=\"a\"></label>\n");
+    bench.write("cut.xml", "<labels><label name=\"a\"></label");
+    bench.call("train chain-crf t.conll --format conll --out chain.st --quiet").text();
+    bench.refuses(
+        "",
+        &[
+            (
+                "train svm train.svm --format npz",
+                "train.svm: expected an NPZ archive as it is, found a file that begins with",
+            ),
+            (
+                "train chain-crf one.conll --format conll",
+                "one.conll:1: expected a token and its label, separated by a blank or tab, found 1 \
+                 column",
+            ),
+            ("predict chain.st train.svm", "train.svm:1: expected columns of a token"),
+            (
+                "train svm train.svm --start chain.st",
+                "chain.st: expected start weights for a linear model, found those of chain-crf",
+            ),
+            ("inspect t.crf", "for sequences of tokens give --format conll or --format crfsuite"),
+            (
+                "inspect d.arff --label-xml open.xml",
+                "open.xml: expected the end of the list (</labels>), found the end of the file in \
+                 line 2",
+            ),
+            ("inspect d.arff --label-xml cut.xml", "expected the end of a tag (>), found the end"),
+        ],
+    );
+    assert!(bench.call("inspect t.crf --format crfsuite").text().contains("tokens"));
+}

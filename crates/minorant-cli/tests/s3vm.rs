@@ -281,3 +281,24 @@ fn what_cannot_be_trained_is_refused_in_one_sentence() {
         assert!(called.unparsed().ends_with(&format!("its solvers are: {solvers}")), "{line}");
     }
 }
+
+#[test]
+fn limits_cut_even_the_first_inner_problem_short() {
+    let bench = Bench::new();
+    moons(&bench);
+    bench.call("generate moons --examples 60 --seed 4 --out full.svm").text();
+    let trained = |rest: &str| {
+        let json = bench.call(&format!("train {rest} --max-seconds 1e-9 --json")).json();
+        assert_eq!(json["status"], "max-seconds", "{rest}");
+        assert!(json["objective"].as_f64().unwrap().is_finite(), "{rest}");
+    };
+    for solver in ["pdm", "gd", "cccp", "ao", "lcs", "ia", "da", "bb"] {
+        trained(&format!("s3vm moons.svm --solver {solver}"));
+    }
+    for solver in ["pdm", "gd", "cccp", "ao", "lcs"] {
+        trained(&format!("latent-svm full.svm --solver {solver}"));
+    }
+    for solver in ["pdm", "ao", "da"] {
+        trained(&format!("robust-svm full.svm --solver {solver}"));
+    }
+}

@@ -88,7 +88,11 @@ fn bad_files_are_refused_with_their_place() {
     let word = |letter: &str| format!("1\t{letter}\t-1\t1\t1\t0\t0\t1\n");
     for (format, text, expected) in [
         (Conll, "a B\nb c I\n", "f:2: expected 2 columns as in the lines before, found 3"),
-        (Conll, "a\nb\n", "f:1: expected 1 columns for the template and a label, found 1"),
+        (
+            Conll,
+            "a\nb\n",
+            "f:1: expected a token and its label, separated by a blank or tab, found 1 column",
+        ),
         (Conll, "", "f: expected at least one token, found none"),
         (Crfsuite, "B\tw:x\n", "found 'w:x'"),
         (Crfsuite, "B\ta\nB\tw:\n", "f:2:2: expected a number after the colon"),

@@ -3,7 +3,7 @@
 //! a checkpoint never changes what the run computes.
 
 use crate::archive::Archive;
-use crate::container::{Array, Container, FileError};
+use crate::container::{Array, Container, FileError, write_atomically};
 use crate::family::{Data, Settings};
 use crate::solver::Checkpoints;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ struct Header {
 #[derive(Debug)]
 pub struct FileCheckpoints {
     path: Option<PathBuf>,
+    /// The file that the run goes on from.
+    from: Option<PathBuf>,
     header: Header,
     resumed: Option<Archive>,
     last: Option<Instant>,
@@ -52,14 +54,33 @@ impl FileCheckpoints {
         header: Header,
     ) -> Result<Self, FileError> {
         let resumed = resume.map(|path| load(path, &header)).transpose()?;
+        // A run that ended before its first state is begun anew.
+        let resumed = resumed.filter(|archive| !archive.is_empty());
         Ok(FileCheckpoints {
             path: write.map(Path::to_path_buf),
+            from: resume.map(Path::to_path_buf),
             header,
             resumed,
             last: None,
             cost: Duration::ZERO,
             failure: None,
         })
+    }
+
+    /// Leaves a checkpoint also where the run ended before it had a state to keep: the one that it
+    /// went on from, or one from which it begins anew.
+    pub fn finish(&mut self) {
+        let Some(path) = self.path.as_ref().filter(|_| self.last.is_none()) else { return };
+        match self.from.as_ref() {
+            Some(from) if from == path => {}
+            Some(from) => {
+                let io = |why| FileError::Io(from.clone(), why);
+                let copied = std::fs::read(from).map_err(io);
+                let copied = copied.and_then(|bytes| write_atomically(path, &bytes));
+                self.failure = self.failure.take().or(copied.err());
+            }
+            None => self.store(Archive::default()),
+        }
     }
 
     /// What went wrong while writing, if anything did.

@@ -219,6 +219,7 @@ impl FileError {
         if let Destination::File(target) = Destination::of(path).map_err(io)? {
             // Only a file shows whether the folder takes one; it goes away at once.
             temporary_beside(&target).map_err(io)?;
+            remove_left_overs(&target);
         }
         Ok(())
     }
@@ -247,6 +248,14 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         }
     }
     Ok(())
+}
+
+/// The regular file that a path leads to, whether it exists or not, by the one name that all paths to
+/// it share; nothing for pipes, devices and folders.
+pub fn file_behind(path: &Path) -> Option<PathBuf> {
+    let Destination::File(target) = Destination::of(path).ok()? else { return None };
+    let folder = std::fs::canonicalize(folder_of(&target)).ok()?;
+    Some(std::fs::canonicalize(&target).unwrap_or(folder.join(target.file_name()?)))
 }
 
 /// Where bytes for a path go.
@@ -285,10 +294,42 @@ fn folder_of(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
+/// What the names of temporary files for `target` begin with, before the number of the process.
+fn temporary_prefix(target: &Path) -> String {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    // Names have at most 255 bytes.
+    let name: String = name.chars().take(50).collect();
+    format!(".{name}.tmp-")
+}
+
+/// Removes the temporary files for `target` of processes that were killed while they wrote one.
+fn remove_left_overs(target: &Path) {
+    let prefix = temporary_prefix(target);
+    let is_left_over = |name: &str| {
+        let process = name.strip_prefix(&prefix).and_then(|rest| rest.split_once('-'))?.0;
+        let process: u32 = process.parse().ok()?;
+        let is_gone = || Path::new("/proc/self").exists() && !process_folder(process).exists();
+        Some(process == std::process::id() || is_gone())
+    };
+    // Whoever cannot see or remove them loses nothing but room.
+    let entries = std::fs::read_dir(folder_of(target)).into_iter().flatten().flatten();
+    for entry in entries {
+        if is_left_over(&entry.file_name().to_string_lossy()) == Some(true) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn process_folder(process: u32) -> PathBuf {
+    Path::new("/proc").join(process.to_string())
+}
+
 /// A new file in the folder of `target`, as readable as any new file of the user's.
 fn temporary_beside(target: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     let folder = folder_of(target);
+    let prefix = format!("{}{}-", temporary_prefix(target), std::process::id());
     let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder).map_err(|error| {

@@ -69,6 +69,6 @@ pub mod structured;
 pub mod system;
 pub mod trace;
 
-pub use container::{Array, FileError, write_atomically};
+pub use container::{Array, FileError, file_behind, write_atomically};
 pub use minorant_data as data;
 pub use minorant_linalg as linalg;

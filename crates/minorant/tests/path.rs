@@ -176,6 +176,8 @@ fn grids_are_geometric_and_checked() {
     {
         assert!(geometric(from, to, count).is_err(), "{from}:{to}:{count}");
     }
+    let why = geometric(1e-5, 1.0, 100_000_000).expect_err("too many").to_string();
+    assert!(why.contains("at most 100000 points, not 100000000"), "{why}");
 }
 
 #[test]

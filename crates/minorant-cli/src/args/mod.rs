@@ -9,8 +9,10 @@ pub(crate) use generate::GenerateArgs;
 pub(crate) use minimize::MinimizeArgs;
 pub(crate) use table::{FlagError, TRAIN, UsageError, with_dashes};
 
+use anyhow::{bail, ensure};
 use clap::{Args, Command, CommandFactory, Parser, Subcommand};
 use minorant::family::{self, Entry, Settings};
+use minorant::file_behind;
 use std::path::PathBuf;
 use table::{COMPARE, PATH, READ, TUNE, TableArgs, models_of, parse_model, shown_for};
 
@@ -136,6 +138,9 @@ pub(crate) fn of_model(command: Command, entry: Option<Entry>) -> Command {
     ))
 }
 
+/// The options that name files to be written.
+pub(crate) const OUTPUTS: [&str; 5] = ["out", "proof", "trace", "report", "checkpoint"];
+
 /// What to train, and on what.
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs<const VERB: u8> {
@@ -153,6 +158,37 @@ impl<const VERB: u8> ProblemArgs<VERB> {
     /// What was asked for.
     pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
         self.options.settings(self.model)
+    }
+
+    /// Refuses output files that are input files too, or that two options name: nothing is overwritten
+    /// by mistake. `further` files are read as well.
+    pub(crate) fn check_files(&self, further: &[PathBuf]) -> anyhow::Result<()> {
+        let named = self.options.files();
+        let has = |name: &str| named.iter().any(|(known, _)| *known == name);
+        ensure!(
+            !(has("start") && has("resume")),
+            "--start and --resume exclude one another: a resumed run goes on from where it was"
+        );
+        let (outputs, inputs): (Vec<_>, Vec<_>) =
+            named.iter().partition(|(name, _)| OUTPUTS.contains(name));
+        for (at, (name, path)) in outputs.iter().enumerate() {
+            let Some(target) = file_behind(path) else { continue };
+            let is_same = |other: &PathBuf| file_behind(other).as_ref() == Some(&target);
+            let shown = path.display();
+            if let Some((other, _)) = outputs[..at].iter().find(|(_, other)| is_same(other)) {
+                bail!("--{other} and --{name} name the same file, {shown}");
+            }
+            if self.files.iter().chain(further).any(is_same) {
+                bail!("--{name} names {shown}, which is a data file: it would be overwritten");
+            }
+            // A run may keep its states in the file that it goes on from.
+            let mut inputs =
+                inputs.iter().filter(|other| (*name, other.0) != ("checkpoint", "resume"));
+            if let Some((other, _)) = inputs.find(|(_, other)| is_same(other)) {
+                bail!("--{name} names {shown}, which --{other} reads: it would be overwritten");
+            }
+        }
+        Ok(())
     }
 
     /// The files in words.

@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use minorant::family::{self, Entry, Settings};
 use minorant::options::{Group, Kind, OptionError, OptionSpec, Value, read_numbers};
 use minorant::path;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The verbs that take options of the table.
@@ -115,6 +115,17 @@ impl<const VERB: u8> TableArgs<VERB> {
         }
         settings.check().map_err(with_dashes)?;
         Ok(settings)
+    }
+
+    /// The files that options name, each with its option.
+    pub(super) fn files(&self) -> Vec<(&'static str, PathBuf)> {
+        let names_files =
+            |spec: &&OptionSpec| matches!(spec.kind, Kind::File | Kind::NumbersOfFile);
+        let words = |name: &'static str| {
+            let words = self.0.get_many::<String>(name).into_iter().flatten();
+            words.map(move |word| (name, PathBuf::from(word)))
+        };
+        options_of(VERB).filter(names_files).flat_map(|spec| words(spec.name)).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::args::InspectArgs;
 use crate::output::{self, aligned};
+use anyhow::bail;
 use minorant::data::{
     Arrays, Dataset, Images, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings,
     Sequences, recordings_in,
@@ -10,6 +11,7 @@ use minorant::data::{
 use minorant::family::{self, DataKind, OwnedData, label_in_output, options_of_rows, read};
 use minorant::linalg::{Matrix, Values};
 use serde_json::{Value, json};
+use std::io::Read;
 use std::path::Path;
 
 /// Reads the files and says what is in them.
@@ -24,7 +26,15 @@ pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
     let settings = reading(kind)?;
     let facts = if kind == DataKind::Rows {
         let options = ReadOptions { for_prediction: true, ..options_of_rows(&settings) };
-        of_rows(&minorant::data::read(&args.files, &options)?)
+        let data = minorant::data::read(&args.files, &options);
+        // Columns of tokens and attributes have no mark of their own by which they could be known.
+        let data = match data {
+            Err(why) if !settings.is_given("format") && is_sequence_like(&args.files[0]) => {
+                bail!("{why}; for sequences of tokens give --format conll or --format crfsuite")
+            }
+            data => data?,
+        };
+        of_rows(&data)
     } else {
         match (read(kind, &settings, &args.files, false)?, kind) {
             (OwnedData::Rows(data), _) => of_rows(&data),
@@ -53,6 +63,16 @@ fn kind_of(path: &Path) -> DataKind {
         (_, true) => recordings_in(path).map_or(DataKind::Sequences, DataKind::Recordings),
         _ => DataKind::Rows,
     }
+}
+
+/// Whether a text file has a blank line between others, as sequences have and rows have not.
+fn is_sequence_like(path: &Path) -> bool {
+    let Some(file) = path.is_file().then(|| std::fs::File::open(path).ok()).flatten() else {
+        return false;
+    };
+    let mut start = Vec::new();
+    let _ = file.take(1 << 16).read_to_end(&mut start);
+    start.windows(2).any(|two| two == b"\n\n") || start.windows(3).any(|three| three == b"\n\r\n")
 }
 
 /// What there is to tell, for programs and for people.

@@ -16,7 +16,7 @@ pub(crate) mod predict;
 pub(crate) mod train;
 pub(crate) mod tune;
 
-use crate::args::{FittedArgs, ProblemArgs, on_threads};
+use crate::args::{FittedArgs, OUTPUTS, ProblemArgs, on_threads};
 use crate::output;
 use crate::progress::Watchers;
 use minorant::FileError;
@@ -26,6 +26,8 @@ use minorant::family::{
 };
 use minorant::options::common::THREADS;
 use minorant::risk::Cancel;
+#[cfg(unix)]
+use minorant::system::line_of;
 use minorant::trace::TraceRecord;
 use std::time::Instant;
 
@@ -50,8 +52,8 @@ fn with_data<const VERB: u8>(
 ) -> anyhow::Result<()> {
     let settings = problem.settings()?;
     // Output files that cannot be written are refused before hours of work go into them.
-    let files = ["out", "proof", "trace", "report", "checkpoint"];
-    let mut files = files.iter().filter_map(|name| settings.file(name));
+    problem.check_files(&[])?;
+    let mut files = OUTPUTS.iter().filter_map(|name| settings.file(name));
     files.try_for_each(|path| FileError::check_writable(&path))?;
     let cancel = cancel_on_interrupt();
     on_threads(settings.get(&THREADS), || {
@@ -106,8 +108,10 @@ fn watched(
     Ok(Trained { model, report, records: watchers.records })
 }
 
-/// A token that Ctrl-C cancels; a second Ctrl-C ends the process at once.
+/// A token that Ctrl-C cancels, or a request to terminate; a second one ends the process at once.
 fn cancel_on_interrupt() -> Cancel {
+    #[cfg(unix)]
+    let is_hangup_ignored = is_hangup_ignored();
     let cancel = Cancel::new();
     let token = cancel.clone();
     // Where no handler can be installed, Ctrl-C ends the process as usual.
@@ -118,5 +122,20 @@ fn cancel_on_interrupt() -> Cancel {
         output::tell("stopping after this evaluation; press Ctrl-C again to give up the answer");
         token.cancel();
     });
+    // Whoever has started it with nohup wants it to outlive the terminal.
+    #[cfg(unix)]
+    #[allow(unsafe_code)]
+    if is_hangup_ignored {
+        // SAFETY: ignoring a signal installs no code that could run in its handler.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    }
     cancel
+}
+
+/// Whether the process was started with hangups ignored.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let ignored = line_of("/proc/self/status", "SigIgn");
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(&mask, 16).ok());
+    ignored.is_some_and(|mask| mask & 1 == 1)
 }

@@ -12,10 +12,19 @@ use minorant::data::{Dataset, LabelRows};
 use minorant::family::{PROOF_BYTES, Settings, ignored_entries, options_of_rows};
 use minorant::path::{Between, Path, PathOptions, PathPoint, geometric, path};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     let (from, to, count) = args.lambdas;
     let lambdas = geometric(from, to, count)?;
+    args.problem.check_files(&args.validation)?;
+    let inputs = args.problem.files.iter().chain(&args.validation);
+    if let Some(file) = args.out_dir.as_deref().and_then(|dir| overwritten_in(dir, inputs)) {
+        anyhow::bail!(
+            "--out-dir: the data file {} could be overwritten by a model",
+            file.display()
+        );
+    }
     with_data(&args.problem, |job: Job| {
         if let Some(dir) = &args.out_dir {
             std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
@@ -93,6 +102,20 @@ fn save(args: &PathArgs, found: &Path) -> anyhow::Result<()> {
         ));
     }
     Ok(())
+}
+
+/// The first of these files that has the name of a model in a folder.
+fn overwritten_in<'f>(
+    dir: &std::path::Path,
+    mut files: impl Iterator<Item = &'f PathBuf>,
+) -> Option<&'f PathBuf> {
+    let dir = std::fs::canonicalize(dir).ok()?;
+    files.find(|file| {
+        let Some(file) = minorant::file_behind(file) else { return false };
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let is_model = name.starts_with("lambda-") && name.ends_with(".safetensors");
+        is_model && file.parent() == Some(&dir)
+    })
 }
 
 fn json(found: &Path, load_seconds: f64) -> Value {

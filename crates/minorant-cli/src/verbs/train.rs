@@ -33,6 +33,7 @@ pub(crate) fn run(problem: &ProblemArgs<TRAIN>) -> anyhow::Result<()> {
         let trained = train(data.view(), &settings, Context { start, proof_bytes, ..context });
         watchers.finish();
         let (model, report) = trained?;
+        checkpoints.finish();
         if let Some(path) = settings.file("trace") {
             write_trace(&watchers.records, &path)?;
         }

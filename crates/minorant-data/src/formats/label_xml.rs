@@ -19,16 +19,26 @@ pub(crate) fn read_names(source: &Source<'_>) -> Result<Vec<String>, ReadError> 
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Err(ReadError::whole(&name, "a label file in UTF-8", "other bytes"));
     };
-    let mut names = Vec::new();
+    let cut = |expected: &str| {
+        let line = text.lines().count();
+        ReadError::whole(&name, expected, format!("the end of the file in line {line}"))
+    };
+    let (mut names, mut is_open) = (Vec::new(), false);
     let mut rest = text;
     while let Some(start) = rest.find('<') {
         rest = &rest[start + 1..];
         if let Some(comment) = rest.strip_prefix("!--") {
-            rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
+            let end = comment.find("-->").ok_or_else(|| cut("the end of a comment (-->)"))?;
+            rest = &comment[end + 3..];
             continue;
         }
-        let end = rest.find('>').unwrap_or(rest.len());
+        let end = rest.find('>').ok_or_else(|| cut("the end of a tag (>)"))?;
         let (tag, after) = rest.split_at(end);
+        match tag.split_ascii_whitespace().next() {
+            Some("labels") => is_open = !tag.ends_with('/'),
+            Some("/labels") => is_open = false,
+            _ => {}
+        }
         if let Some(attributes) = tag.strip_prefix("label")
             && attributes.starts_with(|c: char| c.is_ascii_whitespace() || c == '/')
         {
@@ -39,6 +49,9 @@ pub(crate) fn read_names(source: &Source<'_>) -> Result<Vec<String>, ReadError> 
             names.push(label);
         }
         rest = after;
+    }
+    if is_open {
+        return Err(cut("the end of the list (</labels>)"));
     }
     if names.is_empty() {
         return Err(ReadError::whole(&name, "labels (<label name=\"…\">)", "none"));
@@ -123,8 +136,13 @@ mod tests {
     #[test]
     fn names_in_tags() {
         let text = r#"<?xml version="1.0"?><labels xmlns="x"> <!-- <label name="no"> -->
-            <label name="a"></label><label id='3' name='b &amp; &#99;'><label name="d"/></label>"#;
+            <label name="a"></label><label id='3' name='b &amp; &#99;'><label name="d"/></label></labels>"#;
         assert_eq!(names(text).unwrap(), ["a", "b & c", "d"]);
+        // What ends before its list, a tag or a comment does has been cut off.
+        for end in ["</labels>", ">", "</label></labels>"] {
+            assert!(names(text.strip_suffix(end).unwrap()).is_err(), "{end}");
+        }
+        assert!(names("<label name='a'/><!-- ").is_err());
         assert!(names("<labels></labels>").is_err());
         assert!(names("<label nom='a'>").is_err());
     }

@@ -7,7 +7,7 @@ use super::npy::{self, read_features};
 use super::npy_header::ArrayHeader;
 use super::scipy;
 use crate::collect::Collector;
-use crate::error::ReadError;
+use crate::error::{ReadError, quoted};
 use crate::piece::{Piece, PieceLabels, PieceRows};
 use crate::source::{ReadSeek, Source};
 use std::io::Read;
@@ -29,10 +29,14 @@ impl<'a> Archive<'a> {
         let mut input = source.open_seekable()?;
         let mut start = [0; 2];
         let got = super::binary::read_up_to(&mut input, &mut start);
-        got.map_err(|why| ReadError::io(&file, why))?;
+        let got = got.map_err(|why| ReadError::io(&file, why))?;
         if &start != b"PK" {
             // An archive within a compressed file would have to be held in memory as a whole.
-            let found = "one inside a compressed file";
+            let found = match &start[..got] {
+                [0x1f, 0x8b] | [0x28, 0xb5] | b"BZ" => "one inside a compressed file".into(),
+                [] => "an empty file".into(),
+                other => format!("a file that begins with {}", quoted(other)),
+            };
             return Err(ReadError::whole(&file, "an NPZ archive as it is", found));
         }
         let zip = ZipArchive::new(input).map_err(|why| broken(why).in_file(&file))?;

@@ -4,7 +4,7 @@
 use super::builder::Builder;
 use super::lines::for_each_line;
 use super::template::{Template, Window};
-use crate::error::{ReadError, Refusal};
+use crate::error::{ReadError, Refusal, quoted};
 use crate::source::Source;
 
 /// The lines of a sequence that is being read.
@@ -23,6 +23,13 @@ pub(super) fn read(source: &Source<'_>, builder: &mut Builder<'_>) -> Result<(),
             return pending.flush(builder);
         }
         let columns = line.split_ascii_whitespace().count();
+        if width.is_none() && is_libsvm(line) {
+            let expected = "columns of a token, with its label in the last";
+            return Err(Refusal::new(
+                expected,
+                format!("a LIBSVM row, {}", quoted(line.as_bytes())),
+            ));
+        }
         let expected = *width.get_or_insert(columns);
         if columns != expected {
             return Err(Refusal::new(
@@ -44,6 +51,19 @@ pub(super) fn read(source: &Source<'_>, builder: &mut Builder<'_>) -> Result<(),
     pending.flush(builder).map_err(|why| why.in_file(&source.name()))
 }
 
+/// Whether a line looks like a row of features: a number, and then `index:value` throughout.
+fn is_libsvm(line: &str) -> bool {
+    let mut columns = line.split_ascii_whitespace();
+    let is_entry = |column: &str| {
+        column.split_once(':').is_some_and(|(index, value)| {
+            index.parse::<u64>().is_ok() && value.parse::<f64>().is_ok()
+        })
+    };
+    let is_label = columns.next().is_some_and(|label| label.parse::<f64>().is_ok());
+    let mut entries = columns.peekable();
+    is_label && entries.peek().is_some() && entries.all(is_entry)
+}
+
 impl Pending {
     fn flush(&mut self, builder: &mut Builder<'_>) -> Result<(), Refusal> {
         let rows: Vec<Vec<&str>> =
@@ -56,8 +76,16 @@ impl Pending {
         let has_labels = columns > needed || (columns > 1 && !for_prediction);
         if columns < needed + usize::from(!for_prediction) {
             let label = if for_prediction { "" } else { " and a label" };
-            let expected = format!("{needed} columns for the template{label}");
-            return Err(Refusal::new(expected, columns.to_string()).at_line(at(0)));
+            let s = if needed == 1 { "" } else { "s" };
+            let expected = match columns {
+                1 if !for_prediction => "a token and its label, separated by a blank or tab".into(),
+                _ => format!("{needed} column{s} for the template{label}"),
+            };
+            let columns = match columns {
+                1 => "1 column".to_string(),
+                _ => format!("{columns} columns"),
+            };
+            return Err(Refusal::new(expected, columns).at_line(at(0)));
         }
         let mut text = String::new();
         for (token, row) in rows.iter().enumerate() {

@@ -19,6 +19,7 @@ pub mod image;
 pub mod kernel;
 pub mod linear;
 mod mean;
+mod memory;
 pub mod neuro;
 mod predictions;
 mod proof_arrays;
@@ -44,6 +45,7 @@ pub use report::TrainReport;
 pub use settings::{Lambda, Settings, quarter_of_memory};
 pub use walk::{Context, TrainError, train};
 
+pub(crate) use memory::check_memory;
 pub(crate) use stored::{Reader, Writer};
 pub(crate) use walk::{Answer, Asked, Walk, method_options};
 

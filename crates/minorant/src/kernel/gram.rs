@@ -67,6 +67,17 @@ impl<'a> Gram<'a> {
         points: &'a Points<'a>,
         max_bytes: u64,
     ) -> Result<Self, KernelError> {
+        Gram::new_until(kernel, points, max_bytes, &|| false)
+    }
+
+    /// The kernel matrix of these rows. Where work is over before the whole matrix is known, its rows
+    /// are computed when somebody asks for them.
+    pub fn new_until(
+        kernel: Kernel,
+        points: &'a Points<'a>,
+        max_bytes: u64,
+        is_over: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Self, KernelError> {
         kernel.check()?;
         let n = points.len();
         if kernel == Kernel::Precomputed {
@@ -78,7 +89,7 @@ impl<'a> Gram<'a> {
             for (i, row) in values.chunks_exact_mut(n.max(1)).enumerate() {
                 points.matrix.for_each_in_row(i, |j, x| row[j] = x);
             }
-            return Gram::from_values(n, values);
+            return Gram::from_values_until(n, values, is_over);
         }
         let mut buffer = points.buffer();
         let mut diagonal = vec![0.0; n];
@@ -90,7 +101,7 @@ impl<'a> Gram<'a> {
         if let Some(i) = diagonal.iter().position(|x| !x.is_finite()) {
             return Err(not_finite(i, i));
         }
-        if 8 * (n as u128) * (n as u128) > u128::from(max_bytes) {
+        let by_rows = |diagonal: Vec<f64>| {
             let most = usize::try_from(max_bytes / (8 * n.max(1) as u64)).unwrap_or(usize::MAX);
             let cache = Cache {
                 rows: vec![None; n],
@@ -100,21 +111,33 @@ impl<'a> Gram<'a> {
                 most: most.max(FEWEST_ROWS),
             };
             let entries = Entries::Rows { kernel, points, cache: Mutex::new(cache) };
-            return Ok(Gram { order: n, diagonal, entries });
+            Ok(Gram { order: n, diagonal, entries })
+        };
+        if 8 * (n as u128) * (n as u128) > u128::from(max_bytes) {
+            return by_rows(diagonal);
         }
         let mut values = vec![0.0; n * n];
         let chunks = split_evenly(n, n.clamp(1, 64));
         map_chunks_mut(&chunks, &mut values, n, |_, rows, out| {
             let mut buffer = points.buffer();
             for (row, out) in rows.zip(out.chunks_exact_mut(n)) {
+                if is_over() {
+                    return;
+                }
                 points.kernel_row(kernel, points, row, 0..n, &mut buffer, out);
             }
         });
+        if is_over() {
+            return by_rows(diagonal);
+        }
         if let Some(at) = values.iter().position(|x| !x.is_finite()) {
             return Err(not_finite(at / n, at % n));
         }
         // A product may round differently from its mirror image; the solvers count on symmetry.
         for i in 0..n {
+            if is_over() {
+                return by_rows(diagonal);
+            }
             for j in 0..i {
                 values[i * n + j] = values[j * n + i];
             }
@@ -123,7 +146,15 @@ impl<'a> Gram<'a> {
     }
 
     /// A kernel matrix that the user computed, row by row; refused where it cannot be one.
-    pub fn from_values(order: usize, mut values: Vec<f64>) -> Result<Self, KernelError> {
+    pub fn from_values(order: usize, values: Vec<f64>) -> Result<Self, KernelError> {
+        Gram::from_values_until(order, values, &|| false)
+    }
+
+    fn from_values_until(
+        order: usize,
+        mut values: Vec<f64>,
+        is_over: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Self, KernelError> {
         let n = order;
         if values.len() != n * n {
             return Err(KernelError::NotSquare { rows: n, cols: values.len() / n.max(1) });
@@ -143,7 +174,8 @@ impl<'a> Gram<'a> {
                 values[j * n + i] = values[i * n + j];
             }
         }
-        check_positive(n, &values, (NEGATIVE * largest * n as f64).max(f64::MIN_POSITIVE))?;
+        let slack = (NEGATIVE * largest * n as f64).max(f64::MIN_POSITIVE);
+        check_positive(n, &values, slack, is_over)?;
         let diagonal = (0..n).map(|i| values[i * n + i]).collect();
         Ok(Gram { order: n, diagonal, entries: Entries::Whole(values) })
     }
@@ -200,9 +232,17 @@ impl Cache {
 }
 
 /// Refuses a symmetric matrix that has an eigenvalue below −`slack`.
-fn check_positive(n: usize, values: &[f64], slack: f64) -> Result<(), KernelError> {
+fn check_positive(
+    n: usize,
+    values: &[f64],
+    slack: f64,
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> Result<(), KernelError> {
     let mut factor = GrowingCholesky::new(0);
     for i in 0..n {
+        if is_over() {
+            return Err(KernelError::Stopped);
+        }
         let row = &values[i * n..(i + 1) * n];
         let mut cross = row[..i].to_vec();
         if factor.append(&mut cross, row[i] + slack, 0.0, &[]).is_err() {

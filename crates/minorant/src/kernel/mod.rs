@@ -78,6 +78,9 @@ pub enum KernelError {
         /// The other row, from 1.
         column: usize,
     },
+    /// The run was stopped too early for an answer.
+    #[error("the run was stopped before the kernel matrix was known to be one")]
+    Stopped,
 }
 
 impl Kernel {

@@ -40,14 +40,17 @@ impl<'a> Nystrom<'a> {
         Nystrom { kernel, points, landmarks, factor }
     }
 
-    /// The features U⁻ᵀ k of all rows, row by row.
-    pub fn features(&self) -> Vec<f64> {
+    /// The features U⁻ᵀ k of all rows, row by row; nothing where work is over before they are known.
+    pub fn features(&self, is_over: &(dyn Fn() -> bool + Sync)) -> Option<Vec<f64>> {
         let (n, width) = (self.points.len(), self.landmarks.len());
         let mut values = vec![0.0; n * width];
         let chunks = split_evenly(n, (n / 256).clamp(1, 256));
         map_chunks_mut(&chunks, &mut values, width, |_, rows, out| {
             let mut buffer = self.points.buffer();
             for (row, out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
+                if is_over() {
+                    return;
+                }
                 for (out, &landmark) in out.iter_mut().zip(&self.landmarks) {
                     let one = std::slice::from_mut(out);
                     let range = landmark..landmark + 1;
@@ -56,7 +59,7 @@ impl<'a> Nystrom<'a> {
                 self.factor.forward(out);
             }
         });
-        values
+        (!is_over()).then_some(values)
     }
 
     /// The coefficients of the landmarks for weights of the features: U⁻¹ w.

@@ -6,6 +6,8 @@ use super::work::Worker;
 use crate::solver::Status;
 use minorant_linalg::dense::axpy;
 
+/// Rows of the kernel matrix between two looks at the clock.
+const UNWATCHED: usize = 16;
 /// Steps of descent.
 const STEPS: usize = 100;
 
@@ -40,6 +42,9 @@ pub(super) fn run(worker: &mut Worker<'_>, chosen: Vec<u32>) -> Result<(), Statu
             bias[k] += rate * target.iter().sum::<f64>() / n as f64;
             let mut image = vec![0.0; n];
             for (i, &t) in target.iter().enumerate().filter(|(_, t)| **t != 0.0) {
+                if i % UNWATCHED == 0 {
+                    worker.check()?;
+                }
                 axpy(t, &problem.gram.row(i), &mut image);
             }
             let shrink = |old: &mut f64, new: &f64| *old += rate * (new - *old);

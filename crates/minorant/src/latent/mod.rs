@@ -13,7 +13,7 @@ mod work;
 pub use work::{Component, LatentProblem, Solution};
 
 use crate::risk::Cancel;
-use crate::s3vm::{Account, Inner, Options, Rounds, S3vmError, Solver, Stop, generator};
+use crate::s3vm::{Account, Inner, Options, Rounds, S3vmError, Solver, Stop, bound_of, generator};
 use crate::solver::{Checkpoints, Status};
 use crate::trace::Observer;
 use work::Worker;
@@ -102,7 +102,7 @@ pub fn fit(
     let rounds = saved.map_or(Ok(Rounds::default()), |mut archive| Rounds::load(&mut archive));
     let rounds = rounds.map_err(S3vmError::from)?;
     let clock = account.clock;
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    let stop = Stop::new(cancel, clock, options.rules.max_seconds);
     let ended = if account.limit < k {
         Err(Status::MaxEvals)
     } else if options.solver == Solver::Pdm && problem.components > 1 {
@@ -115,13 +115,15 @@ pub fn fit(
         account.count(worker.spent, worker.best.take(), 0.0);
         ended
     };
+    let ended = ended.and(stop.was_heeded());
     account.close(ended);
-    let solution = finish(problem, options, &stop, &mut account);
+    let (solution, cut) = finish(problem, options, &stop, &mut account, ended.is_err());
     let lower_bound = (problem.components == 1).then(|| solution.objective() - solution.local_gap);
+    let lower_bound = lower_bound.filter(|bound| bound.is_finite());
     Ok(LatentFit {
         solution,
         lower_bound,
-        status: ended.err().unwrap_or(Status::Converged),
+        status: ended.and(cut).err().unwrap_or(Status::Converged),
         evaluations: account.evaluations,
         iterations: account.iterations,
         seconds: clock.seconds(),
@@ -139,22 +141,41 @@ fn run_local(solver: Solver, worker: &mut Worker<'_>, options: &Options) -> Resu
     }
 }
 
-/// Solves the inner problems of the best choice to a fine tolerance, and measures the answer.
+/// Solves the inner problems of the best choice to a fine tolerance, and measures the answer; with
+/// what has cut that short, if anything. Where the run was stopped there is but a moment left, in
+/// which it goes on from what there is.
 fn finish(
     problem: &LatentProblem<'_>,
     options: &Options,
     stop: &Stop,
     account: &mut Account<'_, Solution>,
-) -> Solution {
+    was_stopped: bool,
+) -> (Solution, Result<(), Status>) {
     let best = account.best.take();
     let chosen = best.as_ref().map_or_else(
         || pdm::gathered(problem, &mut generator(options.seed, 0)),
         |best| best.chosen.clone(),
     );
-    let mut worker = Worker::new(problem, stop, u64::MAX, options.final_tol());
-    // The worker has no best machine yet, so nothing stops these.
-    let _ = worker.solve(&chosen, None);
+    let last = stop.for_the_last();
+    let mut worker = Worker::new(problem, &last, u64::MAX, options.final_tol());
+    let solved = (0..problem.components).try_for_each(|k| {
+        let start = best.as_ref().filter(|_| was_stopped).map(|best| &best.components[k].beta[..]);
+        worker.solve_component_from(k, &chosen, start)
+    });
     account.evaluations += worker.spent;
+    if let (Err(status), Some(best)) = (solved, &best) {
+        // The bounds of the components, less the share of ½‖w‖² that is not their own.
+        let bound = |(k, component): (usize, &Component)| {
+            let (plus, minus) = problem.weights(k, &chosen);
+            bound_of(&component.beta, 0.0, &plus, &minus)
+        };
+        let bounds: Option<f64> = best.components.iter().enumerate().map(bound).sum();
+        let gap = bounds.map(|bound| (best.objective() + best.regularizer - bound).max(0.0));
+        let local_gap = gap.unwrap_or(f64::INFINITY);
+        return (Solution { local_gap, ..best.clone() }, Err(status));
+    }
+    let is_cut = worker.inners.iter().any(Inner::is_cut);
+    let cut = if is_cut { last.check() } else { Ok(()) };
     worker.inners.iter_mut().for_each(Inner::refresh);
     let (objective, _) = worker.objective();
     let dual: f64 = worker.inners.iter().map(Inner::dual).sum();
@@ -164,5 +185,5 @@ fn finish(
         .take()
         .filter(|found| best.as_ref().is_none_or(|best| found.objective() <= best.objective()));
     let solution = found.or(best).unwrap_or_else(|| unreachable!("the last solve is an answer"));
-    Solution { local_gap: (solution.objective() + dual).max(0.0), ..solution }
+    (Solution { local_gap: (solution.objective() + dual).max(0.0), ..solution }, cut)
 }

@@ -36,6 +36,17 @@ impl<'g> LatentProblem<'g> {
         LatentProblem { gram, positive, components, c_pos, c_neg, rows }
     }
 
+    /// What losses on the positive and on the negative side count for a component, where it has been
+    /// chosen by these rows.
+    pub(super) fn weights(&self, k: usize, chosen: &[u32]) -> (Vec<f64>, Vec<f64>) {
+        let mut plus = vec![0.0; self.positive.len()];
+        for (&i, &component) in self.rows.iter().zip(chosen) {
+            plus[i] = if component as usize == k { self.c_pos } else { 0.0 };
+        }
+        let minus = self.positive.iter().map(|p| if *p { 0.0 } else { self.c_neg }).collect();
+        (plus, minus)
+    }
+
     /// Losses where component k decides `decision(k, i)` on row i, and the component that suits
     /// each positive row best; ties go to the first.
     pub fn loss(&self, decision: impl Fn(usize, usize) -> f64) -> (f64, Vec<u32>) {
@@ -141,7 +152,8 @@ impl<'p> Worker<'p> {
         limit: u64,
         tol: f64,
     ) -> Self {
-        let inners = (0..problem.components).map(|_| Inner::new(problem.gram)).collect();
+        let inners =
+            (0..problem.components).map(|_| Inner::new(problem.gram).stopped_by(stop)).collect();
         Worker { problem, inners, stop, spent: 0, limit, tol, best: None }
     }
 
@@ -152,21 +164,33 @@ impl<'p> Worker<'p> {
 
     /// Solves one component's inner problem for the rows that are its: one inner optimisation.
     pub(super) fn solve_component(&mut self, k: usize, chosen: &[u32]) -> Result<(), Status> {
+        self.solve_component_from(k, chosen, None)
+    }
+
+    /// Solves one component's inner problem from these coefficients, if there are any. Where there is
+    /// no machine yet it is part of an answer as far as it gets.
+    pub(super) fn solve_component_from(
+        &mut self,
+        k: usize,
+        chosen: &[u32],
+        start: Option<&[f64]>,
+    ) -> Result<(), Status> {
         self.check()?;
         if self.spent >= self.limit {
             return Err(Status::MaxEvals);
         }
         self.spent += 1;
-        let problem = self.problem;
-        let mut plus = vec![0.0; problem.positive.len()];
-        for (&i, &component) in problem.rows.iter().zip(chosen) {
-            plus[i] = if component as usize == k { problem.c_pos } else { 0.0 };
+        let (plus, minus) = self.problem.weights(k, chosen);
+        let inner = &mut self.inners[k];
+        inner.set_weights(&plus, &minus);
+        if let Some(beta) = start {
+            inner.start_at(beta);
+            if inner.is_cut() {
+                return self.stop.check();
+            }
         }
-        let minus: Vec<f64> =
-            problem.positive.iter().map(|p| if *p { 0.0 } else { problem.c_neg }).collect();
-        self.inners[k].set_weights(&plus, &minus);
-        self.inners[k].solve(self.tol);
-        Ok(())
+        inner.solve(self.tol);
+        if inner.is_cut() { self.check() } else { Ok(()) }
     }
 
     /// Solves all components' inner problems, or those whose rows have changed.

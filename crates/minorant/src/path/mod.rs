@@ -11,7 +11,7 @@ pub use tune::{FoldError, Tuned, TunedPoint, tune};
 use crate::family::linear::{Linear, LinearForm, Rows, check_evaluations};
 use crate::family::{
     Data, Entry, Facts, Family, FittedModel, Model, Numbers, PROOF_BYTES, Settings, TrainError,
-    TrainReport, method_options,
+    TrainReport, check_memory, method_options,
 };
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{Norm, PENALTY};
@@ -82,6 +82,9 @@ pub fn models() -> impl Iterator<Item = Entry> {
     Linear.models().iter().filter(has_path).map(|model| Entry { model, family: &Linear })
 }
 
+/// Points of a path, at most.
+const MOST_POINTS: usize = 100_000;
+
 /// `count` numbers from the larger to the smaller of two, each the same share of the one before.
 pub fn geometric(from: f64, to: f64, count: usize) -> Result<Vec<f64>, TrainError> {
     let (high, low) = (from.max(to), from.min(to));
@@ -93,6 +96,11 @@ pub fn geometric(from: f64, to: f64, count: usize) -> Result<Vec<f64>, TrainErro
     if count == 0 || (count == 1 && high > low) {
         return Err(TrainError::Setting(format!(
             "a path from {from} to {to} needs at least 2 points, not {count}"
+        )));
+    }
+    if count > MOST_POINTS {
+        return Err(TrainError::Setting(format!(
+            "a path has at most {MOST_POINTS} points, not {count}: each is a model of its own"
         )));
     }
     let share = |i: usize| i as f64 / (count.max(2) - 1) as f64;
@@ -119,6 +127,7 @@ pub fn path(
     lambdas.sort_by(|a, b| b.total_cmp(a));
     lambdas.dedup();
     settings.check()?;
+    check_memory(data.into(), settings)?;
     if !settings.entry().model.is_convex {
         return Err(TrainError::Setting(format!(
             "a path needs a convex model, which {} is not: train it for each lambda",

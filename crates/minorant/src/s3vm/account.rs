@@ -6,11 +6,16 @@ use crate::archive::{Archive, ArchiveError};
 use crate::risk::Cancel;
 use crate::solver::{Checkpoints, RunError, Status};
 use crate::trace::{Observer, TraceRecord};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// The largest count that a saved state may hold; a larger one was never counted, and sums of such
 /// would overflow.
 pub(crate) const MOST_COUNTED: u64 = 1 << 48;
+
+/// Seconds that a run which was stopped has for making its answer finer.
+const GRACE: f64 = 0.2;
 
 /// A machine that a run may answer with.
 pub(crate) trait Answer {
@@ -39,15 +44,47 @@ pub(crate) struct Stop {
     pub(crate) cancel: Cancel,
     pub(crate) clock: Clock,
     pub(crate) max_seconds: Option<f64>,
+    /// Whether somebody was told to stop.
+    is_told: Arc<AtomicBool>,
 }
 
 impl Stop {
+    pub(crate) fn new(cancel: &Cancel, clock: Clock, max_seconds: Option<f64>) -> Self {
+        Stop { cancel: cancel.clone(), clock, max_seconds, is_told: Arc::default() }
+    }
+
     pub(crate) fn check(&self) -> Result<(), Status> {
+        let state = self.state();
+        if state.is_err() {
+            self.is_told.store(true, Ordering::Relaxed);
+        }
+        state
+    }
+
+    /// An error where somebody was told to stop: whatever that was, it was cut short.
+    pub(crate) fn was_heeded(&self) -> Result<(), Status> {
+        if self.is_told.load(Ordering::Relaxed) { self.state() } else { Ok(()) }
+    }
+
+    fn state(&self) -> Result<(), Status> {
         if self.cancel.is_cancelled() {
             return Err(Status::Interrupted);
         }
         let late = |most: f64| self.clock.seconds() >= most;
         if self.max_seconds.is_some_and(late) { Err(Status::MaxSeconds) } else { Ok(()) }
+    }
+
+    /// Whether work is to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.check().is_err()
+    }
+
+    /// What stops the last piece of a run's work: a run that was stopped has a moment left for it.
+    pub(crate) fn for_the_last(&self) -> Stop {
+        if self.state().is_ok() {
+            return self.clone();
+        }
+        Stop::new(&Cancel::new(), self.clock, Some(self.clock.seconds() + GRACE))
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) fn run(
             report(&mut worker, account);
             // A new inner problem has no rounding errors of earlier ones, nor would it in a run that
             // goes on from here.
-            worker.inner = Inner::new(problem.gram);
+            worker.inner = Inner::new(problem.gram).stopped_by(stop);
             worker.limit = account.left();
         }
     }

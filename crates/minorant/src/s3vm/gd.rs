@@ -12,6 +12,8 @@ use minorant_linalg::dense::{axpy, dot};
 
 /// Doublings of the unlabelled rows' weight.
 const LEVELS: i32 = 10;
+/// Rows of the kernel matrix between two looks at the clock.
+const UNWATCHED: usize = 16;
 /// Steps at one weight.
 const STEPS: usize = 60;
 /// A level ends where the objective falls by less, relative to it.
@@ -36,12 +38,15 @@ pub(super) fn run(worker: &mut Worker<'_>) -> Result<(), Status> {
         let middle = problem.unlabelled.iter().map(|&i| outputs[i]).sum::<f64>() / u;
         outputs.iter().map(|f| f - middle + shift).collect()
     };
-    let product = |direction: &[f64]| {
+    let product = |direction: &[f64], worker: &Worker<'_>| {
         let mut image = vec![0.0; n];
         for (i, &d) in direction.iter().enumerate().filter(|(_, d)| **d != 0.0) {
+            if i % UNWATCHED == 0 {
+                worker.check()?;
+            }
             axpy(d, &problem.gram.row(i), &mut image);
         }
-        image
+        Ok(image)
     };
     let mut at =
         Point { beta: worker.inner.beta().to_vec(), outputs: worker.inner.outputs().to_vec() };
@@ -73,7 +78,7 @@ pub(super) fn run(worker: &mut Worker<'_>) -> Result<(), Status> {
             let pull = gradient.iter().sum::<f64>() / u;
             problem.unlabelled.iter().for_each(|&i| gradient[i] -= pull);
             gradient.iter_mut().zip(&at.beta).for_each(|(g, b)| *g += b);
-            let image = product(&gradient);
+            let image = product(&gradient, worker)?;
             let length = dot(&gradient, &image);
             if length <= 1e-18 {
                 break;
@@ -89,7 +94,7 @@ pub(super) fn run(worker: &mut Worker<'_>) -> Result<(), Status> {
                 direction.iter_mut().zip(&gradient).for_each(|(d, g)| *d = -g);
             }
             let slope = dot(&direction, &image);
-            let along = product(&direction);
+            let along = product(&direction, worker)?;
             let shift = centred(&along, 0.0);
             let (cross, bend) = (dot(&direction, &at.outputs), dot(&direction, &along));
             let mut step = 1.0;

@@ -1,7 +1,9 @@
 //! The graph of nearest neighbours in the kernel's metric, and labels that diffuse over it: where
 //! classes are connected clouds, a few labels spread to whole ones.
 
+use super::account::Stop;
 use crate::kernel::Gram;
+use crate::solver::Status;
 use minorant_linalg::dense::{axpy, dot};
 use minorant_linalg::parallel::{map_chunks, split_evenly};
 
@@ -21,13 +23,15 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// The graph of the rows of a kernel matrix.
-    pub(super) fn new(gram: &Gram<'_>) -> Self {
+    /// The graph of the rows of a kernel matrix, unless work is to end before it is known.
+    pub(super) fn new(gram: &Gram<'_>, stop: &Stop) -> Result<Self, Status> {
         let n = gram.order();
         let chunks = split_evenly(n, n.clamp(1, 32));
         let nearest = map_chunks(&chunks, |_, rows| {
-            rows.map(|i| nearest(gram, i, NEIGHBOURS)).collect::<Vec<_>>()
+            let found = |i: usize| stop.check().map(|()| nearest(gram, i, NEIGHBOURS));
+            rows.map(found).collect::<Result<Vec<_>, Status>>()
         });
+        let nearest = nearest.into_iter().collect::<Result<Vec<_>, Status>>()?;
         let mut sets: Vec<Vec<u32>> = vec![Vec::new(); n];
         for (i, found) in nearest.into_iter().flatten().enumerate() {
             for j in found {
@@ -51,7 +55,7 @@ impl Graph {
                     .map(move |&j| 1.0 / (degree(i) * degree(j as usize)).sqrt())
             })
             .collect();
-        Graph { starts, neighbours, factors }
+        Ok(Graph { starts, neighbours, factors })
     }
 
     /// (I − (1 − leak) S)⁻¹ z by conjugate gradients.

@@ -9,6 +9,7 @@
 //! kink, and where that creeps by Newton steps on the free coordinates (`newton.rs`). Any
 //! feasible β gives the bound −J(β) on what weights can reach, whatever the tolerance.
 
+use super::account::Stop;
 use super::pairs::{Partner, Steepest, Ways, add_difference};
 use crate::kernel::Gram;
 use minorant_linalg::dense::axpy;
@@ -31,6 +32,9 @@ const MOST_IDLE: usize = 20;
 const SCANS: usize = 8;
 /// Solves after which Kβ is computed afresh, so that rounding errors do not add up.
 const REFRESH: u32 = 200;
+/// Entries of the kernel matrix that may be read before the clock is looked at again: some
+/// milliseconds' worth, even where they are computed.
+const UNWATCHED: usize = 1 << 16;
 
 /// The inner problem for weights λ⁺, λ⁻, and its solution as far as it is known.
 #[derive(Debug, Clone)]
@@ -53,6 +57,12 @@ pub struct Inner<'g> {
     active: Vec<u32>,
     solves: u32,
     ways: Ways,
+    /// What may cut work short, if anything.
+    stop: Option<&'g Stop>,
+    /// Entries of the kernel matrix read since it was asked last.
+    unwatched: usize,
+    /// Whether it has cut the last piece of work short.
+    is_cut: bool,
 }
 
 /// Where a coordinate of the solution lies, and so which of the paper's constraints are active.
@@ -86,12 +96,38 @@ impl<'g> Inner<'g> {
             active: Vec::new(),
             solves: 0,
             ways: Ways::default(),
+            stop: None,
+            unwatched: UNWATCHED,
+            is_cut: false,
         }
+    }
+
+    /// The same problem, whose work ends early where this says so.
+    pub(crate) fn stopped_by(self, stop: &'g Stop) -> Self {
+        Inner { stop: Some(stop), ..self }
+    }
+
+    /// Whether the work since the weights were set was cut short. The coefficients are feasible then
+    /// if this was in a solve, and of no use if it was on the way to its start.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Whether work is to end here; asked wherever a row of the kernel matrix is read.
+    #[inline(always)]
+    pub(super) fn is_to_end(&mut self) -> bool {
+        self.unwatched += self.beta.len();
+        if self.unwatched >= UNWATCHED && !self.is_cut {
+            self.unwatched = 0;
+            self.is_cut = self.stop.is_some_and(|stop| stop.check().is_err());
+        }
+        self.is_cut
     }
 
     /// Changes the weights; the solution moves to the nearest feasible point, from which the next
     /// solve starts.
     pub fn set_weights(&mut self, plus: &[f64], minus: &[f64]) {
+        self.is_cut = false;
         self.active.clear();
         for i in 0..plus.len() {
             (self.plus[i], self.minus[i]) = (plus[i], minus[i]);
@@ -115,7 +151,7 @@ impl<'g> Inner<'g> {
 
     fn move_to(&mut self, i: usize, to: f64) {
         let step = to - self.beta[i];
-        if step != 0.0 {
+        if step != 0.0 && !self.is_to_end() {
             self.beta[i] = to;
             axpy(step, &self.gram.row(i), &mut self.outputs);
         }
@@ -138,7 +174,7 @@ impl<'g> Inner<'g> {
             ways.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let mut left = excess.abs();
             for (_, i) in ways {
-                if left <= 0.0 {
+                if left <= 0.0 || self.is_cut {
                     return;
                 }
                 let i = i as usize;
@@ -149,14 +185,18 @@ impl<'g> Inner<'g> {
         }
     }
 
-    /// Computes Kβ afresh.
+    /// Computes Kβ afresh; where it is cut short Kβ stays as it was.
     pub fn refresh(&mut self) {
-        self.outputs.fill(0.0);
+        let mut outputs = vec![0.0; self.beta.len()];
         for i in 0..self.beta.len() {
             if self.beta[i] != 0.0 {
-                axpy(self.beta[i], &self.gram.row(i), &mut self.outputs);
+                if self.is_to_end() {
+                    return;
+                }
+                axpy(self.beta[i], &self.gram.row(i), &mut outputs);
             }
         }
+        self.outputs = outputs;
     }
 
     /// The slope of J on the way up from β_i, and on the way down, less the output; infinite where
@@ -200,7 +240,7 @@ impl<'g> Inner<'g> {
         let (mut burst, mut idle, mut since_refresh) = (PATIENCE.0 * n, 0, 0);
         let mut left = MOST_STEPS * n;
         let mut reached = false;
-        while left > 0 && idle < MOST_IDLE {
+        while left > 0 && idle < MOST_IDLE && !self.is_cut {
             let most = burst.min(left);
             reached = self.pair_steps(tol, most);
             if reached {
@@ -236,6 +276,9 @@ impl<'g> Inner<'g> {
             if self.violation.is_nan() || self.violation <= tol {
                 self.violation = if self.violation.is_nan() { 0.0 } else { self.violation };
                 return true;
+            }
+            if self.is_to_end() {
+                return false;
             }
             let Some(up) = self.ways.steepest(&self.outputs, least) else { return true };
             let row = gram.row(up);

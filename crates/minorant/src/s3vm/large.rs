@@ -72,8 +72,9 @@ pub fn fit_large(
     let saved = account.resume(most, |archive| Solution::load(archive, rows, unknown))?;
     let state = State::resume(saved)?;
     let clock = account.clock;
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    let stop = Stop::new(cancel, clock, options.rules.max_seconds);
     let ended = run(&measure, options, &stop, &mut account, state)?;
+    let ended = ended.and(stop.was_heeded());
     account.close(ended);
     Ok(S3vmFit {
         solution: account.best.take().ok_or(S3vmError::NoAnswer)?,
@@ -315,7 +316,9 @@ fn alternate(
     let Some(best) = account.best.clone() else { return Err(Status::Stalled) };
     let nystrom = Nystrom::new(kernel, points, &rows[..rows.len().min(LANDMARKS)]);
     let width = nystrom.landmarks.len();
-    let features = nystrom.features();
+    let features = nystrom.features(&|| stop.is_over()).ok_or(Status::Stalled);
+    stop.check()?;
+    let features = features?;
     let matrix = Matrix::dense(signs.len(), width, features.into()).map_err(|_| Status::Stalled)?;
     let mut theta = vec![1.0; width + 1];
     theta[width] = BIAS_WEIGHT;
@@ -338,7 +341,8 @@ fn alternate(
         let risk = LinearRisk::new(design, Hinge::new(targets), weights);
         let from = start.take();
         let problem = solver::Problem::new(&risk, &regularizer).starting_at(from.as_deref());
-        let rules = StopRules { tol: TOL, ..StopRules::default() };
+        let max_seconds = stop.max_seconds.map(|most| (most - stop.clock.seconds()).max(0.0));
+        let rules = StopRules { tol: TOL, max_seconds, ..StopRules::default() };
         let method = Method::pick_bundle(problem);
         let mut solver =
             method.build(problem, &MethodOptions::default()).map_err(|_| Status::Stalled)?;
@@ -350,6 +354,7 @@ fn alternate(
         let next = solution.labels.clone();
         let before = account.best_objective();
         account.count(1, Some(solution), 0.0);
+        stop.check()?;
         if next == labels || account.best_objective() >= before * (1.0 - TOL) {
             break;
         }

@@ -51,6 +51,7 @@ pub(crate) use graph::nearest;
 pub use inner::Inner;
 pub use ramp::{RAMP_SOLVERS, RampProblem, fit_ramp};
 pub(crate) use rounds::{BETTER, Rounds};
+pub(crate) use work::bound_of;
 pub use work::{S3vmProblem, Solution};
 
 use crate::archive::ArchiveError;
@@ -276,7 +277,7 @@ pub fn fit(
     let unknown = problem.unlabelled.len();
     let saved = account.resume(most, |archive| Solution::load(archive, rows, unknown))?;
     let clock = account.clock;
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    let stop = Stop::new(cancel, clock, options.rules.max_seconds);
     let ended = if most <= 1 || problem.unlabelled.is_empty() {
         account.keep(|_| ());
         Ok(())
@@ -305,14 +306,18 @@ pub fn fit(
             }
         }
     };
+    let ended = ended.and(stop.was_heeded());
     account.close(ended);
     let mut status = ended.err().unwrap_or(Status::Converged);
     account.limit = most;
-    let solution = finish(problem, options, &mut account)?;
+    let (solution, cut) = finish(problem, options, &stop, &mut account)?;
+    if status == Status::Converged {
+        status = cut.err().unwrap_or(status);
+    }
     let mut lower_bound = account.lower_bound;
     if problem.unlabelled.is_empty() {
         // Without a choice of labels the problem is convex, and its inner bound is the bound.
-        lower_bound = Some(solution.objective() - solution.local_gap);
+        lower_bound = Some(solution.objective() - solution.local_gap).filter(|b| b.is_finite());
     } else if most <= 1 {
         status = Status::MaxEvals;
     }
@@ -350,14 +355,16 @@ fn run_local(solver: Solver, worker: &mut Worker<'_>, options: &Options) -> Resu
 }
 
 /// Solves the inner problem of the best labels to a fine tolerance, and measures its answer at
-/// exactly the coefficients that it has.
+/// exactly the coefficients that it has; with what has cut that short, if anything.
 fn finish(
     problem: &S3vmProblem<'_>,
     options: &Options,
+    stop: &Stop,
     account: &mut Account<'_, Solution>,
-) -> Result<Solution, S3vmError> {
+) -> Result<(Solution, Result<(), Status>), S3vmError> {
     let before = account.best.take();
-    let mut inner = Inner::new(problem.gram);
+    let last = stop.for_the_last();
+    let mut inner = Inner::new(problem.gram).stopped_by(&last);
     let share = |is: bool| if is { 1.0 } else { 0.0 };
     let (plus, minus) = match &before {
         Some(best) => problem.weights(|j| share(best.labels[j]), |j| share(!best.labels[j])),
@@ -369,19 +376,29 @@ fn finish(
         if let Some(best) = &before {
             inner.start_at(&best.beta);
         }
+        if inner.is_cut()
+            && let Some(best) = before
+        {
+            let bound = bound_of(&best.beta, best.regularizer, &plus, &minus);
+            let local_gap =
+                bound.map_or(f64::INFINITY, |bound| (best.objective() - bound).max(0.0));
+            return Ok((Solution { local_gap, ..best }, last.check()));
+        }
         inner.solve(options.final_tol());
+        let cut = if inner.is_cut() { last.check() } else { Ok(()) };
         inner.refresh();
         let solution = measure(problem, &inner);
         account.tell(solution.objective(), true);
         // A coarser solve may have come out a rounding error lower.
-        return Ok(match before {
+        let solution = match before {
             Some(best) if best.objective() < solution.objective() => {
                 Solution { local_gap: (best.objective() + inner.dual()).max(0.0), ..best }
             }
             _ => solution,
-        });
+        };
+        return Ok((solution, cut));
     }
-    before.ok_or(S3vmError::NoAnswer)
+    before.map(|best| (best, Ok(()))).ok_or(S3vmError::NoAnswer)
 }
 
 /// The objective of an inner solution, and what the bound of its labels leaves.

@@ -22,7 +22,7 @@ pub(super) fn finish(inner: &mut Inner<'_>, tol: f64) -> Option<usize> {
     if free.len() < 2 || free.len() > MOST || spread(&slopes(inner, &free)) <= 0.1 * tol {
         return None;
     }
-    let mut face = Face::new(inner, free);
+    let mut face = Face::new(inner, free)?;
     let size = face.free.len();
     let mut operations = size * size * size / 3;
     let mut moved = false;
@@ -68,19 +68,23 @@ struct Face {
 }
 
 impl Face {
-    fn new(inner: &Inner<'_>, free: Vec<usize>) -> Self {
+    /// The face of these coordinates, unless work is to end before it is known.
+    fn new(inner: &mut Inner<'_>, free: Vec<usize>) -> Option<Self> {
         let diagonal = inner.gram.diagonal();
         let largest = free.iter().map(|&i| diagonal[i]).fold(0.0, f64::max);
         let ridge = RIDGE * largest.max(FLAT);
         let mut factor = GrowingCholesky::new(0);
         for (at, &i) in free.iter().enumerate() {
+            if inner.is_to_end() {
+                return None;
+            }
             let row = inner.gram.row(i);
             let mut cross: Vec<f64> = free[..at].iter().map(|&j| row[j]).collect();
             if factor.append(&mut cross, diagonal[i] + ridge, 0.5 * ridge, &[]).is_err() {
                 factor.append_with_pivot(&cross, ridge.sqrt(), &[]);
             }
         }
-        Face { free, factor }
+        Some(Face { free, factor })
     }
 
     /// Goes to the minimiser, or as far as the first kink.
@@ -93,6 +97,9 @@ impl Face {
         // K d, for the length of the step and for the outputs behind it.
         let mut change = vec![0.0; inner.beta.len()];
         for (&i, &d) in self.free.iter().zip(&direction) {
+            if inner.is_to_end() {
+                return Step::None;
+            }
             axpy(d, &inner.gram.row(i), &mut change);
         }
         let fall = -dot(&residual, &direction);

@@ -104,7 +104,10 @@ pub(super) fn run(
         state.rounds.starts += 1;
         state.before_counted = account.evaluations;
     }
-    let (graph, proxy) = (Graph::new(problem.gram), Proxy::new(problem));
+    let graph = Graph::new(problem.gram, stop)?;
+    let proxy = Proxy::new(problem, &|| stop.is_over());
+    // Without it the search would go another way.
+    stop.check()?;
     let mut search = Search { problem, options, stop, graph, proxy, state };
     let counts = counts(problem.balance);
     for (count, leak) in counted_starts(&counts).skip(search.state.counted) {
@@ -270,7 +273,8 @@ impl Search<'_> {
                 let (count, mut labels) = self.draw(incumbent, number + k as u64, &mut rng);
                 (proxy.descend(&mut labels), (count, labels))
             };
-            range.map(improved).collect::<Vec<(f64, Labeling)>>()
+            // What is drawn where work is to end leads nowhere.
+            range.take_while(|_| !self.stop.is_over()).map(improved).collect::<Vec<_>>()
         });
         let is_new = |(_, (count, labels)): &(f64, Labeling)| {
             !self.state.known.contains(&fingerprint(labels, (*count, *count)))

@@ -23,8 +23,11 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// The quadratic of a problem, unless it has too many rows.
-    pub(super) fn new(problem: &S3vmProblem<'_>) -> Option<Self> {
+    /// The quadratic of a problem, unless it has too many rows, or work is to end before it is known.
+    pub(super) fn new(
+        problem: &S3vmProblem<'_>,
+        is_over: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Self> {
         let n = problem.signs.len();
         if n > MOST || problem.unlabelled.is_empty() {
             return None;
@@ -32,6 +35,9 @@ impl Proxy {
         // min ½‖w‖² + Σ C (y − h)² = ½ (y − b)ᵀA(y − b) with A = (K + D)⁻¹ and D = 1/(2C).
         let mut factor = GrowingCholesky::new(0);
         for (i, sign) in problem.signs.iter().enumerate() {
+            if is_over() {
+                return None;
+            }
             let c = if *sign == 0 { problem.c2 } else { problem.c1 };
             let mut cross = problem.gram.row(i)[..i].to_vec();
             let diagonal = problem.gram.diagonal()[i] + 0.5 / c;
@@ -58,8 +64,9 @@ impl Proxy {
                 let among = problem.unlabelled.iter().map(|&i| row[i]).collect::<Vec<f64>>();
                 (among, known)
             };
-            rows.map(row).collect::<Vec<_>>()
+            rows.map(|j| (!is_over()).then(|| row(j))).collect::<Option<Vec<_>>>()
         });
+        let rows = rows.into_iter().collect::<Option<Vec<_>>>()?;
         let mut proxy = Proxy { matrix: Vec::with_capacity(u * u), linear: Vec::with_capacity(u) };
         for (among, known) in rows.into_iter().flatten() {
             proxy.matrix.extend(among);
@@ -154,7 +161,7 @@ mod tests {
         let gram = Gram::new(Kernel::Rbf { sigma: 0.7 }, &points, 1 << 20).unwrap();
         let signs: Vec<i8> = (0..n).map(|i| [1, -1, 0][i.min(2)]).collect();
         let problem = S3vmProblem::new(&gram, signs, 10.0, 1.0, (6, 6));
-        let proxy = Proxy::new(&problem).unwrap();
+        let proxy = Proxy::new(&problem, &|| false).unwrap();
         let of = |labels: &[bool]| {
             let unknown = labels.iter().map(|y| if *y { 1.0 } else { -1.0 });
             brute(&problem, &[1.0, -1.0].into_iter().chain(unknown).collect::<Vec<f64>>())

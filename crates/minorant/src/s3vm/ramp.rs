@@ -7,7 +7,7 @@
 use super::ao::PROGRESS;
 use super::candidates::generator;
 use super::graph::nearest;
-use super::work::keep_better;
+use super::work::{bound_of, keep_better};
 use super::{
     Account, BETTER, Inner, Options, Rounds, S3vmError, S3vmFit, Solution, Solver, Stop,
     soft_labels,
@@ -49,6 +49,12 @@ impl RampProblem<'_> {
         let losses: Vec<f64> = self.signs.iter().enumerate().map(hinge).collect();
         let sum: f64 = losses.iter().map(|loss| loss.min(most)).sum();
         (self.c * sum, losses.iter().map(|loss| *loss < most).collect())
+    }
+
+    /// What the rows of one side count with these shares.
+    fn side(&self, sign: i8, shares: &[f64]) -> Vec<f64> {
+        let of = |(share, s): (&f64, &i8)| if *s == sign { self.c * share } else { 0.0 };
+        shares.iter().zip(&self.signs).map(of).collect()
     }
 
     fn check(&self) -> Result<(), S3vmError> {
@@ -101,29 +107,44 @@ pub fn fit_ramp(
     let saved = account.resume(most, |archive| Solution::load(archive, rows, rows))?;
     let rounds = saved.map_or(Ok(Rounds::default()), |mut archive| Rounds::load(&mut archive))?;
     let clock = account.clock;
-    let stop = Stop { cancel: cancel.clone(), clock, max_seconds: options.rules.max_seconds };
+    let stop = Stop::new(cancel, clock, options.rules.max_seconds);
     let ended = run(problem, options, &stop, &mut account, rounds);
+    let ended = ended.and(stop.was_heeded());
     account.close(ended);
     // The first inner problem is solved whatever the limits, so there is an answer.
     let mut solution = account.best.take().ok_or(S3vmError::NoAnswer)?;
+    let mut status = ended.err().unwrap_or(Status::Converged);
     if account.left() > 0 {
-        let mut walker = Walker::new(problem, &stop, account.left(), options.final_tol());
-        if walker.solve(&shares(&solution.labels)).is_ok() {
+        let last = stop.for_the_last();
+        let mut walker = Walker::new(problem, &last, account.left(), options.final_tol());
+        let kept = shares(&solution.labels);
+        // Where there is but a moment left it goes on from what there is.
+        let start = ended.is_err().then(|| solution.beta.clone());
+        let bound = if walker.solve_from(&kept, start.as_deref()).is_ok() {
+            if walker.inner.is_cut() && status == Status::Converged {
+                status = last.check().err().unwrap_or(status);
+            }
             walker.inner.refresh();
             walker.objective();
-            account.evaluations += walker.spent;
-            let cut = problem.signs.len() - solution.labels.iter().filter(|kept| **kept).count();
-            let bound = problem.c * (1.0 - problem.ramp) * cut as f64 - walker.inner.dual();
-            let found = walker.best.take().filter(|found| found.objective() < solution.objective());
-            solution = found.unwrap_or(solution);
-            solution.local_gap = (solution.objective() - bound).max(0.0);
+            Some(-walker.inner.dual())
+        } else {
+            let (plus, minus) = (problem.side(1, &kept), problem.side(-1, &kept));
+            bound_of(&solution.beta, solution.regularizer, &plus, &minus)
+        };
+        account.evaluations += walker.spent;
+        let cut = problem.signs.len() - solution.labels.iter().filter(|kept| **kept).count();
+        let constant = problem.c * (1.0 - problem.ramp) * cut as f64;
+        let found = walker.best.take().filter(|found| found.objective() < solution.objective());
+        solution = found.unwrap_or(solution);
+        if let Some(bound) = bound {
+            solution.local_gap = (solution.objective() - (constant + bound)).max(0.0);
         }
     }
     Ok(S3vmFit {
         solution,
         lower_bound: None,
         delta: None,
-        status: ended.err().unwrap_or(Status::Converged),
+        status,
         evaluations: account.evaluations,
         iterations: account.iterations,
         seconds: clock.seconds(),
@@ -222,12 +243,18 @@ struct Walker<'p> {
 
 impl<'p> Walker<'p> {
     fn new(problem: &'p RampProblem<'p>, stop: &'p Stop, limit: u64, tol: f64) -> Self {
-        let inner = Inner::new(problem.gram);
+        let inner = Inner::new(problem.gram).stopped_by(stop);
         Walker { problem, inner, stop, spent: 0, limit, tol, best: None }
     }
 
-    /// Solves where rows count these shares: one inner optimisation.
+    /// Solves where rows count these shares: one inner optimisation. The first is an answer as far as
+    /// it gets.
     fn solve(&mut self, shares: &[f64]) -> Result<(), Status> {
+        self.solve_from(shares, None)
+    }
+
+    /// Solves from these coefficients, if there are any.
+    fn solve_from(&mut self, shares: &[f64], start: Option<&[f64]>) -> Result<(), Status> {
         if self.best.is_some() {
             self.stop.check()?;
         }
@@ -235,14 +262,16 @@ impl<'p> Walker<'p> {
             return Err(Status::MaxEvals);
         }
         self.spent += 1;
-        let side = |sign: i8| -> Vec<f64> {
-            let of =
-                |(share, s): (&f64, &i8)| if *s == sign { self.problem.c * share } else { 0.0 };
-            shares.iter().zip(&self.problem.signs).map(of).collect()
-        };
-        self.inner.set_weights(&side(1), &side(-1));
+        let (plus, minus) = (self.problem.side(1, shares), self.problem.side(-1, shares));
+        self.inner.set_weights(&plus, &minus);
+        if let Some(beta) = start {
+            self.inner.start_at(beta);
+            if self.inner.is_cut() {
+                return self.stop.check();
+            }
+        }
         self.inner.solve(self.tol);
-        Ok(())
+        if self.inner.is_cut() && self.best.is_some() { self.stop.check() } else { Ok(()) }
     }
 
     /// The objective of the current decision function; the best function is kept.

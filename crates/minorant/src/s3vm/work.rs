@@ -7,6 +7,7 @@ use super::inner::Inner;
 use crate::archive::{Archive, ArchiveError};
 use crate::kernel::Gram;
 use crate::solver::Status;
+use minorant_linalg::sum::Sum;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 
@@ -173,7 +174,7 @@ pub(crate) struct Worker<'p> {
 
 impl<'p> Worker<'p> {
     pub(crate) fn new(problem: &'p S3vmProblem<'p>, stop: &'p Stop, limit: u64, tol: f64) -> Self {
-        let inner = Inner::new(problem.gram);
+        let inner = Inner::new(problem.gram).stopped_by(stop);
         let (known, met) = (None, Vec::new());
         Worker { problem, inner, stop, spent: 0, limit, tol, best: None, known, met }
     }
@@ -202,8 +203,10 @@ impl<'p> Worker<'p> {
 
     /// Solves the inner problem for weights λ⁺, λ⁻: one inner optimisation.
     pub(crate) fn solve_weights(&mut self, plus: &[f64], minus: &[f64]) -> Result<(), Status> {
-        // There must be an answer, so the first is solved whatever the clock says.
-        if self.spent > 0 || self.best.is_some() {
+        // There must be an answer, so the first is begun whatever the clock says, and as far as it
+        // gets it is one.
+        let may_end = self.spent > 0 || self.best.is_some();
+        if may_end {
             self.stop.check()?;
         }
         if self.spent >= self.limit {
@@ -212,7 +215,7 @@ impl<'p> Worker<'p> {
         self.spent += 1;
         self.inner.set_weights(plus, minus);
         self.inner.solve(self.tol);
-        Ok(())
+        if self.inner.is_cut() && may_end { self.stop.check() } else { Ok(()) }
     }
 
     /// Solves for labels.
@@ -266,6 +269,19 @@ pub(super) fn keep_better(
         });
     }
     objective
+}
+
+/// −J(β), the bound for weights λ⁺, λ⁻, where ½βᵀKβ is known: nothing where β is not feasible.
+pub(crate) fn bound_of(beta: &[f64], half_square: f64, plus: &[f64], minus: &[f64]) -> Option<f64> {
+    let mut dual = Sum::default();
+    dual.add(half_square);
+    for ((b, plus), minus) in beta.iter().zip(plus).zip(minus) {
+        if *b > *plus || *b < -minus {
+            return None;
+        }
+        dual.add((-b - 2.0 * minus).max(b - 2.0 * plus));
+    }
+    Some(-dual.value())
 }
 
 impl Account<'_, Solution> {

@@ -8,8 +8,11 @@ use crate::options::Kind::{self, Number, Whole};
 use crate::options::Need::Is;
 use crate::options::Range::{NotNegative, Positive};
 use crate::options::options;
+use crate::risk::Cancel;
+use crate::solver::StopRules;
 use minorant_data::Dataset;
 use minorant_linalg::Matrix;
+use std::time::Instant;
 
 const KERNELS: Kind = Kind::Choice(&[
     ("linear", "x·y"),
@@ -57,9 +60,18 @@ impl<'d> Rows<'d> {
         }
     }
 
-    /// The kernel matrix.
-    pub(super) fn gram(&self) -> Result<Gram<'_>, TrainError> {
-        Gram::new(self.kernel, &self.points, self.max_bytes).map_err(setting)
+    /// The kernel matrix, whose time is part of the run's: what is left of it stays in the rules.
+    pub(super) fn gram(
+        &self,
+        rules: &mut StopRules,
+        cancel: &Cancel,
+    ) -> Result<Gram<'_>, TrainError> {
+        let (begin, most) = (Instant::now(), rules.max_seconds);
+        let left = || most.map(|most| most - begin.elapsed().as_secs_f64());
+        let is_over = || cancel.is_cancelled() || left().is_some_and(|left| left <= 0.0);
+        let gram = Gram::new_until(self.kernel, &self.points, self.max_bytes, &is_over);
+        rules.max_seconds = left().map(|left| left.max(0.0));
+        gram.map_err(setting)
     }
 }
 

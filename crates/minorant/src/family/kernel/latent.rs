@@ -51,8 +51,8 @@ pub(super) static MEMBER: Member = Member {
 /// The larger label is positive.
 fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let labels = two_classes(data, MEMBER.name)?;
-    let (rows, method) = (Rows::new(data, walk.settings), method(walk.settings));
-    let gram = rows.gram()?;
+    let (rows, mut method) = (Rows::new(data, walk.settings), method(walk.settings));
+    let gram = rows.gram(&mut method.rules, walk.cancel)?;
     let positive = labels.iter().map(|z| *z == 1).collect();
     let (c_pos, c_neg) = (walk.get(&C_POS), walk.get(&C_NEG));
     let problem = LatentProblem::new(&gram, positive, walk.get(&COMPONENTS), c_pos, c_neg);

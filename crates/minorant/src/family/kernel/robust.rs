@@ -49,8 +49,8 @@ pub(super) static MEMBER: Member = Member {
 /// The larger label is positive.
 fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let labels = two_classes(data, MEMBER.name)?;
-    let (rows, method) = (Rows::new(data, walk.settings), method(walk.settings));
-    let gram = rows.gram()?;
+    let (rows, mut method) = (Rows::new(data, walk.settings), method(walk.settings));
+    let gram = rows.gram(&mut method.rules, walk.cancel)?;
     let signs = labels.iter().map(|z| if *z == 1 { 1 } else { -1 }).collect();
     let (c, ramp) = (walk.get(&C), walk.get(&RAMP));
     let problem = RampProblem { gram: &gram, signs, c, ramp };

@@ -134,7 +134,7 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let settings = walk.settings;
     let (mode, ramp) = (walk.get(&MODE), walk.get(&RAMP_OF_CCCP));
     let method = Options { mode, ramp, ..method(settings) };
-    let rules = method.rules;
+    let mut rules = method.rules;
     if rules.max_evaluations.is_some_and(|most| most < functions as u64) {
         return refuse(format!(
             "at least one inner optimisation for each of {functions} classes is needed for an answer"
@@ -143,9 +143,13 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let rows = Rows::new(data, settings);
     // By search, many rows are dealt with from coarse to fine, without a kernel matrix.
     let is_large = labels.len() > LARGE
+        && unlabelled > 0
         && rows.kernel != Kernel::Precomputed
         && (method.solver, mode) == (Solver::Pdm, Mode::Search);
-    let gram = if is_large { None } else { Some(rows.gram()?) };
+    let gram = match is_large {
+        true => None,
+        false => Some(rows.gram(&mut rules, walk.cancel)?),
+    };
     let usual = FULL_WEIGHT as f64 / unlabelled.max(FULL_WEIGHT) as f64;
     let (c1, c2) = (walk.get(&C1), walk.get(&C2).unwrap_or(usual));
     let of = |archive: &mut Archive| {

@@ -1,0 +1,70 @@
+//! What a run on rows takes of the memory at the least, estimated before anything is allocated: a
+//! sentence is better than an abort.
+
+use super::linear::{MULTICLASS, Multiclass};
+use super::{Data, Settings, TrainError, quarter_of_memory};
+use crate::options::common::MAX_MEMORY;
+use minorant_data::{Dataset, LabelRows};
+
+/// Runs that need less than this are not refused, whatever is allowed for planes and kernels.
+const ALWAYS: u128 = 64 << 20;
+/// Vectors of weights that every method holds: the point, its slope, a plane, and a trial.
+const POINTS: u128 = 4;
+/// Outputs of all rows that it holds: those of the point, and of a trial.
+const OUTPUTS: u128 = 2;
+
+/// Refuses a run whose weights and outputs cannot be had.
+pub(crate) fn check_memory(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
+    let Data::Rows(data) = data else { return Ok(()) };
+    let given = settings.get(&MAX_MEMORY);
+    let most = given.or_else(|| quarter_of_memory().map(|bytes| 4 * bytes));
+    let Some(most) = most.map(|bytes| u128::from(bytes).max(ALWAYS)) else { return Ok(()) };
+    let is_kernel = settings.entry().option("kernel").is_some();
+    let by_class = !is_kernel && settings.entry().option(MULTICLASS.spec.name).is_some();
+    let classes = if by_class { classes(data) } else { 1 };
+    let (rows, features) = (data.features.rows(), data.features.cols());
+    let need = |outputs: usize| {
+        let (n, d, k) = (rows as u128, features as u128, outputs as u128);
+        match is_kernel {
+            // Rows of the kernel matrix are products with one row at full length.
+            true => 8 * (2 * d + OUTPUTS * n),
+            false => 8 * (POINTS * d * k + OUTPUTS * n * k),
+        }
+    };
+    let is_joint = classes > 1 && settings.get(&MULTICLASS) != Multiclass::OneVsRest;
+    let stored = 8 * (features as u128) * (classes as u128);
+    let needed = if is_joint { need(classes) } else { need(1).max(stored) };
+    if needed <= most {
+        return Ok(());
+    }
+    let apart = need(1).max(stored);
+    let advice = match is_joint && apart <= most {
+        true => format!("--multiclass ovr needs {}", in_words(apart)),
+        false => "fewer features or classes need less".into(),
+    };
+    let of_classes = if classes > 1 { format!(" and {classes} classes") } else { String::new() };
+    Err(TrainError::Setting(format!(
+        "{rows} rows with {features} features{of_classes} need {} of memory for weights and outputs, \
+         of {} that may be used; {advice}, and --max-memory allows more",
+        in_words(needed),
+        in_words(most),
+    )))
+}
+
+/// Classes that have outputs of their own in one problem.
+fn classes(data: &Dataset<'_>) -> usize {
+    let classes = data.labels.classes.len();
+    match &data.labels.rows {
+        LabelRows::Single(_) if classes > 2 => classes,
+        LabelRows::Sets { .. } => classes.max(1),
+        _ => 1,
+    }
+}
+
+/// A size as people say it.
+fn in_words(bytes: u128) -> String {
+    match bytes {
+        0..1_000_000_000 => format!("{} MB", bytes.div_ceil(1_000_000)),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
