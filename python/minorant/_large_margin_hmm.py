@@ -43,7 +43,7 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     method : str, default='auto'
         The method, one of :func:`minorant.methods` that need no convex risk.
     max_evals : int, default=None
-        Most passes over the data, after those for maximum likelihood.
+        Most passes over the data, after those for maximum likelihood; 10 000 if not given.
 
     Attributes
     ----------

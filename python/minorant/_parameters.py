@@ -12,6 +12,9 @@ from sklearn.utils import check_random_state
 
 from . import _core
 
+#: Evaluations after which estimators end a run where ``max_evals`` does not say.
+MOST_EVALS = 10_000
+
 #: Options that estimators have under quite another name.
 _OTHER_NAMES = {
     "group_weights": "group_weight",

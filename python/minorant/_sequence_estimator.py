@@ -27,7 +27,7 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         Strength of the data term: λ = 1/(C Σ sample_weight), over sequences (or tokens, see
         ``per``). 1 if neither ``C`` nor ``lam`` is given.
     max_evals : int, default=None
-        Most passes over all sequences.
+        Most passes over all sequences; 10 000 if not given.
 
     Attributes
     ----------
