@@ -8,6 +8,8 @@ import math
 import sys
 import warnings
 from contextlib import contextmanager
+from functools import wraps
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,7 +30,7 @@ from ._labels import (
     note_of_classes,
     same_classes,
 )
-from ._parameters import MOST_EVALS, option_of, seed, sentence, table
+from ._parameters import MOST_EVALS, option_of, seed, sentence, table, unknown
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
@@ -80,9 +82,12 @@ class CertifiedEstimator(BaseEstimator):
     status_: str
 
     def __init_subclass__(cls, **kwargs):
-        """Completes the docstring by the entries that the bases have."""
+        """Completes the docstring by the entries that the bases have, and lets the constructor say what
+        is meant by a parameter that it does not know."""
         super().__init_subclass__(**kwargs)
         ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == __package__]
+        if cls in ours and "__init__" in vars(cls):
+            cls.__init__ = _with_known_names(cls.__init__)
         if cls in ours and cls.__doc__:
             cls._own_doc = cls.__doc__
             docs = [vars(base).get("_own_doc") or vars(base)["__doc__"] for base in ours]
@@ -160,6 +165,21 @@ class CertifiedEstimator(BaseEstimator):
                 f"{self.tol:g}: {found}."
             )
         warnings.warn(text, ConvergenceWarning, stacklevel=_users_level())
+
+
+def _with_known_names(init):
+    """The constructor, which refuses a parameter that it does not know in a sentence."""
+
+    known = [name for name in signature(init).parameters if name != "self"]
+
+    @wraps(init)
+    def checked(self, *args, **kwargs):
+        for name in kwargs:
+            if name not in known:
+                raise TypeError(unknown(type(self).__name__, name, known))
+        init(self, *args, **kwargs)
+
+    return checked
 
 
 def _users_level():

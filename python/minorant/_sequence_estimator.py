@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
-from ._sequences import labels_of, tokens_of
+from ._sequences import labels_of, share_right, tokens_of
 
 
 class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
@@ -128,9 +128,7 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         score : float
             The share.
         """
-        predicted = self.predict(X)
-        right = [np.asarray(p) == np.asarray(t) for p, t in zip(predicted, y, strict=True)]
-        return float(np.concatenate(right).mean())
+        return share_right(self.predict(X), y)
 
     # Files
 

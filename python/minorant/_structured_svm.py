@@ -217,8 +217,13 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         score : float
             At most 0, which is perfect.
         """
-        pairs = zip(y, self.predict(X), strict=True)
-        return -float(np.mean([self.model.loss(truth, found) for truth, found in pairs]))
+        found, y = self.predict(X), list(y)
+        if len(found) != len(y):
+            raise ValueError(f"expected an output for each of {len(found)} inputs, got {len(y)}")
+        if not y:
+            raise ValueError("expected at least one example to score, got none")
+        pairs = zip(y, found, strict=True)
+        return -float(np.mean([self.model.loss(truth, guess) for truth, guess in pairs]))
 
 
 class _Oracle:

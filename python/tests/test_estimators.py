@@ -1,5 +1,6 @@
 """What the estimators promise beyond scikit-learn's checks."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -335,3 +336,29 @@ def test_runs_end_without_a_limit():
     with pytest.warns(ConvergenceWarning, match=r"\(max-evals\) .* the gap is \d\.\d\de"):
         model = LinearSVC(method="subgradient", tol=1e-12).fit(X, y)
     assert model.n_evaluations_ <= 10_000
+
+
+@pytest.mark.parametrize(
+    "given, meant",
+    [
+        ("max_iter", "max_evals"),
+        ("dual", "method"),
+        ("solver", "method"),
+        ("toll", "tol"),
+        ("penalty", "the squared norm"),
+        ("colour", "it has loss, huber"),
+    ],
+)
+def test_unknown_parameters_are_named(given, meant):
+    with pytest.raises(TypeError, match=f"LinearSVC has no parameter '{given}': .*{meant}"):
+        LinearSVC(**{given: 1})
+
+
+def test_subclasses_may_have_parameters_of_their_own():
+    class Mine(LinearSVC):
+        def __init__(self, *, colour="red", tol=1e-3):
+            super().__init__(tol=tol)
+            self.colour = colour
+
+    assert Mine(colour="blue").colour == "blue"
+    assert str(inspect.signature(LinearSVC)).startswith("(*, loss: Literal['hinge'")
