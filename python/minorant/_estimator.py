@@ -387,7 +387,7 @@ class ModelEstimator(CertifiedEstimator):
         estimator = cls(**cls._parameters_of(header, model.arrays))
         estimator.classes_ = cls._classes_of(header)
         estimator.n_features_in_ = header.get("features")
-        names = (header.get("python") or {}).get("feature_names")
+        names = _noted(header).get("feature_names")
         if names is not None:
             estimator.feature_names_in_ = np.array(names, dtype=object)
         estimator._take(model)
@@ -406,8 +406,13 @@ class ModelEstimator(CertifiedEstimator):
     @classmethod
     def _classes_of(cls, header):
         """The classes of a model of a file."""
-        note = (header.get("python") or {}).get("classes")
-        return cls._classes_of_names(header) if note is None else classes_of_note(note)
+        found, note = cls._classes_of_names(header), _noted(header).get("classes")
+        if note is None:
+            return found
+        noted = classes_of_note(note)
+        if len(noted) != len(found):
+            raise ValueError(f"the file notes {len(noted)} classes, but its model has {len(found)}")
+        return noted
 
     @classmethod
     def _classes_of_names(cls, header):
@@ -426,6 +431,12 @@ class ModelEstimator(CertifiedEstimator):
             if header.get(key) is not None:
                 found[name] = header[key]
         return found
+
+
+def _noted(header):
+    """What :meth:`ModelEstimator.save` has noted in a header."""
+    notes = header.get("python")
+    return notes if isinstance(notes, dict) else {}
 
 
 def load(path: FileName) -> Any:

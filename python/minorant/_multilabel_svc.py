@@ -110,7 +110,8 @@ class MultilabelSVC(LinearEstimator):
     @classmethod
     def _of_model(cls, path, model):
         estimator = super()._of_model(path, model)
-        estimator._has_sets = (model.header.get("python") or {}).get("has_sets", True)
+        notes = model.header.get("python") or {}
+        estimator._has_sets = notes.get("has_sets", True)
         return estimator
 
     @classmethod
