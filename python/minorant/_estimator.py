@@ -3,12 +3,16 @@ progress bar, model files, and the certificate in notebooks. Which model an esti
 which data, is said in the estimator's own file.
 """
 
+import json
 import math
 import sys
 import warnings
 from contextlib import contextmanager
+from functools import wraps
+from inspect import signature
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from joblib import effective_n_jobs
 from numpy.random import RandomState
 from numpy.typing import NDArray
@@ -19,8 +23,14 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core
 from ._docstrings import complete
 from ._examples import FileName
-from ._labels import classes_of, classes_of_texts
-from ._parameters import option_of, seed, sentence, table
+from ._labels import (
+    classes_of,
+    classes_of_note,
+    classes_of_texts,
+    note_of_classes,
+    same_classes,
+)
+from ._parameters import MOST_EVALS, option_of, seed, sentence, table, unknown
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
@@ -35,7 +45,8 @@ class CertifiedEstimator(BaseEstimator):
     method : str, default='auto'
         The method, one of :func:`minorant.methods`.
     max_evals : int, default=None
-        Most passes over the data.
+        Most passes over the data; 10 000 if not given (for each class where every class is
+        trained against the rest).
     max_seconds : float, default=None
         Most seconds of optimisation.
     random_state : int, RandomState instance or None, default=None
@@ -71,9 +82,12 @@ class CertifiedEstimator(BaseEstimator):
     status_: str
 
     def __init_subclass__(cls, **kwargs):
-        """Completes the docstring by the entries that the bases have."""
+        """Completes the docstring by the entries that the bases have, and lets the constructor say what
+        is meant by a parameter that it does not know."""
         super().__init_subclass__(**kwargs)
         ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == __package__]
+        if cls in ours and "__init__" in vars(cls):
+            cls.__init__ = _with_known_names(cls.__init__)
         if cls in ours and cls.__doc__:
             cls._own_doc = cls.__doc__
             docs = [vars(base).get("_own_doc") or vars(base)["__doc__"] for base in ours]
@@ -140,6 +154,9 @@ class CertifiedEstimator(BaseEstimator):
         elif status == "converged" and certificate.lower_bound is not None:
             # Where the objective is zero to rounding, only the absolute gap can be small.
             return
+        elif status == "stalled" and self.tol == 0 and certificate.lower_bound is not None:
+            # Rounding is what was asked for.
+            return
         else:
             gap = certificate.relative_gap
             found = "no bound was proven" if gap is None else f"the gap is {gap:.2e}"
@@ -148,6 +165,21 @@ class CertifiedEstimator(BaseEstimator):
                 f"{self.tol:g}: {found}."
             )
         warnings.warn(text, ConvergenceWarning, stacklevel=_users_level())
+
+
+def _with_known_names(init):
+    """The constructor, which refuses a parameter that it does not know in a sentence."""
+
+    known = [name for name in signature(init).parameters if name != "self"]
+
+    @wraps(init)
+    def checked(self, *args, **kwargs):
+        for name in kwargs:
+            if name not in known:
+                raise TypeError(unknown(type(self).__name__, name, known))
+        init(self, *args, **kwargs)
+
+    return checked
 
 
 def _users_level():
@@ -221,6 +253,8 @@ class ModelEstimator(CertifiedEstimator):
     _known: ClassVar[list[Any]] = []
     #: Where files have the classes, and whether numbers are texts there.
     _classes_key, _has_texts = "classes", False
+    #: Evaluations after which a run ends where ``max_evals`` does not say; None for no limit.
+    _most_evals: ClassVar[int | None] = MOST_EVALS
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -250,6 +284,10 @@ class ModelEstimator(CertifiedEstimator):
     def _train(self, examples, classes, options, *, model=None, observe=None, keep=False, **how):
         """Trains, and takes over what the run leaves. Where an exception ended the run, its results
         are taken over only if ``keep`` is set."""
+        if options.get("max_evals") is None and self._most_evals is not None:
+            # Some methods never prove that they have arrived.
+            problems = len(classes) if getattr(self, "multi_class", "joint") == "ovr" else 1
+            options = {**options, "max_evals": self._most_evals * problems}
         with self._watching(observe) as callback:
             found, counts, trace, raised = _core.train(
                 model or self._model_name, examples, options, callback=callback, **how
@@ -294,7 +332,30 @@ class ModelEstimator(CertifiedEstimator):
             in it: the model is then one with a precomputed kernel.
         """
         check_is_fitted(self)
-        self._model.save(path)
+        notes = self._notes()
+        text = json.dumps(notes, sort_keys=True) if notes else None
+        self._model.noted(text).save(path)
+
+    def _notes(self):
+        """What a file has to keep besides the model for the estimator to come back as it is."""
+        notes = {}
+        if not same_classes(self._classes_of_names(self._model.header), self.classes_):
+            notes["classes"] = note_of_classes(self.classes_)
+        if hasattr(self, "feature_names_in_"):
+            notes["feature_names"] = [str(name) for name in self.feature_names_in_]
+        return notes
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        if "_model" in state:
+            # As the bytes of a file, which every way to keep objects can keep.
+            state = {**state, "_model": state["_model"].to_bytes()}
+        return state
+
+    def __setstate__(self, state):
+        if isinstance(state.get("_model"), bytes):
+            state = {**state, "_model": _core.Model.from_bytes(state["_model"])}
+        super().__setstate__(state)
 
     @classmethod
     def load(cls, path: FileName) -> Self:
@@ -308,8 +369,9 @@ class ModelEstimator(CertifiedEstimator):
         Returns
         -------
         estimator : object
-            A fitted estimator. The file holds no trace, and labels come back as integers, floats
-            or strings.
+            A fitted estimator. The file holds no trace. Labels come back as :meth:`save` found
+            them; those that the command wrote are integers or floats where they look like such,
+            else strings.
         """
         model = _core.Model.load(path)
         if not cls._can_take(model.header):
@@ -325,8 +387,15 @@ class ModelEstimator(CertifiedEstimator):
         estimator = cls(**cls._parameters_of(header, model.arrays))
         estimator.classes_ = cls._classes_of(header)
         estimator.n_features_in_ = header.get("features")
+        names = _noted(header).get("feature_names")
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
         estimator._take(model)
         estimator.trace_ = Trace()
+        # Files of earlier versions do not have the counts.
+        if header.get("iterations") is not None:
+            estimator.n_iter_ = header["iterations"]
+            estimator.n_evaluations_ = header["evaluations"]
         return estimator
 
     @classmethod
@@ -337,6 +406,17 @@ class ModelEstimator(CertifiedEstimator):
     @classmethod
     def _classes_of(cls, header):
         """The classes of a model of a file."""
+        found, note = cls._classes_of_names(header), _noted(header).get("classes")
+        if note is None:
+            return found
+        noted = classes_of_note(note)
+        if len(noted) != len(found):
+            raise ValueError(f"the file notes {len(noted)} classes, but its model has {len(found)}")
+        return noted
+
+    @classmethod
+    def _classes_of_names(cls, header):
+        """The classes as the library's own names tell them."""
         return (classes_of_texts if cls._has_texts else classes_of)(header[cls._classes_key])
 
     @classmethod
@@ -351,6 +431,12 @@ class ModelEstimator(CertifiedEstimator):
             if header.get(key) is not None:
                 found[name] = header[key]
         return found
+
+
+def _noted(header):
+    """What :meth:`ModelEstimator.save` has noted in a header."""
+    notes = header.get("python")
+    return notes if isinstance(notes, dict) else {}
 
 
 def load(path: FileName) -> Any:

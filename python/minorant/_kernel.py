@@ -60,6 +60,8 @@ class KernelEstimator(RowsMixin, ModelEstimator):
     sigma_: float | None
 
     _has_texts = True
+    # What is counted here are searches, each of which ends by itself.
+    _most_evals = None
     #: Whether there may be more than two classes.
     _several_classes = False
 

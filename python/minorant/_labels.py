@@ -42,17 +42,45 @@ def classes_of(names):
     if not all(isinstance(name, Real) for name in names):
         return np.array([str(name) for name in names])
     values = np.array(names, dtype=np.float64)
-    integers = values.astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        integers = values.astype(np.int64)
     return integers if np.array_equal(integers, values) else values
 
 
 def classes_of_texts(names):
-    """Labels of a file as an array, where the file has numbers as texts."""
-    try:
-        values = [float(name) for name in names]
-    except ValueError:
-        return classes_of(names)
-    return classes_of(values if np.isfinite(values).all() else names)
+    """Labels of a file as an array, where the file has numbers as texts. Texts that a number would not
+    be written as ('01') stay what they are."""
+    for kind in (int, float):
+        try:
+            values = [kind(name) for name in names]
+        except ValueError:
+            continue
+        if all(str(value) == str(name) for value, name in zip(values, names, strict=True)):
+            return classes_of(values if np.isfinite(values).all() else names)
+    return classes_of(names)
+
+
+def same_classes(one, other):
+    """Whether two arrays of classes are the same in type and value."""
+    return one.dtype == other.dtype and one.tolist() == other.tolist()
+
+
+def note_of_classes(classes):
+    """Classes in JSON, where the library's names do not tell what they were."""
+    values = classes.tolist()
+    if classes.dtype.kind == "S":
+        values = [value.decode("latin-1") for value in values]
+    elif classes.dtype.kind not in "biufUO":
+        values = [str(value) for value in values]
+    return {"dtype": classes.dtype.str, "values": values}
+
+
+def classes_of_note(note):
+    """The classes that :func:`note_of_classes` has noted."""
+    dtype, values = np.dtype(note["dtype"]), note["values"]
+    if dtype.kind == "S":
+        values = [value.encode("latin-1") for value in values]
+    return np.array(values, dtype=dtype)
 
 
 # Rows of which some have no label.

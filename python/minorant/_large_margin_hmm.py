@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
 from ._examples import Examples, starts_of
 from ._labels import class_numbers, labels
+from ._sequences import share_right
 
 
 class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
@@ -43,7 +44,7 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     method : str, default='auto'
         The method, one of :func:`minorant.methods` that need no convex risk.
     max_evals : int, default=None
-        Most passes over the data, after those for maximum likelihood.
+        Most passes over the data, after those for maximum likelihood; 10 000 if not given.
 
     Attributes
     ----------
@@ -212,7 +213,7 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     def _accuracy(self, model, X, y):
         predicted = self._predict(model, X)
         if self.task == "label":
-            predicted, y = np.concatenate(predicted), np.concatenate([np.asarray(z) for z in y])
+            return share_right(predicted, y)
         y = np.asarray(y)
         if y.shape != predicted.shape:
             raise ValueError(f"expected {len(predicted)} labels, found shape {y.shape}")

@@ -19,10 +19,8 @@ from ._labels import class_weights
 from ._parameters import positive
 from ._rows import RowsMixin
 
-#: Problems with fewer entries are solved to rounding whatever ``tol`` says.
-SMALL = 10**6
-#: Evaluations after which small non-convex problems count as solved.
-ENOUGH = 10_000
+#: Problems with fewer entries may go on past ``tol`` for a while.
+SMALL = 10**4
 #: Products with fewer multiplications are not worth a call of the compiled half.
 FEW = 10**4
 
@@ -40,8 +38,8 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
         Whether to start at the weights of the last fit. An interrupted fit then leaves the best
         weights so far in the estimator.
     tol : float, default=1e-3
-        The relative gap that is certified. Problems below a million entries are solved to
-        rounding whatever ``tol`` says.
+        The relative gap that is certified; 0 asks for as small a one as rounding allows. Problems
+        with fewer than 10 000 entries go on past ``tol``, to rounding or for 1000 further passes.
 
     Attributes
     ----------
@@ -112,7 +110,7 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
             observe=self._observer(callbacks, classes, X.shape[1]) if callbacks.are_set else None,
             keep=self.warm_start,
             start=start,
-            to_rounding=entries(X) < SMALL,
+            small=entries(X) < SMALL,
         )
         callbacks.end()
         return self
@@ -219,8 +217,8 @@ class NonConvexClassifier(LinearClassifier):
     Parameters
     ----------
     tol : float, default=1e-3
-        The local gap, relative to the objective, at which a run stops. Problems below a million
-        entries are solved on to rounding whatever ``tol`` says.
+        The local gap, relative to the objective, at which a run stops. Problems with fewer than
+        10 000 entries go on past ``tol``, to rounding or for 1000 further passes.
 
     Attributes
     ----------
@@ -228,13 +226,6 @@ class NonConvexClassifier(LinearClassifier):
         ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
         ``certified`` is False.
     """
-
-    def _options(self, X, sample_weight, model):
-        options = super()._options(X, sample_weight, model)
-        if self.max_evals is None and entries(X) < SMALL and model == self._model_name:
-            # A run to rounding may creep for ever where there is no bound; this much is enough.
-            options["max_evals"] = ENOUGH
-        return options
 
 
 def _unpack(problems, n_features, bias):

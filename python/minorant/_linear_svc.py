@@ -31,7 +31,7 @@ class LinearSVC(PathMixin, LinearClassifier):
     What differs from :class:`sklearn.svm.LinearSVC`: the default loss is the hinge, not its
     square; several classes are trained jointly, not one against the rest; ``tol`` is a proven
     relative gap of the objective; ``max_evals`` and ``max_seconds`` stand in for ``max_iter``, and
-    without them a run goes on until the gap is reached.
+    without them a run ends after 10 000 passes.
 
     Examples
     --------

@@ -118,7 +118,7 @@ def minimize(
     x0 : array-like of shape (n,)
         Where to start.
     lam : float
-        λ.
+        λ, above 0; only 'gd' does without a regularizer and takes 0 too.
     method : str, default='auto'
         The method, one of :func:`minorant.methods`.
     center : array-like of shape (n,), default=None
@@ -175,6 +175,11 @@ def minimize(
         "memory": positive("memory", memory, Integral),
         **of_run(method, tol, max_evals, max_seconds),
     }
+    if options["lam"] == 0 and method == "auto":
+        raise ValueError(
+            "lam must be above 0 under method='auto', whose methods rest on the regularizer: "
+            "method='gd' does without one"
+        )
     calls = itertools.count(1)
 
     def evaluate(w):

@@ -104,6 +104,16 @@ class MultilabelSVC(LinearEstimator):
             return (scores > self.threshold_).astype(np.int64)
         return super()._labels_of(scores)
 
+    def _notes(self):
+        return super()._notes() | ({} if self._has_sets else {"has_sets": False})
+
+    @classmethod
+    def _of_model(cls, path, model):
+        estimator = super()._of_model(path, model)
+        notes = model.header.get("python") or {}
+        estimator._has_sets = notes.get("has_sets", True)
+        return estimator
+
     @classmethod
     def _can_take(cls, header):
         return super()._can_take(header) and header["task"] == "multilabel"

@@ -1,6 +1,7 @@
 """Networks under a conditional random field."""
 
 from collections.abc import Sequence
+from numbers import Integral, Number
 from typing import Literal
 
 import numpy as np
@@ -98,6 +99,20 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
         self.pretrain = pretrain
         self.validation_fraction = validation_fraction
         self._keep(locals())
+
+    def _options(self, model=None):
+        hidden = (300, 300) if self.hidden is None else self.hidden
+        units = [hidden] if isinstance(hidden, Number) else hidden
+        try:
+            is_fine = all(isinstance(n, Integral) and n >= 1 for n in units) and len(units) > 0
+        except TypeError:
+            is_fine = False
+        if not is_fine or isinstance(hidden, bool):
+            raise ValueError(
+                "hidden must be a whole number of 1 or more, or a sequence of such, one for each "
+                f"layer, not {hidden!r}"
+            )
+        return {**super()._options(model), "hidden": [int(n) for n in units]}
 
     def _take_weights(self, header, arrays):
         super()._take_weights(header, arrays)

@@ -4,6 +4,7 @@ the library's option table cannot make.
 
 import math
 import re
+from difflib import get_close_matches
 from functools import cache
 from numbers import Integral, Real
 
@@ -11,6 +12,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from . import _core
+
+#: Evaluations after which estimators end a run where ``max_evals`` does not say.
+MOST_EVALS = 10_000
 
 #: Options that estimators have under quite another name.
 _OTHER_NAMES = {
@@ -40,6 +44,39 @@ def sentence(option, what, parameters):
     other = re.compile(r"(?<=with )(\w+)")
     what = other.sub(lambda found: names.get(found[0], found[0]), what)
     return f"{names.get(option, option)} {what}"
+
+
+#: What parameters of other packages' estimators are called here.
+_ELSEWHERE = {
+    "alpha": "lam",
+    "algorithm": "method",
+    "coef0": "offset",
+    "degree": "power",
+    "dual": "method",
+    "gamma": "sigma",
+    "hidden_layer_sizes": "hidden",
+    "lambda_": "lam",
+    "max_iter": "max_evals",
+    "max_iterations": "max_evals",
+    "reg": "lam",
+    "seed": "random_state",
+    "solver": "method",
+    "threads": "n_jobs",
+}
+
+
+def unknown(owner, name, known):
+    """The sentence about a parameter that an estimator does not have."""
+    meant = _ELSEWHERE.get(name)
+    if meant not in known:
+        meant = next(iter(get_close_matches(name, known, n=1)), None)
+    if name == "penalty":
+        hint = "its regularizer is the squared norm, and C or lam its strength"
+    elif meant is not None:
+        hint = f"{meant} is what comes nearest"
+    else:
+        hint = f"it has {', '.join(known)}"
+    return f"{owner} has no parameter '{name}': {hint}"
 
 
 def positive(name, value, kind=Real):

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
-from ._sequences import labels_of, tokens_of
+from ._sequences import labels_of, share_right, tokens_of
 
 
 class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
@@ -27,7 +27,7 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         Strength of the data term: λ = 1/(C Σ sample_weight), over sequences (or tokens, see
         ``per``). 1 if neither ``C`` nor ``lam`` is given.
     max_evals : int, default=None
-        Most passes over all sequences.
+        Most passes over all sequences; 10 000 if not given.
 
     Attributes
     ----------
@@ -128,9 +128,7 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         score : float
             The share.
         """
-        predicted = self.predict(X)
-        right = [np.asarray(p) == np.asarray(t) for p, t in zip(predicted, y, strict=True)]
-        return float(np.concatenate(right).mean())
+        return share_right(self.predict(X), y)
 
     # Files
 

@@ -35,14 +35,7 @@ def tokens_of(X, names=None, width=None, min_count=None):
 def labels_of(y, starts):
     """The classes in order, and the class number of each token."""
     y = _as_list(y)
-    lengths = np.diff(starts.astype(np.int64))
-    if len(y) != len(lengths):
-        raise ValueError(f"expected labels for {len(lengths)} sequences, got {len(y)}")
-    for at, (labels, length) in enumerate(zip(y, lengths, strict=True)):
-        if len(labels) != length:
-            raise ValueError(
-                f"sequence {at} has {length} tokens but {len(labels)} labels: expected one each"
-            )
+    check_lengths(y, np.diff(starts.astype(np.int64)))
     flat = [label for labels in y for label in labels]
     if not flat:
         raise ValueError("expected at least one token, got none")
@@ -55,6 +48,28 @@ def labels_of(y, starts):
     if len(classes) > MOST_LABELS:
         raise ValueError(f"expected at most {MOST_LABELS} labels, got {len(classes)}")
     return classes, numbers.astype(np.uint32)
+
+
+def share_right(predicted, y):
+    """The share of tokens whose predicted label is the true one."""
+    y = _as_list(y)
+    lengths = [len(labels) for labels in predicted]
+    check_lengths(y, lengths)
+    if not sum(lengths):
+        raise ValueError("expected at least one token to score, got none")
+    right = [np.asarray(p) == np.asarray(t) for p, t in zip(predicted, y, strict=True)]
+    return float(np.concatenate(right).mean())
+
+
+def check_lengths(y, lengths):
+    """Refuses labels that are not one for each token of each sequence."""
+    if len(y) != len(lengths):
+        raise ValueError(f"expected labels for {len(lengths)} sequences, got {len(y)}")
+    for at, (labels, length) in enumerate(zip(y, lengths, strict=True)):
+        if len(labels) != length:
+            raise ValueError(
+                f"sequence {at} has {length} tokens but {len(labels)} labels: expected one each"
+            )
 
 
 def _as_list(X):

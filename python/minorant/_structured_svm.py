@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._estimator import CertifiedEstimator, NoTableMixin, StrengthMixin
-from ._parameters import of_run, positive, seed
+from ._parameters import MOST_EVALS, of_run, positive, seed
 from ._results import Certificate, Trace
 
 
@@ -55,7 +55,7 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         If it also has ``loss_augmented_inference_batch(X, Y, w)``, which returns a list with an
         output for each example, that is called with as many examples at once as possible.
     max_evals : int, default=None
-        Most passes of the oracle over all examples.
+        Most passes of the oracle over all examples; 10 000 if not given.
 
     Attributes
     ----------
@@ -178,7 +178,12 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         return {
             "lam": 1.0 / ((c or 1.0) * total) if lam is None else lam,
             "seed": seed(self.random_state),
-            **of_run(self.method, self.tol, self.max_evals, self.max_seconds),
+            **of_run(
+                self.method,
+                self.tol,
+                MOST_EVALS if self.max_evals is None else self.max_evals,
+                self.max_seconds,
+            ),
         }
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
@@ -212,8 +217,13 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         score : float
             At most 0, which is perfect.
         """
-        pairs = zip(y, self.predict(X), strict=True)
-        return -float(np.mean([self.model.loss(truth, found) for truth, found in pairs]))
+        found, y = self.predict(X), list(y)
+        if len(found) != len(y):
+            raise ValueError(f"expected an output for each of {len(found)} inputs, got {len(y)}")
+        if not y:
+            raise ValueError("expected at least one example to score, got none")
+        pairs = zip(y, found, strict=True)
+        return -float(np.mean([self.model.loss(truth, guess) for truth, guess in pairs]))
 
 
 class _Oracle:

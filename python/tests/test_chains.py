@@ -280,3 +280,16 @@ def test_the_command_shares_files(tmp_path):
     theirs = minorant.load(file)
     predicted = run("predict", file, data, "--format", "crfsuite").split()
     assert predicted == np.concatenate(theirs.predict(dicts)).tolist()
+
+
+def test_scores_need_tokens_and_labels():
+    X, y = [np.eye(2)] * 3, [["a", "b"]] * 3
+    model = minorant.ChainSVM().fit(X, y)
+    for inputs, labels, why in (
+        ([], [], "at least one token to score"),
+        ([np.zeros((0, 2))], [[]], "at least one token to score"),
+        (X, y[:1], "labels for 3 sequences, got 1"),
+        (X, [["a"]] * 3, "sequence 0 has 2 tokens but 1 labels"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            model.score(inputs, labels)

@@ -1,5 +1,6 @@
 """What the estimators promise beyond scikit-learn's checks."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -8,7 +9,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_multilabel_classification
+from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from minorant import LinearSVC, LogisticRegression, MultilabelSVC
@@ -316,3 +317,48 @@ def test_notebooks_see_certificates(binary):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(pd.DataFrame(dict(model.trace_))) == model.trace_.rows
+
+
+def test_tol_is_honoured():
+    X, y = make_classification(2000, 20, random_state=0)
+    loose, tight = (LinearSVC(tol=tol).fit(X, y) for tol in (1e-1, 1e-6))
+    assert loose.certificate_.certified and tight.certificate_.certified
+    assert loose.n_evaluations_ < tight.n_evaluations_
+    exact = LinearSVC(tol=0).fit(X, y)
+    assert exact.certificate_.relative_gap < 1e-9
+    # Small problems go on past tol, but not for ever.
+    small = LinearSVC(method="subgradient", tol=0.5).fit(X[:100], y[:100])
+    assert small.certificate_.certified and small.n_evaluations_ < 2000
+
+
+def test_runs_end_without_a_limit():
+    X, y = make_classification(3000, 20, flip_y=0.2, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"\(max-evals\) .* the gap is \d\.\d\de"):
+        model = LinearSVC(method="subgradient", tol=1e-12).fit(X, y)
+    assert model.n_evaluations_ <= 10_000
+
+
+@pytest.mark.parametrize(
+    "given, meant",
+    [
+        ("max_iter", "max_evals"),
+        ("dual", "method"),
+        ("solver", "method"),
+        ("toll", "tol"),
+        ("penalty", "the squared norm"),
+        ("colour", "it has loss, huber"),
+    ],
+)
+def test_unknown_parameters_are_named(given, meant):
+    with pytest.raises(TypeError, match=f"LinearSVC has no parameter '{given}': .*{meant}"):
+        LinearSVC(**{given: 1})
+
+
+def test_subclasses_may_have_parameters_of_their_own():
+    class Mine(LinearSVC):
+        def __init__(self, *, colour="red", tol=1e-3):
+            super().__init__(tol=tol)
+            self.colour = colour
+
+    assert Mine(colour="blue").colour == "blue"
+    assert str(inspect.signature(LinearSVC)).startswith("(*, loss: Literal['hinge'")

@@ -96,13 +96,14 @@ def run(*arguments):
 
 
 @pytest.mark.skipif(COMMAND is None, reason="MINORANT_COMMAND does not name the command")
-def test_models_without_an_estimator_say_so(tmp_path):
-    data, model = str(tmp_path / "plates.npz"), str(tmp_path / "model")
-    run("generate", "plates", "--out", data, "--images", "6", "--seed", "1")
-    run("train", "segment-svm", data, "--out", model, "--max-evals", "3")
-    with pytest.raises(ValueError, match="a segment-svm, for which there is no estimator: use the"):
+@pytest.mark.parametrize("kind, name", [("plates", "segment-svm"), ("parts", "tree-svm")])
+def test_models_without_an_estimator_say_so(kind, name, tmp_path):
+    data, model = str(tmp_path / f"{kind}.npz"), str(tmp_path / "model")
+    run("generate", kind, "--out", data, "--images", "6", "--seed", "1")
+    run("train", name, data, "--out", model, "--max-evals", "3")
+    with pytest.raises(ValueError, match=f"a {name}, for which there is no estimator: use the"):
         minorant.load(model)
-    with pytest.raises(ValueError, match="holds another model than LinearSVC: segment-svm"):
+    with pytest.raises(ValueError, match=f"holds another model than LinearSVC: {name}"):
         minorant.LinearSVC.load(model)
 
 

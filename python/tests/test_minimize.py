@@ -210,3 +210,12 @@ def test_nested_runs():
 
 def test_notebooks():
     assert "evaluations" in minorant.minimize(distance, np.zeros(2), 1.0)._repr_html_()
+
+
+def test_auto_needs_a_regularizer():
+    def square(w):
+        return float(w @ w), 2 * w
+
+    with pytest.raises(ValueError, match="lam must be above 0 under method='auto'"):
+        minorant.minimize(square, np.ones(2), 0.0)
+    assert minorant.minimize(square, np.ones(2), 0.0, method="gd", max_evals=50).fun < 1e-6

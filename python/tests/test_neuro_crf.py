@@ -125,3 +125,9 @@ def test_a_share_is_held_out(tmp_path):
 def test_what_is_refused(changes, words_of_it):
     with pytest.raises(ValueError, match=words_of_it):
         NeuroCRF(**{"hidden": (3,), **changes}).fit(*words(4))
+
+
+@pytest.mark.parametrize("hidden", [2.5, (2.5,), (), (0,), -1, True, "x", (3, "a"), np.array([2.5])])
+def test_hidden_layers_are_whole_numbers(hidden):
+    with pytest.raises(ValueError, match="hidden must be a whole number of 1 or more, or"):
+        minorant.NeuroCRF(hidden=hidden).fit([np.eye(2)], [["a", "b"]])

@@ -103,6 +103,13 @@ impl Model {
         }
     }
 
+    /// The same model with notes in JSON of what the Python half keeps in the header of its file.
+    fn noted(&self, notes: Option<&str>) -> PyResult<Model> {
+        let mut model = self.0.clone();
+        model.facts.python = notes.map(serde_json::from_str).transpose().or_else(refuse)?;
+        Ok(Model(model))
+    }
+
     /// Saves the model to the file; the command reads it.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
         py.detach(|| self.0.save(&path, PROOF_BYTES)).map_err(file_error)
@@ -112,6 +119,11 @@ impl Model {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Model> {
         py.detach(|| FittedModel::load(&path)).map(Model).map_err(file_error)
+    }
+
+    /// The bytes of its file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.to_bytes(PROOF_BYTES))
     }
 
     /// The model from the bytes of a file.
@@ -124,7 +136,6 @@ impl Model {
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let bytes = slf.get().0.to_bytes(PROOF_BYTES);
-        Ok((slf.get_type().getattr("from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
+        Ok((slf.get_type().getattr("from_bytes")?, (slf.get().to_bytes(slf.py()),)))
     }
 }

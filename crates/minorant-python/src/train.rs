@@ -43,16 +43,17 @@ pub(crate) fn threads(settings: &Settings) -> usize {
     settings.get(&THREADS).unwrap_or(1)
 }
 
-/// Trains. Small problems may be solved to rounding whatever their tolerance is.
+/// Trains. Small problems may go on past their tolerance for a while; a tolerance of 0 asks for
+/// rounding.
 #[pyfunction]
-#[pyo3(signature = (model, examples, options, *, start=None, to_rounding=false, callback=None))]
+#[pyo3(signature = (model, examples, options, *, start=None, small=false, callback=None))]
 pub(crate) fn train<'py>(
     py: Python<'py>,
     model: &str,
     examples: Examples<'py>,
     options: &Bound<'py, PyDict>,
     start: Option<PyReadonlyArray1<'py, f64>>,
-    to_rounding: bool,
+    small: bool,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Trained<'py>> {
     let settings = settings(model, options)?;
@@ -60,12 +61,13 @@ pub(crate) fn train<'py>(
     let start = start.map(|start| PyResult::Ok(start.as_slice()?.to_vec())).transpose()?;
     let (cancel, threads) = (Cancel::new(), threads(&settings));
     let work = |observer: &mut dyn Observer| {
+        let to_rounding = small || settings.tol() == 0.0;
         let context = Context { start, to_rounding, ..Context::default() };
         let context = context.cancelled_by(&cancel).observed_by(observer);
         minorant::family::train(held.view(), &settings, context)
     };
     // Small problems have short iterations; starting a thread would take longer than some of them.
-    let watched = if to_rounding && threads == 1 {
+    let watched = if small && threads == 1 {
         watch::here(py, &cancel, callback.as_ref(), work)
     } else {
         watch::run(py, threads, &cancel, callback.as_ref(), work)?

@@ -25,6 +25,12 @@ pub struct Facts {
     pub certificate: Certificate,
     /// The gap of the last local model, where the problem is not convex.
     pub local_gap: Option<f64>,
+    /// Iterations of the run; unknown in files of earlier versions.
+    pub iterations: Option<u64>,
+    /// Evaluations of the run; unknown in files of earlier versions.
+    pub evaluations: Option<u64>,
+    /// What the Python package keeps beside the model: names of features, types of labels.
+    pub python: Option<Json>,
     /// Examples of the training data: rows, sequences or images.
     pub examples: usize,
     /// SHA-256 of the training data and of its example weights.
@@ -57,6 +63,9 @@ impl Facts {
             tol: settings.tol(),
             certificate: report.certificate,
             local_gap: report.local_gap,
+            iterations: Some(report.iterations),
+            evaluations: Some(report.evaluations),
+            python: None,
             examples: data.examples(),
             data_sha256,
             settings,
@@ -92,6 +101,10 @@ impl Facts {
         if let Json::Object(facts) = facts {
             header.extend(facts);
         }
+        let counts = [("iterations", self.iterations), ("evaluations", self.evaluations)];
+        let known = counts.into_iter().filter_map(|(name, count)| Some((name, json!(count?))));
+        let python = self.python.clone().map(|notes| ("python", notes));
+        header.extend(known.chain(python).map(|(name, value)| (name.into(), value)));
         header
     }
 
@@ -125,6 +138,9 @@ impl Facts {
             tol: number("tol").ok_or_else(|| incomplete("tol"))?,
             certificate: Certificate { objective, lower_bound: number("lower_bound") },
             local_gap: number("local_gap"),
+            iterations: fields.get("iterations").and_then(Json::as_u64),
+            evaluations: fields.get("evaluations").and_then(Json::as_u64),
+            python: fields.get("python").cloned(),
             examples: examples.ok_or_else(|| incomplete("examples"))? as usize,
             data_sha256: text("data_sha256")?,
         })

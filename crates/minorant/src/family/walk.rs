@@ -16,7 +16,7 @@ use crate::solver::{
     self, Checkpoints, Method, MethodError, MethodOptions, Outcome, Problem, RunError, Status,
     StopRules,
 };
-use crate::trace::Observer;
+use crate::trace::{Observer, TraceRecord};
 
 /// Why nothing was trained.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,8 @@ pub struct Context<'c> {
     pub checkpoints: Option<&'c mut dyn Checkpoints>,
     /// Weights to start from, those of one problem after the other.
     pub start: Option<Vec<f64>>,
-    /// Whether to go on to rounding whatever the tolerances say.
+    /// Whether to go on past the tolerances, to rounding, for at most 1000 evaluations. With a
+    /// tolerance of 0 nothing but the settings limits them.
     pub to_rounding: bool,
     /// Bytes that a proof may take.
     pub proof_bytes: u64,
@@ -94,6 +95,41 @@ impl<'c> Context<'c> {
     /// The same context with a place where states of the run are kept.
     pub fn kept_by(self, checkpoints: &'c mut dyn Checkpoints) -> Self {
         Context { checkpoints: Some(checkpoints), ..self }
+    }
+}
+
+/// Evaluations that a run may go on for past its tolerance.
+const FURTHER: u64 = 1000;
+
+/// Ends a run that has gone on past its tolerance for long enough, and one that the user cancels.
+struct Further<'o> {
+    observer: &'o mut dyn Observer,
+    users: &'o Cancel,
+    token: &'o Cancel,
+    tol: f64,
+    /// The most evaluations, once the tolerance is met.
+    most: Option<u64>,
+}
+
+impl Observer for Further<'_> {
+    fn best(&mut self, w: &[f64]) {
+        self.observer.best(w);
+    }
+
+    fn iteration(&mut self, record: &TraceRecord) {
+        self.observer.iteration(record);
+        let gap = record.lower_bound.map(|bound| record.best_objective - bound);
+        let is_near = |gap: f64| gap <= self.tol * record.best_objective.abs() && self.tol > 0.0;
+        if self.most.is_none() && gap.or(record.local_gap).is_some_and(is_near) {
+            self.most = Some(record.evaluations + FURTHER);
+        }
+        if self.users.is_hurried() {
+            self.token.hurry();
+        } else if self.users.is_cancelled()
+            || self.most.is_some_and(|most| record.evaluations >= most)
+        {
+            self.token.cancel();
+        }
     }
 }
 
@@ -184,7 +220,7 @@ pub struct Asked<'w> {
     pub(crate) cancel: &'w Cancel,
     /// Weights to start from.
     pub(crate) start: Option<&'w [f64]>,
-    /// Whether to go on to rounding whatever the tolerances say.
+    /// Whether to go on past the tolerances.
     pub(crate) to_rounding: bool,
     /// Bytes that a proof may take.
     pub(crate) proof_bytes: u64,
@@ -271,11 +307,21 @@ impl Walk<'_> {
         let to_rounding = StopRules { tol: 0.0, abs_tol: 0.0, ..rules };
         let smooth = problem.risk.is_smooth() && problem.l1 == 0.0;
         let first = if smooth { rules } else { to_rounding };
+        let token = Cancel::new();
+        let mut further =
+            Further { observer, users: cancel, token: &token, tol: rules.tol, most: None };
         let mut outcome =
-            solver::run(&mut *solver, problem, first, cancel, observer, self.checkpoints)?;
+            solver::run(&mut *solver, problem, first, &token, &mut further, self.checkpoints)?;
+        let was_near = further.most.is_some();
         solver::finish(problem, &mut outcome, rules, proof_bytes, cancel, observer)?;
-        // Where rounding is the aim, a run that rounding stops has converged.
-        if outcome.status == Status::Stalled && outcome.certificate.certifies(rules.tol) {
+        // Where rounding is the aim, a run that rounding or the limit past the tolerance stops has
+        // converged.
+        let is_over = match outcome.status {
+            Status::Stalled => outcome.certificate.certifies(rules.tol),
+            Status::Interrupted => was_near && !cancel.is_cancelled(),
+            _ => false,
+        };
+        if is_over {
             outcome.status = Status::Converged;
         }
         Ok((outcome, method))
