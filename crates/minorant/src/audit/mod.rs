@@ -143,10 +143,15 @@ pub struct Claim {
 }
 
 /// Checks the problems of a model, each with its proof, and that their sums are what the model
-/// claims as a whole.
-pub fn check(total: Claim, problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Audit {
+/// claims as a whole. Objectives are claimed with an allowance for rounding.
+pub fn check(
+    total: Claim,
+    rounding: f64,
+    problems: &[Plain<'_>],
+    proofs: &[Option<Proof>],
+) -> Audit {
     let mut audit = nothing_to_check("");
-    let checked = check_all(total, problems, proofs, &mut audit);
+    let checked = check_all(total, rounding, problems, proofs, &mut audit);
     audit.holds = Some(checked.is_ok());
     let bound = audit.lower_bound.unwrap_or(f64::NEG_INFINITY);
     audit.why = checked.err().unwrap_or_else(|| {
@@ -178,6 +183,7 @@ pub fn refused(why: impl Into<String>) -> Audit {
 
 fn check_all(
     total: Claim,
+    rounding: f64,
     problems: &[Plain<'_>],
     proofs: &[Option<Proof>],
     audit: &mut Audit,
@@ -189,13 +195,13 @@ fn check_all(
         let found = problem.recompute();
         objective.add(found);
         audit.objective = Some(objective.value());
-        agrees(problem.claim.objective, found)?;
+        agrees(problem.claim.objective, found, rounding)?;
         let proof = proof.as_ref().ok_or(NO_PROOF)?;
-        let (found_bound, rounding) = bound::of_proof(problem, proof)?;
+        let (found_bound, bound_rounding) = bound::of_proof(problem, proof)?;
         // What is printed is proven: rounding is taken off.
-        bound.add(found_bound - rounding);
+        bound.add(found_bound - bound_rounding);
         audit.lower_bound = Some(bound.value());
-        judge(problem.claim, found_bound, rounding)?;
+        judge(problem.claim, found_bound, bound_rounding)?;
         claims[0].add(problem.claim.objective);
         claims[1].add(problem.claim.lower_bound.unwrap_or(f64::NAN));
     }
@@ -219,10 +225,11 @@ impl Plain<'_> {
     }
 }
 
-/// Whether the objective at a model's weights is no higher than the model states. Training rounds
-/// objectives up by what rounding may have taken from them: a cautious claim is honest.
-fn agrees(claimed: f64, found: f64) -> Result<(), String> {
-    if within(found - claimed, AGREEMENT * found.abs()) {
+/// Whether the objective at a model's weights is the one that it states. Training rounds objectives up
+/// by what rounding may have taken from them, and states by how much.
+fn agrees(claimed: f64, found: f64, stated: f64) -> Result<(), String> {
+    let above = RESOLUTION * found.abs() + stated * (1.0 + RESOLUTION);
+    if within(found - claimed, AGREEMENT * found.abs()) && within(claimed - found, above) {
         return Ok(());
     }
     Err(format!("the objective at the model's weights is {found}, not {claimed} as the model says"))

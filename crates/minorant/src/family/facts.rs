@@ -23,6 +23,8 @@ pub struct Facts {
     pub tol: f64,
     /// Objective and bound.
     pub certificate: Certificate,
+    /// How far rounding may have moved the objective, which is rounded up by so much.
+    pub rounding: f64,
     /// The gap of the last local model, where the problem is not convex.
     pub local_gap: Option<f64>,
     /// Iterations of the run; unknown in files of earlier versions.
@@ -62,6 +64,7 @@ impl Facts {
             status: report.status.as_str().into(),
             tol: settings.tol(),
             certificate: report.certificate,
+            rounding: report.rounding,
             local_gap: report.local_gap,
             iterations: Some(report.iterations),
             evaluations: Some(report.evaluations),
@@ -94,6 +97,7 @@ impl Facts {
             "tol": self.tol,
             "objective": self.certificate.objective,
             "lower_bound": self.certificate.lower_bound,
+            "rounding": self.rounding,
             "local_gap": self.local_gap,
             "examples": self.examples,
             "data_sha256": self.data_sha256,
@@ -137,6 +141,8 @@ impl Facts {
             status: text("status")?,
             tol: number("tol").ok_or_else(|| incomplete("tol"))?,
             certificate: Certificate { objective, lower_bound: number("lower_bound") },
+            // Files of 0.1 state none.
+            rounding: number("rounding").unwrap_or(0.0),
             local_gap: number("local_gap"),
             iterations: fields.get("iterations").and_then(Json::as_u64),
             evaluations: fields.get("evaluations").and_then(Json::as_u64),

@@ -166,7 +166,7 @@ impl FittedModel {
             let (proofs, problems) = (self.proofs.len(), problems.len());
             return refused(format!("the model has {proofs} proofs for {problems} problems"));
         }
-        check(facts.certificate.into(), &problems, &self.proofs)
+        check(facts.certificate.into(), facts.rounding, &problems, &self.proofs)
     }
 
     /// Claims no more than what an audit will find: where numbers are so large that rounding shows,
