@@ -26,8 +26,6 @@ use minorant::family::{
 };
 use minorant::options::common::THREADS;
 use minorant::risk::Cancel;
-#[cfg(unix)]
-use minorant::system::line_of;
 use minorant::trace::TraceRecord;
 use std::time::Instant;
 
@@ -110,32 +108,21 @@ fn watched(
 
 /// A token that Ctrl-C cancels, or a request to terminate; a second one ends the process at once.
 fn cancel_on_interrupt() -> Cancel {
-    #[cfg(unix)]
-    let is_hangup_ignored = is_hangup_ignored();
     let cancel = Cancel::new();
     let token = cancel.clone();
-    // Where no handler can be installed, Ctrl-C ends the process as usual.
-    let _ = ctrlc::set_handler(move || {
+    let stop = move || {
         if token.is_cancelled() {
             std::process::exit(130);
         }
         output::tell("stopping after this evaluation; press Ctrl-C again to give up the answer");
         token.cancel();
-    });
-    // Whoever has started it with nohup wants it to outlive the terminal.
+    };
     #[cfg(unix)]
-    #[allow(unsafe_code)]
-    if is_hangup_ignored {
-        // SAFETY: ignoring a signal installs no code that could run in its handler.
-        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    if let Ok(mut requests) = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM]) {
+        let stop = stop.clone();
+        std::thread::spawn(move || requests.forever().for_each(|_| stop()));
     }
+    // Where no handler can be installed, Ctrl-C ends the process as usual.
+    let _ = ctrlc::set_handler(stop);
     cancel
-}
-
-/// Whether the process was started with hangups ignored.
-#[cfg(unix)]
-fn is_hangup_ignored() -> bool {
-    let ignored = line_of("/proc/self/status", "SigIgn");
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(&mask, 16).ok());
-    ignored.is_some_and(|mask| mask & 1 == 1)
 }
