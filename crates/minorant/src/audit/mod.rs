@@ -45,6 +45,8 @@ const AGREEMENT: f64 = 1e-9;
 /// or of the bound where that lies far below; a proof with larger ones could hide a false bound in
 /// them.
 const RESOLUTION: f64 = 1e-7;
+/// How far a sum in twice the working precision, of losses that are rounded a few times each, may be off.
+const EXACT: f64 = 1e-14;
 /// How far the weights of a part may add up to something else than 1.
 const SIMPLEX: f64 = 1e-12;
 /// Why a proof is refused whose ties are not those of the loss.
@@ -67,6 +69,11 @@ pub enum Below<'p> {
 pub trait PlainLoss: Sync + Debug {
     /// The loss of an example.
     fn value(&self, example: usize, w: &[f64]) -> f64;
+
+    /// Whether losses are computed to their last digits, whatever the sizes of features are.
+    fn is_exact(&self) -> bool {
+        false
+    }
 
     /// Adds what lies below an example's loss, each with its share, to a minorant. What the family's
     /// proofs do not have is refused.
@@ -162,13 +169,18 @@ pub fn check(
     audit
 }
 
-/// The bounds that proofs give, one for each problem, rounding taken off.
-pub fn proven_bounds(problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Result<Vec<f64>, String> {
-    let proven = |(problem, proof): (&Plain<'_>, &Option<Proof>)| {
+/// What an audit will find of each problem: the bound that its proof gives, rounding taken off, and the
+/// objective where losses are computed to their last digits, rounded up.
+pub fn foresee(problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Result<Vec<Claim>, String> {
+    let found = |(problem, proof): (&Plain<'_>, &Option<Proof>)| {
         let (bound, rounding) = bound::of_proof(problem, proof.as_ref().ok_or(NO_PROOF)?)?;
-        Ok(bound - rounding)
+        let objective = match problem.losses.is_exact() {
+            true => problem.recompute() * (1.0 + EXACT),
+            false => problem.claim.objective,
+        };
+        Ok(Claim { objective, lower_bound: Some((bound - rounding).min(objective)) })
     };
-    problems.iter().zip(proofs).map(proven).collect()
+    problems.iter().zip(proofs).map(found).collect()
 }
 
 /// An audit that finds nothing to check, and why.
@@ -229,7 +241,7 @@ impl Plain<'_> {
 /// by what rounding may have taken from them, and states by how much.
 fn agrees(claimed: f64, found: f64, stated: f64) -> Result<(), String> {
     // What was computed may itself lie above by as much.
-    let above = RESOLUTION * found.abs() + 2.0 * stated * (1.0 + RESOLUTION);
+    let above = AGREEMENT * found.abs() + 2.0 * stated * (1.0 + RESOLUTION);
     if within(found - claimed, AGREEMENT * found.abs()) && within(claimed - found, above) {
         return Ok(());
     }

@@ -6,7 +6,8 @@ use super::{
     Audited, Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings,
     Wanted, Writer, data, proof_arrays,
 };
-use crate::audit::{Audit, NO_PROOF, check, nothing_to_check, proven_bounds, refused};
+use crate::audit::{Audit, Claim, NO_PROOF, check, foresee, nothing_to_check, refused};
+use crate::certificate::Certificate;
 use crate::container::{Array, Container, FileError};
 use crate::fingerprint::Fingerprint;
 use crate::options::Effect;
@@ -169,23 +170,33 @@ impl FittedModel {
         check(facts.certificate.into(), facts.rounding, &problems, &self.proofs)
     }
 
-    /// Claims no more than what an audit will find: where numbers are so large that rounding shows,
-    /// planes that are made again from their points are not the same to the last digits. Returns the
-    /// bound that is claimed now.
-    pub(crate) fn claim_what_is_proven(
+    /// Claims what an audit will find: where numbers are so large that rounding shows, planes that are
+    /// made again from their points are not the same to the last digits, and an audit computes in
+    /// twice the precision. Returns what is claimed now.
+    pub(crate) fn claim_what_is_found(
         &mut self,
         data: Data<'_>,
         example_weights: Option<&[f64]>,
-    ) -> Option<f64> {
+    ) -> Option<Certificate> {
         let facts = &self.facts;
         let problems = self.form.plain(Audited { facts, data, example_weights }).ok()?;
-        let proven = proven_bounds(&problems, &self.proofs).ok()?;
+        let is_exact = problems.iter().all(|problem| problem.losses.is_exact());
+        let found = foresee(&problems, &self.proofs).ok()?;
         drop(problems);
-        let all = proven.iter().copied().collect::<Sum>().value();
-        let claimed = self.facts.certificate.lower_bound.map(|claim| claim.min(all));
-        Arc::get_mut(&mut self.form)?.lower_bounds(&proven);
-        self.facts.certificate.lower_bound = claimed;
-        claimed
+        let certificate = |claim: &Claim| Certificate {
+            objective: claim.objective,
+            lower_bound: claim.lower_bound,
+        };
+        let claims: Vec<Certificate> = found.iter().map(certificate).collect();
+        let objective = claims.iter().map(|claim| claim.objective).collect::<Sum>().value();
+        let bounds = claims.iter().map(|claim| claim.lower_bound);
+        let lower_bound = bounds.sum::<Option<f64>>();
+        Arc::get_mut(&mut self.form)?.claim(&claims);
+        self.facts.certificate = Certificate { objective, lower_bound };
+        if is_exact {
+            self.facts.rounding = 0.0;
+        }
+        Some(self.facts.certificate)
     }
 
     // Files

@@ -5,6 +5,7 @@ use super::{
     Data, Evaluation, Facts, FittedModel, Predictions, Reading, TrainError, Wanted, Writer,
 };
 use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
+use crate::certificate::Certificate;
 use minorant_data::Label;
 use serde_json::{Map, Value as Json};
 use std::any::Any;
@@ -61,8 +62,8 @@ pub trait Form: Debug + Send + Sync + Any {
         None
     }
 
-    /// Claims no higher bounds than these, one for each problem, where the form keeps claims.
-    fn lower_bounds(&mut self, _proven: &[f64]) {}
+    /// Takes over what is claimed of each problem, where the form keeps that.
+    fn claim(&mut self, _claims: &[Certificate]) {}
 }
 
 /// What an audit is of: a model's facts, and the data that it was trained on.

@@ -179,15 +179,20 @@ pub fn train<'d>(
     let planes: usize = model.proofs.iter().flatten().map(Proof::planes).sum();
     let is_cheap = data.entries().saturating_mul(planes) < CHEAP;
     if (is_rough || is_cheap) && !context.cancel.is_hurried() && model.without_a_bound().is_none() {
-        let claimed = model.claim_what_is_proven(data, weights.as_deref());
-        report.certificate.lower_bound = claimed.or(report.certificate.lower_bound);
+        if let Some(found) = model.claim_what_is_found(data, weights.as_deref()) {
+            report.risk += found.objective - report.certificate.objective;
+            report.certificate = found;
+            report.rounding = model.facts.rounding;
+        }
         let rules = settings.rules();
         let gap = report.certificate.gap().unwrap_or(f64::INFINITY);
         let is_good_enough = report.certificate.certifies(rules.tol) || gap <= rules.abs_tol;
-        if report.status == Status::Converged && !is_good_enough {
-            report.status = Status::Stalled;
-            model.facts.status = Status::Stalled.as_str().into();
-        }
+        report.status = match (report.status, is_good_enough) {
+            (Status::Converged, false) => Status::Stalled,
+            (Status::Stalled, true) => Status::Converged,
+            (status, _) => status,
+        };
+        model.facts.status = report.status.as_str().into();
     }
     Ok((model, report))
 }

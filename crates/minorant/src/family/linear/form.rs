@@ -355,10 +355,9 @@ impl Form for LinearForm {
         about
     }
 
-    fn lower_bounds(&mut self, proven: &[f64]) {
-        for (problem, &proven) in self.problems.iter_mut().zip(proven) {
-            let claim = &mut problem.certificate.lower_bound;
-            *claim = claim.map(|claim| claim.min(proven));
+    fn claim(&mut self, claims: &[Certificate]) {
+        for (problem, claim) in self.problems.iter_mut().zip(claims) {
+            problem.certificate = *claim;
         }
     }
 
