@@ -169,16 +169,22 @@ pub fn check(
     audit
 }
 
-/// What an audit will find of each problem: the bound that its proof gives, rounding taken off, and the
-/// objective where losses are computed to their last digits, rounded up.
-pub fn foresee(problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Result<Vec<Claim>, String> {
+/// What an audit will find of a problem.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Foreseen {
+    /// The objective, rounded up, where losses are computed to their last digits.
+    pub objective: Option<f64>,
+    /// The bound that the proof gives, rounding taken off.
+    pub lower_bound: f64,
+}
+
+/// What an audit will find of each problem.
+pub fn foresee(problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Result<Vec<Foreseen>, String> {
     let found = |(problem, proof): (&Plain<'_>, &Option<Proof>)| {
         let (bound, rounding) = bound::of_proof(problem, proof.as_ref().ok_or(NO_PROOF)?)?;
-        let objective = match problem.losses.is_exact() {
-            true => problem.recompute() * (1.0 + EXACT),
-            false => problem.claim.objective,
-        };
-        Ok(Claim { objective, lower_bound: Some((bound - rounding).min(objective)) })
+        let is_exact = problem.losses.is_exact();
+        let objective = is_exact.then(|| problem.recompute() * (1.0 + EXACT));
+        Ok(Foreseen { objective, lower_bound: bound - rounding })
     };
     problems.iter().zip(proofs).map(found).collect()
 }

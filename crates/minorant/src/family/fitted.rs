@@ -170,9 +170,11 @@ impl FittedModel {
         check(facts.certificate.into(), facts.rounding, &problems, &self.proofs)
     }
 
-    /// Claims what an audit will find: where numbers are so large that rounding shows, planes that are
-    /// made again from their points are not the same to the last digits, and an audit computes in
-    /// twice the precision. Returns what is claimed now.
+    /// Claims no more than an audit will find: where numbers are so large that rounding shows, planes
+    /// that are made again from their points are not the same to the last digits. Where the audit's
+    /// own objective lies within what training states of its rounding, the claim is that one, which is
+    /// computed in twice the precision. Training's numbers and the audit's check each other: neither
+    /// can raise a claim above the other's. Returns what is claimed now.
     pub(crate) fn claim_what_is_found(
         &mut self,
         data: Data<'_>,
@@ -180,14 +182,18 @@ impl FittedModel {
     ) -> Option<Certificate> {
         let facts = &self.facts;
         let problems = self.form.plain(Audited { facts, data, example_weights }).ok()?;
-        let is_exact = problems.iter().all(|problem| problem.losses.is_exact());
         let found = foresee(&problems, &self.proofs).ok()?;
+        let mut is_exact = true;
+        let mut claims = Vec::new();
+        for (problem, found) in problems.iter().zip(found) {
+            let Claim { objective: stated, lower_bound } = problem.claim;
+            let range = stated - 2.0 * facts.rounding..=stated;
+            let objective = found.objective.filter(|objective| range.contains(objective));
+            is_exact &= objective.is_some();
+            let lower_bound = lower_bound.map(|bound| bound.min(found.lower_bound));
+            claims.push(Certificate { objective: objective.unwrap_or(stated), lower_bound });
+        }
         drop(problems);
-        let certificate = |claim: &Claim| Certificate {
-            objective: claim.objective,
-            lower_bound: claim.lower_bound,
-        };
-        let claims: Vec<Certificate> = found.iter().map(certificate).collect();
         let objective = claims.iter().map(|claim| claim.objective).collect::<Sum>().value();
         let bounds = claims.iter().map(|claim| claim.lower_bound);
         let lower_bound = bounds.sum::<Option<f64>>();

@@ -1,43 +1,8 @@
-//! A seeded stream of random numbers, and what random features look like.
+//! What random weights, costs and features of the referee's problems look like.
 
-use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, StandardNormal};
-use rand_pcg::Pcg64Mcg;
-
-/// A seeded stream of random numbers.
-pub(crate) struct Random(Pcg64Mcg);
+pub(crate) use super::common::Random;
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Random(Pcg64Mcg::seed_from_u64(seed))
-    }
-
-    pub(crate) fn unit(&mut self) -> f64 {
-        self.0.random()
-    }
-
-    /// A whole number from `low` to `high`, both included.
-    pub(crate) fn between(&mut self, low: usize, high: usize) -> usize {
-        self.0.random_range(low..=high)
-    }
-
-    pub(crate) fn chance(&mut self, probability: f64) -> bool {
-        self.unit() < probability
-    }
-
-    /// Log-uniform between two positive numbers.
-    pub(crate) fn scale(&mut self, low: f64, high: f64) -> f64 {
-        (low.ln() + (high / low).ln() * self.unit()).exp()
-    }
-
-    pub(crate) fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
-        choices[self.between(0, choices.len() - 1)].clone()
-    }
-
-    fn normal(&mut self) -> f64 {
-        StandardNormal.sample(&mut self.0)
-    }
-
     /// Example weights: whole ones with zeros among them, or of all sizes; not all 0.
     pub(crate) fn weights(&mut self, n: usize) -> Vec<f64> {
         let whole = self.chance(0.5);

@@ -8,6 +8,8 @@
 //! those from M on; a single problem M is `M..M+1`.
 #![allow(clippy::print_stderr)]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod draw;
 mod images;
 mod judge;

@@ -1,6 +1,7 @@
 //! Random training problems of every convex model: data and settings as the library takes them, the
 //! same problem stated by its own formulas, and the command line that a user would type.
 
+use super::common::{dense, sparse};
 use super::draw::Random;
 use super::stated::Stated;
 use super::{images, rows, sequences};
@@ -106,18 +107,7 @@ pub(crate) fn stored(
     storage: Storage,
     is_dense: bool,
 ) -> Matrix<'static> {
-    if is_dense {
-        return Matrix::dense(rows.len(), d, storage.store(rows.concat())).expect("a matrix");
-    }
-    let (mut starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
-    for row in rows {
-        for (j, &x) in row.iter().enumerate().filter(|(_, x)| **x != 0.0) {
-            columns.push(j as u32);
-            values.push(x);
-        }
-        starts.push(columns.len() as u64);
-    }
-    Matrix::csr(d, starts, columns, storage.store(values)).expect("a matrix")
+    if is_dense { dense(rows, d, storage) } else { sparse(rows, d, storage) }
 }
 
 /// How the values of a matrix are stored, in words for a report.
