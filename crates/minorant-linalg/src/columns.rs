@@ -5,7 +5,8 @@
 use crate::dense::{Stored, dispatch};
 use crate::design::{Design, sparse_dot};
 use crate::matrix::{Body, Matrix, Values};
-use crate::parallel::{Spare, add_in_order, for_each_stretch, map_chunks, split_evenly};
+use crate::parallel::{for_each_stretch, split_evenly};
+use crate::tree::sum_of_chunks;
 use std::ops::Range;
 
 /// The columns of a design, the constant one included; zeros are left out.
@@ -237,9 +238,9 @@ impl ColumnSet {
         let rows = self.by_rows();
         // Only the lower half is summed up; the other one mirrors it.
         let mut gram = if size <= CACHED || self.is_full() {
-            let chunks = split_evenly(self.rows, CHUNKS.min(self.rows.max(1)));
-            let summands = map_chunks(&chunks, |_, chunk| rows.outer_products(chunk, size, a));
-            add_in_order(summands, &Spare::default())
+            let chunks = split_evenly(self.rows, CHUNKS);
+            let products = |chunk: usize| rows.outer_products(chunks[chunk].clone(), size, a);
+            sum_of_chunks(CHUNKS, products)
         } else {
             self.gram_by_columns(&rows, a)
         };

@@ -111,13 +111,6 @@ impl<'a> Design<'a> {
         PackedWeights { outputs, stride, by_output, data }
     }
 
-    /// How many rows to take at a time so that a block stays in the second-level cache between
-    /// its forward and its backward product.
-    pub fn rows_per_block(&self) -> usize {
-        const BLOCK_BYTES: usize = 256 << 10;
-        (BLOCK_BYTES * self.rows().max(1) / self.matrix.bytes().max(1)).clamp(4, 512)
-    }
-
     /// `out[i K + k] = x_i · w_k` for the rows `i` of the block.
     pub fn forward(&self, rows: Range<usize>, weights: &PackedWeights<'_>, out: &mut [f64]) {
         assert!(!weights.by_output);

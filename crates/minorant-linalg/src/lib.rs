@@ -12,6 +12,7 @@ mod pages;
 pub mod parallel;
 pub mod product;
 pub mod sum;
+pub mod tree;
 
 pub use columns::{ColumnSet, Columns};
 pub use design::{Design, Factors, PackedWeights, RowStep};

@@ -2,6 +2,7 @@
 //! threads, so that whoever reduces them in that order gets the same bits on one thread and on
 //! fifty. The threads are those of the rayon pool that the caller is in.
 
+use crate::tree::each_in_order;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -17,6 +18,11 @@ impl Spare {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps a buffer that is no longer needed.
+    pub fn keep(&self, buffer: Vec<f64>) {
+        self.buffers().push(buffer);
+    }
+
     /// A buffer full of zeros.
     pub fn zeros(&self, length: usize) -> Vec<f64> {
         let used = self.buffers().pop();
@@ -29,14 +35,13 @@ impl Spare {
 
 /// Hands out the numbers below `count`, each once. Not generic, so that the scheduling behind it,
 /// which is more code than most of the work that it schedules, is compiled once and not once for
-/// every closure. With `Grain::One` every number is a task of its own; with `Grain::Any` threads take
-/// runs of numbers and split them while others are idle.
+/// every closure. With `Grain::One` threads take the numbers one by one in their order; with
+/// `Grain::Any` they take runs of numbers and split them while others are idle.
 fn hand_out(count: usize, grain: Grain, work: &(dyn Fn(usize) + Sync)) {
-    let numbers = (0..count).into_par_iter();
     match grain {
         _ if count == 1 => work(0),
-        Grain::One => numbers.with_max_len(1).for_each(work),
-        Grain::Any => numbers.for_each(work),
+        Grain::One => each_in_order(0..count, work),
+        Grain::Any => (0..count).into_par_iter().for_each(work),
     }
 }
 
@@ -121,37 +126,26 @@ pub fn map_chunks_mut<T: Send>(
     width: usize,
     work: impl Fn(usize, Range<usize>, &mut [f64]) -> T + Sync,
 ) -> Vec<T> {
-    let mut stretches = Vec::with_capacity(chunks.len());
-    let mut rest = buffer;
-    for chunk in chunks {
-        let (stretch, tail) = rest.split_at_mut(chunk.len() * width);
-        stretches.push(stretch);
-        rest = tail;
-    }
+    let stretches = stretches(chunks, buffer, width);
     collect_stretches(stretches, Grain::One, |i, stretch| work(i, chunks[i].clone(), stretch))
+}
+
+/// The stretches of `buffer` that belong to contiguous chunks, `width` entries an item.
+pub fn stretches<'b>(
+    chunks: &[Range<usize>],
+    mut buffer: &'b mut [f64],
+    width: usize,
+) -> Vec<&'b mut [f64]> {
+    let stretch = |chunk: &Range<usize>| {
+        let (stretch, rest) = std::mem::take(&mut buffer).split_at_mut(chunk.len() * width);
+        buffer = rest;
+        stretch
+    };
+    chunks.iter().map(stretch).collect()
 }
 
 /// Splits `0..n` into `count` contiguous ranges of nearly equal length: `i n / count` onwards.
 pub fn split_evenly(n: usize, count: usize) -> Vec<Range<usize>> {
     let at = |i: usize| (i as u128 * n as u128 / count as u128) as usize;
     (0..count).map(|i| at(i)..at(i + 1)).collect()
-}
-
-/// Adds `summands[1..]` to `summands[0]` entry by entry, in order, on all threads; keeps the others'
-/// memory.
-pub fn add_in_order(mut summands: Vec<Vec<f64>>, spare: &Spare) -> Vec<f64> {
-    let Some(mut first) = (!summands.is_empty()).then(|| summands.remove(0)) else {
-        return Vec::new();
-    };
-    const BLOCK: usize = 4096;
-    for_each_stretch(&mut first, BLOCK, |block, total| {
-        let start = block * BLOCK;
-        for summand in &summands {
-            for (t, x) in total.iter_mut().zip(&summand[start..]) {
-                *t += x;
-            }
-        }
-    });
-    spare.buffers().append(&mut summands);
-    first
 }

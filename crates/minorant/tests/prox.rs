@@ -45,7 +45,7 @@ fn the_optimum_is_that_of_the_other_methods() {
 fn the_prox_master_is_that_of_a_shifted_regularizer() {
     for seed in 0..cases(30, 500) {
         let mut random = Random::new(seed);
-        let (n, d, parts) = (30, 5, random.between(1, 4));
+        let (n, d, parts) = (30, 5, 1 << random.between(0, 2));
         let rows = common::rows(&mut random, n, d, common::Values::Normal);
         let matrix = common::dense(&rows, d, Storage::F64);
         let signs = (0..n).map(|_| random.pick(&[1.0, -1.0])).collect();

@@ -211,9 +211,10 @@ fn parts_add_up_and_passes_agree() {
         let w = weights_near(random, risk.dim(), setting.d);
         let point = at(&*risk, &w);
         let whole = plane(&*risk, &point);
-        assert_eq!(risk.max_parts(), setting.rows.len());
-        for parts in [1, 2, 3, random.between(1, risk.max_parts()), risk.max_parts()] {
-            let parts = parts.min(risk.max_parts());
+        let (most, n) = (risk.max_parts(), setting.rows.len());
+        assert!(most.is_power_of_two() && most <= n && n < 2 * most, "{most} parts of {n} rows");
+        let drawn = 1 << random.between(0, most.ilog2() as usize);
+        for parts in [1, 2.min(most), drawn, most] {
             let planes = risk.planes(&point, parts, &Cancel::new()).expect("planes");
             let (again, same) =
                 risk.at_with_planes(w.clone(), parts, &Cancel::new()).expect("planes");

@@ -3,12 +3,16 @@
 
 use super::{Below, Plain, SIMPLEX};
 use crate::proof::{Proof, ProofPoint, WeightedOutput};
-use minorant_linalg::parallel::{self, split_evenly};
+use minorant_linalg::parallel::split_evenly;
 use minorant_linalg::sum::Sum;
+use minorant_linalg::tree::{Summand, level_of_parts, sum_chunks};
 use std::ops::Range;
 
-/// Blocks that examples are added up in, where parts do not say otherwise.
+/// Most blocks that examples are added up in, a power of two.
 const BLOCKS: usize = 16;
+/// Weights that an example is worth: where there are many weights and few examples, minorants of blocks
+/// would be longer than the data.
+const WORTH: usize = 64;
 
 /// The minorant of the risk over a block of examples. Products and sums are carried along in twice the
 /// working precision: what is left of rounding are errors of the summands themselves, which whoever
@@ -22,6 +26,20 @@ pub struct Minorant {
     terms: f64,
     /// How far off the summands may be, those of the normal in length and those of the offset.
     errors: [f64; 2],
+}
+
+impl Summand for Minorant {
+    fn add(&mut self, right: Self) {
+        self.offset.add_scaled(1.0, right.offset);
+        self.normal.iter_mut().zip(&right.normal).for_each(|(sum, x)| sum.add_scaled(1.0, *x));
+        for (to, from) in self.sizes.iter_mut().zip(right.sizes) {
+            *to += from;
+        }
+        for (to, from) in self.errors.iter_mut().zip(right.errors) {
+            *to += from;
+        }
+        self.terms += right.terms;
+    }
 }
 
 impl Minorant {
@@ -50,13 +68,11 @@ impl Minorant {
 /// The bound that a proof gives for a problem, and how far rounding may have moved it.
 pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64), String> {
     let examples = problem.shares.len();
-    let even_blocks = || split_evenly(examples, BLOCKS.min(examples).max(1));
     let mut excess = 0.0;
-    let blocks = match proof {
+    let minorant = match proof {
         Proof::Points(points) => {
             let borders = check_points(problem, points, &mut excess)?;
-            let blocks = if borders.len() >= BLOCKS { borders.clone() } else { even_blocks() };
-            of_blocks(problem, &blocks, |example| {
+            add_up(problem, |example| {
                 let part = borders.partition_point(|block| block.end <= example);
                 Ok(tangents(points, part, example).collect())
             })?
@@ -67,7 +83,7 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
                 return Err(format!("the proof has {found} slopes for {examples} examples"));
             }
             let width = slopes.len() / examples;
-            of_blocks(problem, &even_blocks(), |example| {
+            add_up(problem, |example| {
                 Ok(vec![(Below::Slopes(&slopes[example * width..][..width]), 1.0)])
             })?
         }
@@ -80,26 +96,14 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
             }
             excess = SIMPLEX;
             let of = |example: usize| outputs(&proof.examples[example], example + 1);
-            of_blocks(problem, &even_blocks(), of)?
+            add_up(problem, of)?
         }
     };
-    Ok(least(problem, &blocks, excess))
+    Ok(least(problem, minorant, excess))
 }
 
-/// The minimum of the blocks' minorants together with the regularizer, in closed form.
-fn least(problem: &Plain<'_>, blocks: &[Minorant], excess: f64) -> (f64, f64) {
-    let mut all = Minorant::new(problem.w.len());
-    for block in blocks {
-        all.offset.add_scaled(1.0, block.offset);
-        all.normal.iter_mut().zip(&block.normal).for_each(|(sum, x)| sum.add_scaled(1.0, *x));
-        for (to, from) in all.sizes.iter_mut().zip(block.sizes) {
-            *to += from;
-        }
-        for (to, from) in all.errors.iter_mut().zip(block.errors) {
-            *to += from;
-        }
-        all.terms += block.terms;
-    }
+/// The minimum of the minorant together with the regularizer, in closed form.
+fn least(problem: &Plain<'_>, all: Minorant, excess: f64) -> (f64, f64) {
     let (offset, normal, penalty) = (all.offset.value(), all.normal, &problem.penalty);
     let lambda = penalty.lambda;
     // Twice the working precision, and the last rounding to the working one.
@@ -130,12 +134,15 @@ fn least(problem: &Plain<'_>, blocks: &[Minorant], excess: f64) -> (f64, f64) {
     (offset - square / (2.0 * lambda), rounding)
 }
 
-/// Adds up what lies below the losses of blocks of examples, each block by itself.
-fn of_blocks<'p>(
+/// Adds up what lies below the losses of all examples, in the order of a tree over blocks of them.
+fn add_up<'p>(
     problem: &Plain<'_>,
-    blocks: &[Range<usize>],
     below: impl Fn(usize) -> Result<Vec<(Below<'p>, f64)>, String> + Sync,
-) -> Result<Vec<Minorant>, String> {
+) -> Result<Minorant, String> {
+    let examples = problem.shares.len();
+    let worth = (examples * WORTH / problem.w.len().max(1)).clamp(1, BLOCKS);
+    let count = 1 << worth.ilog2();
+    let blocks = split_evenly(examples, count);
     let of_block = |at: usize| {
         let mut minorant = Minorant::new(problem.w.len());
         for example in blocks[at].clone() {
@@ -143,9 +150,11 @@ fn of_blocks<'p>(
             below.iter_mut().for_each(|(_, weight)| *weight *= problem.shares[example]);
             problem.losses.add(example, &below, &mut minorant)?;
         }
-        Ok(minorant)
+        Ok::<Minorant, String>(minorant)
     };
-    parallel::map(blocks.len(), of_block).into_iter().collect()
+    let tree = sum_chunks(0..count, level_of_parts(count, 1), of_block)?;
+    let mut sums = tree.whole(count).map_err(|error| error.to_string())?;
+    Ok(sums.swap_remove(0))
 }
 
 /// The parts of a proof by points, each of which has weights on a simplex, up to an excess.

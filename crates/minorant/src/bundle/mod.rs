@@ -53,6 +53,8 @@ struct Held {
     offset_error: f64,
     part: usize,
     idle: u32,
+    /// Whether it is a combination of planes.
+    is_aggregate: bool,
     origin: Origin,
 }
 
@@ -113,8 +115,10 @@ impl Bundle {
     pub fn add(&mut self, w: &[f64], planes: Vec<Plane>, regularizer: &L2) {
         assert_eq!(planes.len(), self.parts);
         self.make_room();
-        let ties = planes.iter().flat_map(|plane| plane.ties.iter().copied()).collect();
-        let visit = Visit { id: self.visits, w: w.into(), ties };
+        let visit = (!planes.iter().any(|plane| plane.tells_slopes())).then(|| {
+            let ties = planes.iter().flat_map(|plane| plane.ties.iter().copied()).collect();
+            Visit { id: self.visits, w: w.into(), ties }
+        });
         self.visits += 1;
         let new: Vec<Plane> = planes.into_iter().map(|p| regularizer.plane_in_metric(p)).collect();
         // Old planes are read once each: all products with one before the next.
@@ -133,6 +137,10 @@ impl Bundle {
         }
         for (part, plane) in new.into_iter().enumerate() {
             let length = minorant_linalg::dense::norm2(&plane.normal).sqrt();
+            let origin = match &visit {
+                Some(visit) => Origin::Visit(visit.clone()),
+                None => Origin::Slopes(plane.slopes.into()),
+            };
             self.planes.push(Held {
                 normal: Normal::store(plane.normal),
                 length,
@@ -141,7 +149,8 @@ impl Bundle {
                 offset_error: plane.offset_error,
                 part,
                 idle: 0,
-                origin: Origin::Visit(visit.clone()),
+                is_aggregate: false,
+                origin,
             });
         }
     }
@@ -211,7 +220,7 @@ impl Bundle {
             order[..excess].iter().for_each(|&j| keep[j] = false);
         } else {
             // The new aggregate replaces an older one.
-            let is_aggregate = |j: &usize| !matches!(self.planes[*j].origin, Origin::Visit(_));
+            let is_aggregate = |j: &usize| self.planes[*j].is_aggregate;
             order.sort_by_key(|j| !is_aggregate(j));
             order[..=excess].iter().for_each(|&j| keep[j] = false);
             self.aggregate(part);
@@ -252,6 +261,7 @@ impl Bundle {
             offset_error: sum.offset_error(),
             part,
             idle: 0,
+            is_aggregate: true,
             origin,
         });
     }

@@ -10,13 +10,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const LOST: u64 = u64::MAX;
+const SLOPES: u64 = u64::MAX - 1;
 
 impl Bundle {
     /// Writes everything that later iterations depend on.
     pub fn save(&self, archive: &mut Archive) {
         let mut visits: BTreeMap<u64, &Visit> = BTreeMap::new();
         let (mut counts, mut ids, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut slope_counts, mut slopes) = (Vec::new(), Vec::new());
         for plane in &self.planes {
+            if let Origin::Slopes(of_plane) = &plane.origin {
+                counts.push(SLOPES);
+                slope_counts.push(of_plane.len() as u64);
+                slopes.extend_from_slice(of_plane);
+                continue;
+            }
             let Some(list) = plane.origin.shares() else {
                 counts.push(LOST);
                 continue;
@@ -41,6 +49,10 @@ impl Bundle {
         archive.put_integers("origins.counts", counts);
         archive.put_integers("origins.ids", ids);
         archive.put_reals("origins.shares", shares);
+        archive.put_integers("origins.slope_counts", slope_counts);
+        archive.put_reals("origins.slopes", slopes);
+        let aggregates = self.planes.iter().map(|plane| u64::from(plane.is_aggregate));
+        archive.put_integers("origins.aggregates", aggregates);
         let normals = self.planes.iter().flat_map(|plane| plane.normal.expand(self.dim));
         archive.put_reals("planes.normals", normals.collect());
         archive.put_reals("planes.offsets", self.planes.iter().map(|p| p.offset).collect());
@@ -87,9 +99,19 @@ impl Bundle {
             let (id, share) = shares.next()?;
             Some((visits.get(&id)?.clone(), share))
         };
+        let aggregates = archive.take_integers("origins.aggregates")?;
+        let slope_counts = archive.take_integers("origins.slope_counts")?;
+        let slopes = archive.take_reals("origins.slopes")?;
+        let (mut slopes, mut slope_counts) = (&slopes[..], slope_counts.into_iter());
+        let mut take_slopes = || {
+            let (of_plane, rest) = slopes.split_at_checked(slope_counts.next()? as usize)?;
+            slopes = rest;
+            Some(Origin::Slopes(of_plane.into()))
+        };
         let mut origins = Vec::new();
         for count in counts {
             origins.push(match count {
+                SLOPES => take_slopes().ok_or_else(|| bad("origins.slopes"))?,
                 LOST => Origin::Lost,
                 0 => Origin::Visit(take().ok_or_else(|| bad("origins"))?.0),
                 count => {
@@ -105,7 +127,7 @@ impl Bundle {
         let idle = archive.take_integers("planes.idle")?;
         let count = origins.len();
         let fits = normals.len() == count * dim
-            && [offsets.len(), of_part.len(), idle.len()] == [count; 3]
+            && [offsets.len(), of_part.len(), idle.len(), aggregates.len()] == [count; 4]
             && sizes.len() == 3 * count
             && of_part.iter().all(|&part| part < parts as u64);
         if !fits {
@@ -119,6 +141,7 @@ impl Bundle {
             offset_error: sizes[3 * j + 2],
             part: of_part[j] as usize,
             idle: idle[j] as u32,
+            is_aggregate: aggregates[j] != 0,
             origin,
         });
         let (gram, master) = load_master(count, parts, archive)?;

@@ -6,9 +6,9 @@
 use super::statistics::count_arcs;
 use super::tables::chunks;
 use super::{Densities, Frames, HmmShape, Tables, Task, Visit, best_path};
-use crate::risk::local::LocalRisk;
+use crate::risk::local::{LocalRisk, sum_gradients};
 use crate::risk::{Cancel, ExampleWeights, Examples, RiskError};
-use minorant_linalg::parallel::{Spare, add_in_order, map_chunks};
+use minorant_linalg::parallel::map_chunks;
 use minorant_linalg::sum::Sum;
 
 /// What is true, as numbers of units.
@@ -187,10 +187,11 @@ impl LocalRisk for HmmRisk<'_> {
 
     fn gradient(&self, w: &[f64], cancel: &Cancel) -> Result<(f64, Vec<f64>), RiskError> {
         let tables = Tables::new(&self.shape, w);
-        let of_chunk = |_: usize, chunk: std::ops::Range<usize>| {
+        let chunks = chunks(&self.frames, self.shape.dim());
+        let of_chunk = |chunk: usize| {
             cancel.check()?;
             let mut gradient = Gradient::new(&self.shape);
-            let value = self.value_of(chunk.map(|sequence| {
+            let value = self.value_of(chunks[chunk].clone().map(|sequence| {
                 let loss = self.loss(&tables, sequence, true);
                 let at = At { tables: &tables, w, sequence };
                 self.add_gradient(&at, &loss, self.weights.of(sequence), &mut gradient);
@@ -198,11 +199,7 @@ impl LocalRisk for HmmRisk<'_> {
             }));
             Ok((value, gradient.finish(&tables)))
         };
-        let results = map_chunks(&chunks(&self.frames, self.shape.dim()), of_chunk);
-        let (values, normals): (Vec<f64>, Vec<Vec<f64>>) =
-            results.into_iter().collect::<Result<Vec<_>, RiskError>>()?.into_iter().unzip();
-        let value = values.into_iter().collect::<Sum>().value();
-        Ok((value, add_in_order(normals, &Spare::default())))
+        sum_gradients(chunks.len(), of_chunk)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::shape::{Choice, Slots};
 use super::{Frames, HmmShape};
+use crate::risk::cut::Cut;
 use std::ops::{Range, RangeInclusive};
 
 /// Variances of standardised features stay within these bounds, whatever the weights are.
@@ -229,10 +230,6 @@ fn within_bounds(log_precision: f64) -> f64 {
 
 /// Fixed chunks of sequences, so that sums come out the same on any number of threads.
 pub(super) fn chunks(frames: &Frames<'_>, dim: usize) -> Vec<std::ops::Range<usize>> {
-    /// Most chunks, and fewest where there are many weights.
-    const MOST: usize = 64;
-    const FEWEST: usize = 8;
-    let by_buffers = frames.values.len() / (4 * dim).max(1);
-    let count = by_buffers.clamp(FEWEST, MOST).min(frames.len().max(1));
-    minorant_linalg::parallel::split_evenly(frames.len(), count)
+    let cut = Cut::of_examples(frames.len(), frames.values.len(), dim);
+    cut.ranges(cut.chunks())
 }

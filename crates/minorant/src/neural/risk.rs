@@ -4,13 +4,14 @@
 //! pass over all tokens is one evaluation.
 //!
 //! Products are done in the precision of the inputs, on blocks of whole sequences; scores, losses
-//! and sums over chunks of blocks are f64, in fixed chunks and in chunk order.
+//! and sums over chunks of blocks are f64, in the order of a tree over fixed chunks.
 
 use super::inputs::Inputs;
 use super::network::{Activation, Block, Network};
-use crate::risk::local::LocalRisk;
+use crate::risk::cut::Cut;
+use crate::risk::local::{LocalRisk, sum_gradients};
 use crate::risk::{Cancel, ExampleWeights, Examples, RiskError};
-use minorant_linalg::parallel::{for_each_stretch, map_chunks, split_evenly};
+use minorant_linalg::parallel::map_chunks;
 use minorant_linalg::product::Real;
 use minorant_linalg::sum::Sum;
 use std::ops::Range;
@@ -60,8 +61,9 @@ impl<'a, T: Real> NeuroRisk<'a, T> {
         assert!(labels.iter().all(|&label| usize::from(label) < network.top.labels));
         assert_eq!(starts.last(), Some(&labels.len()));
         let blocks = blocks_of(starts, BLOCK);
-        let most = (GRADIENTS / network.dim().max(1)).clamp(4, CHUNKS).min(blocks.len());
-        let chunks = split_evenly(blocks.len(), most);
+        let most = (GRADIENTS / network.dim().max(1)).clamp(4, CHUNKS);
+        let cut = Cut::of_at_most(blocks.len(), most);
+        let chunks = cut.ranges(cut.chunks());
         NeuroRisk { network, inputs, starts, labels, weights, blocks, chunks }
     }
 
@@ -120,38 +122,16 @@ impl<'a, T: Real> NeuroRisk<'a, T> {
         Ok(Share { value: value.value(), of_nodes, of_shared })
     }
 
-    fn shares(
-        &self,
-        w: &[f64],
-        with_gradient: bool,
-        cancel: &Cancel,
-    ) -> Result<(f64, Vec<Share<T>>), RiskError> {
-        let prepared = self.network.top.prepare(&w[self.network.top_at()..]);
-        let rounded = self.network.rounded(w);
-        let shares = map_chunks(&self.chunks, |_, blocks| {
-            self.share(&rounded, &prepared, &self.blocks[blocks], 1.0, with_gradient, cancel)
-        });
-        let shares = shares.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
-        let value = shares.iter().map(|share| share.value).collect::<Sum>().value();
-        Ok((value, shares))
+    /// The scores of label pairs and ends, prepared.
+    fn prepared(&self, w: &[f64]) -> Vec<f64> {
+        self.network.top.prepare(&w[self.network.top_at()..])
     }
 
-    /// The gradient from what the chunks found, in chunk order.
-    fn sum(&self, shares: &[Share<T>]) -> Vec<f64> {
-        const STRETCH: usize = 4096;
-        let mut gradient = vec![0.0; self.network.dim()];
-        let nodes = shares.first().map_or(0, |share| share.of_nodes.len());
-        for_each_stretch(&mut gradient[..nodes], STRETCH, |at, to| {
-            for share in shares {
-                let of = &share.of_nodes[at * STRETCH..];
-                to.iter_mut().zip(of).for_each(|(to, g)| *to += g.wide());
-            }
-        });
+    /// Adds the derivatives of a share to a gradient.
+    fn add_share(&self, share: &Share<T>, gradient: &mut [f64]) {
+        gradient.iter_mut().zip(&share.of_nodes).for_each(|(to, g)| *to += g.wide());
         let top_at = self.network.top_at();
-        for share in shares {
-            self.network.top.add_back_shared(&share.of_shared, &mut gradient[top_at..]);
-        }
-        gradient
+        self.network.top.add_back_shared(&share.of_shared, &mut gradient[top_at..]);
     }
 }
 
@@ -179,12 +159,25 @@ impl<T: Real> LocalRisk for NeuroRisk<'_, T> {
     }
 
     fn value(&self, w: &[f64], cancel: &Cancel) -> Result<f64, RiskError> {
-        Ok(self.shares(w, false, cancel)?.0)
+        let (prepared, rounded) = (self.prepared(w), self.network.rounded(w));
+        let values = map_chunks(&self.chunks, |_, blocks| {
+            let share =
+                self.share(&rounded, &prepared, &self.blocks[blocks], 1.0, false, cancel)?;
+            Ok(share.value)
+        });
+        let values = values.into_iter().collect::<Result<Sum, RiskError>>()?;
+        Ok(values.value())
     }
 
     fn gradient(&self, w: &[f64], cancel: &Cancel) -> Result<(f64, Vec<f64>), RiskError> {
-        let (value, shares) = self.shares(w, true, cancel)?;
-        Ok((value, self.sum(&shares)))
+        let (prepared, rounded) = (self.prepared(w), self.network.rounded(w));
+        sum_gradients(self.chunks.len(), |chunk| {
+            let blocks = &self.blocks[self.chunks[chunk].clone()];
+            let share = self.share(&rounded, &prepared, blocks, 1.0, true, cancel)?;
+            let mut gradient = vec![0.0; w.len()];
+            self.add_share(&share, &mut gradient);
+            Ok((share.value, gradient))
+        })
     }
 }
 
@@ -194,15 +187,12 @@ impl<T: Real> Examples for NeuroRisk<'_, T> {
     }
 
     fn add_subgradient(&self, example: usize, w: &[f64], step: f64, gradient: &mut [f64]) -> f64 {
-        let top_at = self.network.top_at();
-        let prepared = self.network.top.prepare(&w[top_at..]);
-        let rounded = self.network.rounded(w);
+        let (prepared, rounded) = (self.prepared(w), self.network.rounded(w));
         let block = example..example + 1;
         let never = Cancel::new();
         match self.share(&rounded, &prepared, &[block], step, true, &never) {
             Ok(share) => {
-                gradient.iter_mut().zip(&share.of_nodes).for_each(|(to, g)| *to += g.wide());
-                self.network.top.add_back_shared(&share.of_shared, &mut gradient[top_at..]);
+                self.add_share(&share, gradient);
                 share.value
             }
             Err(_) => f64::NAN,

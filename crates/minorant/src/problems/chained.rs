@@ -115,7 +115,7 @@ impl Risk for Chained {
         let size = w.iter().map(|w| (2.0 + 15.0 * w.abs()).powi(2)).sum::<f64>().sqrt();
         let normal_error = 8.0 * f64::EPSILON * size;
         let offset_error = 8.0 * f64::EPSILON * offset.abs();
-        Ok(vec![Plane { normal, offset, normal_error, offset_error, ties: Vec::new() }])
+        Ok(vec![Plane { normal, offset, normal_error, offset_error, ..Plane::default() }])
     }
 
     fn subdifferential(&self) -> Option<&dyn Subdifferential> {

@@ -186,6 +186,7 @@ impl DualCoordinates for LinearRisk<'_> {
             offset_error: 4.0 * f64::EPSILON * (1.0 + k as f64) * size,
             normal,
             ties: Vec::new(),
+            slopes: Vec::new(),
         })
     }
 }

@@ -1,9 +1,12 @@
-//! What a chunk of rows contributes to planes and values, and how chunks become planes: sums in
-//! chunk order, with what rounding may have done to them.
+//! What a chunk of examples contributes to planes and values, and how chunks become planes: normals are
+//! added up in the order of a tree over the chunks, scalars are kept chunk by chunk and added up in the
+//! chunks' order, with what rounding may have done to them.
 
-use super::{Plane, Tie};
-use minorant_linalg::parallel::{Spare, add_in_order};
+use super::{Plane, RiskError, Tie};
+use minorant_linalg::dense;
+use minorant_linalg::parallel::Spare;
 use minorant_linalg::sum::Sum;
+use minorant_linalg::tree::{Summand, TreeError, TreeSum};
 
 /// Sums over the rows of a block: plain within the block, compensated over blocks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,11 +21,9 @@ pub(crate) struct BlockSums {
     pub(crate) normal_size: f64,
 }
 
-/// The share of one chunk in a plane.
-#[derive(Debug, Default)]
-pub(crate) struct ChunkPlane {
-    pub(crate) normal: Vec<f64>,
-    pub(crate) ties: Vec<Tie>,
+/// The scalars of one chunk.
+#[derive(Debug, Clone, Copy, Default)]
+struct ChunkSums {
     rows: usize,
     block_rows: usize,
     value: Sum,
@@ -33,81 +34,116 @@ pub(crate) struct ChunkPlane {
     normal_error: f64,
     offset_error: f64,
     /// How far rounding may have moved the values that were summed up.
-    pub(crate) value_error: f64,
+    value_error: f64,
 }
 
-impl ChunkPlane {
+/// The share of one chunk in a plane, or of several chunks that lie side by side.
+#[derive(Debug)]
+pub(crate) struct ChunkPlane<'s> {
+    pub(crate) normal: Vec<f64>,
+    pub(crate) ties: Vec<Tie>,
+    /// The slopes of the examples' minorants, where planes tell them.
+    pub(crate) slopes: Vec<f64>,
+    chunks: Vec<ChunkSums>,
+    /// Where normals go that are no longer needed.
+    spare: &'s Spare,
+}
+
+impl Summand for ChunkPlane<'_> {
+    fn add(&mut self, right: Self) {
+        dense::axpy(1.0, &right.normal, &mut self.normal);
+        self.spare.keep(right.normal);
+        self.ties.extend(right.ties);
+        self.slopes.extend(right.slopes);
+        self.chunks.extend(right.chunks);
+    }
+}
+
+impl<'s> ChunkPlane<'s> {
+    /// An empty chunk.
+    pub(crate) fn new(spare: &'s Spare) -> Self {
+        let chunks = vec![ChunkSums::default()];
+        ChunkPlane { normal: Vec::new(), ties: Vec::new(), slopes: Vec::new(), chunks, spare }
+    }
+
     /// Adds the sums of a block of `rows` rows.
-    pub(crate) fn add(&mut self, rows: usize, block: BlockSums) {
-        self.rows += rows;
-        self.block_rows = self.block_rows.max(rows);
-        self.value.add(block.value);
-        self.offset.add(block.offset);
-        self.offset_size += block.offset_size;
-        self.normal_size += block.normal_size;
+    pub(crate) fn add_block(&mut self, rows: usize, block: BlockSums) {
+        let sums = &mut self.chunks[0];
+        sums.rows += rows;
+        sums.block_rows = sums.block_rows.max(rows);
+        sums.value.add(block.value);
+        sums.offset.add(block.offset);
+        sums.offset_size += block.offset_size;
+        sums.normal_size += block.normal_size;
+    }
+
+    /// Tells how far rounding may have moved a value that was summed up.
+    pub(crate) fn add_value_error(&mut self, error: f64) {
+        self.chunks[0].value_error += error;
     }
 
     /// Tells how many terms the longest sum of an entry of the normal has, where that is not the
     /// number of rows.
     pub(crate) fn set_additions(&mut self, most: usize) {
-        self.rows = most;
+        self.chunks[0].rows = most;
     }
 
     /// Tells of summands that were themselves rounded: those of the normal by `roundings` relative
     /// to their size (`more` of them, each of a size of 1, are not among the blocks'), those of
     /// the offset by an error in all.
     pub(crate) fn own_error(&mut self, roundings: f64, more: f64, offset_error: f64) {
-        self.normal_error += f64::EPSILON * (roundings * self.normal_size + more);
-        self.offset_error += offset_error;
+        let sums = &mut self.chunks[0];
+        sums.normal_error += f64::EPSILON * (roundings * sums.normal_size + more);
+        sums.offset_error += offset_error;
+    }
+
+    /// The sum of the chunks' offsets, and how far rounding may have moved it.
+    pub(super) fn total_offset(&self) -> (f64, f64) {
+        let sum: Sum = self.chunks.iter().map(|chunk| chunk.offset.value()).collect();
+        // An offset is summed plainly within blocks only.
+        let most = self.chunks.iter().map(|chunk| chunk.block_rows).max();
+        let roundings = most.unwrap_or(0) as f64 + 4.0;
+        (sum.value(), f64::EPSILON * roundings * self.total(|chunk| chunk.offset_size))
+    }
+
+    fn total(&self, of: impl Fn(&ChunkSums) -> f64) -> f64 {
+        self.chunks.iter().map(of).sum()
+    }
+
+    /// The plane that the chunks add up to.
+    fn plane(self) -> Plane {
+        let (offset, offset_error) = self.total_offset();
+        // An entry of the normal is one sum over the rows of a chunk, then over the levels of the tree
+        // of chunks; each addition and each product rounds once.
+        let most_rows = self.chunks.iter().map(|chunk| chunk.rows).max().unwrap_or(0);
+        let levels = self.chunks.len().next_power_of_two().trailing_zeros();
+        let normal_roundings = most_rows as f64 + f64::from(levels) + 4.0;
+        let normal_size = self.total(|chunk| chunk.normal_size);
+        Plane {
+            offset,
+            normal_error: f64::EPSILON * normal_roundings * normal_size
+                + self.total(|chunk| chunk.normal_error),
+            offset_error: offset_error + self.total(|chunk| chunk.offset_error),
+            normal: self.normal,
+            ties: self.ties,
+            slopes: self.slopes,
+        }
     }
 }
 
-/// The value of the risk from the chunks' shares.
-pub(crate) fn total_value(chunks: &[ChunkPlane]) -> f64 {
-    let sum: Sum = chunks.iter().map(|chunk| chunk.value.value()).collect();
-    sum.value()
+/// The value of the risk from the parts' shares, and how far rounding may have moved what they summed up.
+pub(crate) fn total_value(parts: &[ChunkPlane<'_>]) -> (f64, f64) {
+    let chunks = || parts.iter().flat_map(|part| &part.chunks);
+    let sum: Sum = chunks().map(|chunk| chunk.value.value()).collect();
+    (sum.value(), chunks().map(|chunk| chunk.value_error).sum())
 }
 
-/// How far rounding may have moved the values that the chunks summed up.
-pub(crate) fn value_error(chunks: &[ChunkPlane]) -> f64 {
-    chunks.iter().map(|chunk| chunk.value_error).sum()
+/// One plane for each part.
+pub(crate) fn planes(parts: Vec<ChunkPlane<'_>>) -> Vec<Plane> {
+    parts.into_iter().map(ChunkPlane::plane).collect()
 }
 
-/// The sum of the chunks' offsets, and how far rounding may have moved it.
-pub(super) fn total_offset(chunks: &[ChunkPlane]) -> (f64, f64) {
-    let sum: Sum = chunks.iter().map(|chunk| chunk.offset.value()).collect();
-    // An offset is summed plainly within blocks only.
-    let roundings = chunks.iter().map(|chunk| chunk.block_rows).max().unwrap_or(0) as f64 + 4.0;
-    let size: f64 = chunks.iter().map(|chunk| chunk.offset_size).sum();
-    (sum.value(), f64::EPSILON * roundings * size)
-}
-
-/// Adds the chunks of each part up in order: one plane for every `each` chunks. Buffers that are no
-/// longer needed go to `spare`.
-pub(crate) fn planes(chunks: Vec<ChunkPlane>, each: usize, spare: &Spare) -> Vec<Plane> {
-    let mut planes = Vec::with_capacity(chunks.len() / each);
-    let mut chunks = chunks.into_iter().peekable();
-    while chunks.peek().is_some() {
-        planes.push(plane(chunks.by_ref().take(each).collect(), spare));
-    }
-    planes
-}
-
-fn plane(chunks: Vec<ChunkPlane>, spare: &Spare) -> Plane {
-    let (offset, offset_error) = total_offset(&chunks);
-    // An entry of the normal is one sum over the rows of a chunk, then over the chunks; each
-    // addition and each product rounds once.
-    let most_rows = chunks.iter().map(|chunk| chunk.rows).max().unwrap_or(0);
-    let normal_roundings = most_rows as f64 + chunks.len() as f64 + 4.0;
-    let normal_size: f64 = chunks.iter().map(|chunk| chunk.normal_size).sum();
-    let carried_normal: f64 = chunks.iter().map(|chunk| chunk.normal_error).sum();
-    let carried_offset: f64 = chunks.iter().map(|chunk| chunk.offset_error).sum();
-    let ties = chunks.iter().flat_map(|chunk| chunk.ties.iter().copied()).collect();
-    Plane {
-        normal: add_in_order(chunks.into_iter().map(|chunk| chunk.normal).collect(), spare),
-        offset,
-        normal_error: f64::EPSILON * normal_roundings * normal_size + carried_normal,
-        offset_error: offset_error + carried_offset,
-        ties,
-    }
+/// The sums of all parts of a tree over `chunks` chunks.
+pub(crate) fn whole<T: Summand>(tree: TreeSum<T>, chunks: usize) -> Result<Vec<T>, RiskError> {
+    tree.whole(chunks).map_err(|error: TreeError| RiskError::Failed(error.to_string()))
 }

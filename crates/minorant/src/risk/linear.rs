@@ -5,6 +5,7 @@
 
 use super::chunk::{self, BlockSums, ChunkPlane};
 use super::convexified::Convexified;
+use super::cut::{Cut, Shape};
 use super::loss::Tangent;
 use super::sizes::Sizes;
 use super::{
@@ -14,12 +15,13 @@ use super::{
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::{axpy, between};
-use minorant_linalg::parallel::{Spare, map_chunks, map_chunks_mut, split_evenly};
+use minorant_linalg::parallel::{Spare, map_chunks, map_chunks_mut, split_evenly, stretches};
 use minorant_linalg::sum::Sum;
+use minorant_linalg::tree::{TreeSum, sum_chunks};
 use minorant_linalg::{Columns, Design, PackedWeights};
 use std::fmt;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Rows that a loss is asked for at a time.
 const ROWS: usize = 64;
@@ -29,6 +31,7 @@ pub struct LinearRisk<'a> {
     pub(super) design: Design<'a>,
     pub(super) loss: Box<dyn Loss + 'a>,
     pub(super) weights: ExampleWeights,
+    pub(super) cut: Cut,
     pub(super) chunks: Vec<Range<usize>>,
     /// ‖x_i‖, for the bounds on rounding errors.
     pub(super) lengths: Vec<f64>,
@@ -49,28 +52,18 @@ impl<'a> LinearRisk<'a> {
     /// The same for a loss that is chosen at run time.
     pub fn boxed(design: Design<'a>, loss: Box<dyn Loss + 'a>, weights: ExampleWeights) -> Self {
         design.matrix().prepare_for_passes();
-        let chunks = split_evenly(design.rows(), chunk_count(&design));
+        let cut = Cut::of_rows(Shape::of(&design));
+        let chunks = cut.ranges(cut.chunks());
         let lengths =
             map_chunks(&chunks, |_, rows| rows.map(|i| design.row_length(i)).collect::<Vec<f64>>());
         let (lengths, columns, spare) = (lengths.concat(), OnceLock::new(), Spare::default());
         let sizes = OnceLock::new();
-        LinearRisk { design, loss, weights, chunks, lengths, columns, spare, sizes }
-    }
-
-    /// The chunks of each part: a part is a contiguous block of rows, a chunk a piece of it.
-    fn chunks_of_parts(&self, parts: usize) -> (Vec<Range<usize>>, usize) {
-        let each = (self.chunks.len() / parts).max(1);
-        let blocks = split_evenly(self.design.rows(), parts);
-        let split = |block: Range<usize>| {
-            let pieces = split_evenly(block.len(), each);
-            pieces.into_iter().map(move |piece| block.start + piece.start..block.start + piece.end)
-        };
-        (blocks.into_iter().flat_map(split).collect(), each)
+        LinearRisk { design, loss, weights, cut, chunks, lengths, columns, spare, sizes }
     }
 
     pub(super) fn blocks(&self, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-        let step = self.design.rows_per_block();
-        rows.clone().step_by(step.max(1)).map(move |at| at..(at + step).min(rows.end))
+        let step = self.cut.block();
+        rows.clone().step_by(step).map(move |at| at..(at + step).min(rows.end))
     }
 
     /// Weighted loss of the rows of a block, given their outputs.
@@ -95,10 +88,10 @@ impl<'a> LinearRisk<'a> {
         rows: Range<usize>,
         outputs: &[f64],
         coefficients: &mut [f64],
-        plane: &mut ChunkPlane,
+        plane: &mut ChunkPlane<'_>,
     ) {
         let k = self.loss.outputs();
-        let is_smooth = self.loss.is_smooth();
+        let (is_smooth, tells_slopes) = (self.loss.is_smooth(), self.tells_slopes());
         let mut tangents = [Tangent::default(); ROWS];
         let mut sums = BlockSums::default();
         for first in rows.clone().step_by(ROWS) {
@@ -107,6 +100,9 @@ impl<'a> LinearRisk<'a> {
             let (f, c) = (&outputs[span.clone()], &mut coefficients[span]);
             let tangents = &mut tangents[..block.len()];
             self.loss.tangents(block.clone(), f, c, tangents);
+            if tells_slopes {
+                plane.slopes.extend_from_slice(c);
+            }
             for (i, (tangent, c)) in block.zip(tangents.iter().zip(c.chunks_exact_mut(k))) {
                 let weight = self.weights.of(i);
                 let mut size = 0.0;
@@ -129,12 +125,52 @@ impl<'a> LinearRisk<'a> {
         if let Some(kinks) = self.loss.kinks() {
             kinks.add_ties(rows.clone(), outputs, &mut plane.ties);
         }
-        plane.add(rows.len(), sums);
+        plane.add_block(rows.len(), sums);
     }
 
-    /// The planes of parts of `each` chunks, touching at weights `w`.
-    fn planes_at(&self, w: &[f64], chunks: Vec<ChunkPlane>, each: usize) -> Vec<Plane> {
-        let mut planes = chunk::planes(chunks, each, &self.spare);
+    /// Whether planes tell the slopes of their examples' minorants: where there are fewer examples than
+    /// features, these are shorter than the point where the plane touches, and prove the same.
+    fn tells_slopes(&self) -> bool {
+        let knows = self.loss.is_convex() && self.loss.conjugate().is_some();
+        knows && self.cut.examples() < self.design.features()
+    }
+
+    /// Sums up the planes of parts: `outputs` gives those of a block of rows, or says that the work is
+    /// to stop.
+    fn sum_planes<'o>(
+        &self,
+        parts: usize,
+        outputs: Vec<Outputs<'o>>,
+        cancel: &Cancel,
+    ) -> Result<TreeSum<ChunkPlane<'_>>, RiskError> {
+        let k = self.loss.outputs();
+        let chunks = self.cut.ranges(outputs.len());
+        let outputs: Vec<Mutex<Outputs<'o>>> = outputs.into_iter().map(Mutex::new).collect();
+        let tells_slopes = self.tells_slopes();
+        sum_chunks(0..chunks.len(), self.cut.level_of_parts(parts), |chunk| {
+            cancel.check()?;
+            let rows = chunks[chunk].clone();
+            // Every chunk has one task, so that no lock is ever waited for.
+            let mut outputs = outputs[chunk].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut gradient = self.design.gradient(k, &self.spare);
+            let mut coefficients = vec![0.0; self.cut.block().min(rows.len()) * k];
+            let mut plane = ChunkPlane::new(&self.spare);
+            plane.slopes.reserve_exact(if tells_slopes { rows.len() * k } else { 0 });
+            for block in self.blocks(rows.clone()) {
+                let span = (block.start - rows.start) * k..(block.end - rows.start) * k;
+                let f = outputs.of_block(&self.design, block.clone(), span);
+                let coefficients = &mut coefficients[..block.len() * k];
+                self.block_tangents(block.clone(), f, coefficients, &mut plane);
+                self.design.backward(block, coefficients, &mut gradient);
+            }
+            plane.normal = gradient.unpack();
+            Ok(plane)
+        })
+    }
+
+    /// The planes of parts, touching at weights `w`.
+    fn planes_at(&self, w: &[f64], parts: Vec<ChunkPlane<'_>>) -> Vec<Plane> {
+        let mut planes = chunk::planes(parts);
         // At the origin all outputs are exactly zero, however they are computed.
         if w.iter().all(|w| *w == 0.0) {
             planes.iter_mut().for_each(|plane| plane.ties.clear());
@@ -161,12 +197,25 @@ impl fmt::Debug for LinearRisk<'_> {
     }
 }
 
-/// Enough chunks for many threads, but no more gradient buffers than the data is worth. Depends
-/// on the data's shape alone.
-fn chunk_count(design: &Design<'_>) -> usize {
-    const MOST: usize = 64;
-    let by_buffers = design.matrix().entries() / (4 * design.features()).max(1);
-    by_buffers.clamp(4, MOST).min((design.rows() / 32).max(1))
+/// The outputs of a chunk while its planes are made.
+enum Outputs<'o> {
+    /// They are known.
+    Known(&'o [f64]),
+    /// They are computed on the way.
+    New(&'o PackedWeights<'o>, &'o mut [f64]),
+}
+
+impl Outputs<'_> {
+    /// Those of a block of rows, which lie at `span` of the chunk's.
+    fn of_block(&mut self, design: &Design<'_>, block: Range<usize>, span: Range<usize>) -> &[f64] {
+        match self {
+            Outputs::Known(outputs) => &outputs[span],
+            Outputs::New(w, outputs) => {
+                design.forward(block, w, &mut outputs[span.clone()]);
+                &outputs[span]
+            }
+        }
+    }
 }
 
 impl Risk for LinearRisk<'_> {
@@ -205,7 +254,7 @@ impl Risk for LinearRisk<'_> {
     fn value_error(&self, point: &Point) -> f64 {
         let sizes = self.sizes.get_or_init(|| Sizes::new(&self.design, &self.weights, &*self.loss));
         // Losses of a block are added up plainly, and shares and losses are rounded themselves.
-        let added = 0.5 * self.design.rows_per_block().min(self.design.rows()) as f64 + 8.0;
+        let added = 0.5 * self.cut.block().min(self.design.rows()) as f64 + 8.0;
         sizes.error(&point.w, point.value) + f64::EPSILON * added * point.value.abs()
     }
 
@@ -215,24 +264,12 @@ impl Risk for LinearRisk<'_> {
         parts: usize,
         cancel: &Cancel,
     ) -> Result<Vec<Plane>, RiskError> {
-        let k = self.loss.outputs();
-        let (chunks, each) = self.chunks_of_parts(parts);
-        let chunk_planes = map_chunks(&chunks, |_, rows| {
-            cancel.check()?;
-            let mut gradient = self.design.gradient(k, &self.spare);
-            let mut coefficients = vec![0.0; self.design.rows_per_block().min(rows.len()) * k];
-            let mut plane = ChunkPlane::default();
-            for block in self.blocks(rows) {
-                let outputs = &point.outputs[block.start * k..block.end * k];
-                let coefficients = &mut coefficients[..block.len() * k];
-                self.block_tangents(block.clone(), outputs, coefficients, &mut plane);
-                self.design.backward(block, coefficients, &mut gradient);
-            }
-            plane.normal = gradient.unpack();
-            Ok(plane)
-        });
-        let chunk_planes = chunk_planes.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
-        Ok(self.planes_at(&point.w, chunk_planes, each))
+        let chunks = self.cut.chunks_of_parts(parts);
+        let (k, ranges) = (self.loss.outputs(), self.cut.ranges(chunks));
+        let known =
+            |rows: &Range<usize>| Outputs::Known(&point.outputs[rows.start * k..rows.end * k]);
+        let tree = self.sum_planes(parts, ranges.iter().map(known).collect(), cancel)?;
+        Ok(self.planes_at(&point.w, chunk::whole(tree, chunks)?))
     }
 
     fn at_with_planes(
@@ -243,33 +280,19 @@ impl Risk for LinearRisk<'_> {
     ) -> Result<(Point, Vec<Plane>), RiskError> {
         let k = self.loss.outputs();
         let packed = PackedWeights::pack(&w, k);
-        let (chunks, each) = self.chunks_of_parts(parts);
+        let chunks = self.cut.chunks_of_parts(parts);
         let mut outputs = vec![0.0; self.design.rows() * k];
-        let results = map_chunks_mut(&chunks, &mut outputs, k, |_, rows, outputs| {
-            cancel.check()?;
-            let mut gradient = self.design.gradient(k, &self.spare);
-            let mut coefficients = vec![0.0; self.design.rows_per_block().min(rows.len()) * k];
-            let mut plane = ChunkPlane::default();
-            for block in self.blocks(rows.clone()) {
-                let out =
-                    &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
-                let coefficients = &mut coefficients[..block.len() * k];
-                self.design.forward(block.clone(), &packed, out);
-                self.block_tangents(block.clone(), out, coefficients, &mut plane);
-                self.design.backward(block, coefficients, &mut gradient);
-            }
-            plane.normal = gradient.unpack();
-            Ok(plane)
-        });
-        let chunk_planes = results.into_iter().collect::<Result<Vec<_>, RiskError>>()?;
+        let each = stretches(&self.cut.ranges(chunks), &mut outputs, k).into_iter();
+        let new = each.map(|stretch| Outputs::New(&packed, stretch)).collect();
+        let sums = chunk::whole(self.sum_planes(parts, new, cancel)?, chunks)?;
         drop(packed);
-        let point = self.finish(w, outputs, chunk::total_value(&chunk_planes))?;
-        let planes = self.planes_at(&point.w, chunk_planes, each);
+        let point = self.finish(w, outputs, chunk::total_value(&sums).0)?;
+        let planes = self.planes_at(&point.w, sums);
         Ok((point, planes))
     }
 
     fn max_parts(&self) -> usize {
-        self.design.rows()
+        self.cut.max_parts()
     }
 
     fn lines(&self) -> Option<&dyn Lines> {
@@ -397,6 +420,7 @@ impl DifferenceOfConvex for LinearRisk<'_> {
                 None => unreachable!("only a loss that is known as a difference offers this"),
             },
             weights: self.weights.clone(),
+            cut: self.cut,
             chunks: self.chunks.clone(),
             lengths: self.lengths.clone(),
             columns: OnceLock::new(),
@@ -426,19 +450,23 @@ impl Duals for LinearRisk<'_> {
     ) -> Result<Option<Plane>, RiskError> {
         let k = self.loss.outputs();
         let Some(conjugate) = self.loss.conjugate() else { return Ok(None) };
-        let chunk_planes = map_chunks_mut(&self.chunks, slopes, k, |_, rows, slopes| {
-            cancel.check()?;
+        let each = stretches(&self.chunks, slopes, k).into_iter();
+        let slopes: Vec<Mutex<&mut [f64]>> = each.map(Mutex::new).collect();
+        let top = self.cut.level_of_parts(1);
+        let sum = sum_chunks(0..self.chunks.len(), top, |chunk| {
+            cancel.check().map_err(Some)?;
+            let rows = self.chunks[chunk].clone();
+            // Every chunk has one task, so that no lock is ever waited for.
+            let mut slopes = slopes[chunk].lock().unwrap_or_else(PoisonError::into_inner);
             let mut gradient = self.design.gradient(k, &self.spare);
-            let mut coefficients = vec![0.0; self.design.rows_per_block().min(rows.len()) * k];
-            let mut plane = ChunkPlane::default();
+            let mut coefficients = vec![0.0; self.cut.block().min(rows.len()) * k];
+            let mut plane = ChunkPlane::new(&self.spare);
             for block in self.blocks(rows.clone()) {
                 let mut sums = BlockSums::default();
                 let c = &mut coefficients[..block.len() * k];
                 for i in block.clone() {
                     let slopes = &mut slopes[(i - rows.start) * k..(i - rows.start + 1) * k];
-                    let Some(offset) = conjugate.highest_offset(i, slopes) else {
-                        return Ok(None);
-                    };
+                    let offset = conjugate.highest_offset(i, slopes).ok_or(None)?;
                     let weight = self.weights.of(i);
                     let at = (i - block.start) * k;
                     for (c, slope) in c[at..at + k].iter_mut().zip(slopes) {
@@ -448,17 +476,17 @@ impl Duals for LinearRisk<'_> {
                     sums.offset += weight * offset;
                     sums.offset_size += weight * offset.abs();
                 }
-                plane.add(block.len(), sums);
+                plane.add_block(block.len(), sums);
                 self.design.backward(block, c, &mut gradient);
             }
             plane.normal = gradient.unpack();
-            Ok(Some(plane))
+            Ok(plane)
         });
-        let planes = chunk_planes.into_iter().collect::<Result<Option<Vec<_>>, RiskError>>()?;
-        Ok(planes.map(|chunks| {
-            let each = chunks.len();
-            chunk::planes(chunks, each, &self.spare).remove(0)
-        }))
+        match sum {
+            Ok(tree) => Ok(chunk::planes(chunk::whole(tree, self.chunks.len())?).pop()),
+            Err(None) => Ok(None),
+            Err(Some(error)) => Err(error),
+        }
     }
 
     fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {

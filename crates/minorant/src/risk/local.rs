@@ -1,7 +1,9 @@
 //! Risks that are not convex and are known by their value and one gradient: each is a [`Risk`] with
 //! one plane at a point. The plane touches the risk at that point; elsewhere the risk may lie below it.
 
-use super::{Cancel, Examples, Plane, Point, Risk, RiskError};
+use super::{Cancel, Examples, Plane, Point, Risk, RiskError, chunk};
+use minorant_linalg::sum::Sum;
+use minorant_linalg::tree::{Summand, level_of_parts, sum_chunks};
 
 /// A risk that is not convex, never negative, and a sum over examples.
 pub(crate) trait LocalRisk: Examples + Sync {
@@ -64,4 +66,32 @@ impl<R: LocalRisk> Risk for R {
     fn examples(&self) -> Option<&dyn Examples> {
         Some(self)
     }
+}
+
+/// The gradient of some chunks of examples, and the value of each chunk.
+struct ChunkGradient {
+    values: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+impl Summand for ChunkGradient {
+    fn add(&mut self, right: Self) {
+        self.values.extend(right.values);
+        self.gradient.add(right.gradient);
+    }
+}
+
+/// Value and gradient from those of `chunks` chunks, a power of two.
+pub(crate) fn sum_gradients(
+    chunks: usize,
+    of_chunk: impl Fn(usize) -> Result<(f64, Vec<f64>), RiskError> + Sync,
+) -> Result<(f64, Vec<f64>), RiskError> {
+    let of_chunk = |chunk: usize| {
+        let (value, gradient) = of_chunk(chunk)?;
+        Ok(ChunkGradient { values: vec![value], gradient })
+    };
+    let tree = sum_chunks(0..chunks, level_of_parts(chunks, 1), of_chunk)?;
+    let mut sums = chunk::whole(tree, chunks)?;
+    let ChunkGradient { values, gradient } = sums.swap_remove(0);
+    Ok((values.into_iter().collect::<Sum>().value(), gradient))
 }

@@ -8,6 +8,7 @@ mod capabilities;
 pub(crate) mod chunk;
 mod convexified;
 mod curvature;
+pub(crate) mod cut;
 mod descent;
 mod duals;
 mod function;
@@ -62,7 +63,8 @@ pub trait Risk: Sync {
     }
 
     /// One plane for each of `parts` contiguous blocks, touching at `point`: one backward product
-    /// at outputs already known. Their sum touches the risk. `parts` is at most [`Risk::max_parts`].
+    /// at outputs already known. Their sum touches the risk. `parts` is a power of two and at most
+    /// [`Risk::max_parts`].
     fn planes(&self, point: &Point, parts: usize, cancel: &Cancel)
     -> Result<Vec<Plane>, RiskError>;
 
@@ -88,7 +90,7 @@ pub trait Risk: Sync {
         false
     }
 
-    /// Into how many partial risks the risk can be split; 1 where it cannot.
+    /// Into how many partial risks, a power of two, the risk can be split; 1 where it cannot.
     fn max_parts(&self) -> usize {
         1
     }

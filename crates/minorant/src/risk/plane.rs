@@ -19,9 +19,18 @@ pub struct Plane {
     pub offset_error: f64,
     /// Examples so near to a kink that another order of summation could choose another piece.
     pub ties: Vec<Tie>,
+    /// The slopes of the examples' minorants that add up to the plane, in the order of the examples and
+    /// one an output, where the risk tells them: they prove the plane without the point where it
+    /// touches. Empty where it does not.
+    pub slopes: Vec<f64>,
 }
 
 impl Plane {
+    /// Whether the plane tells the slopes of its examples' minorants.
+    pub(crate) fn tells_slopes(&self) -> bool {
+        !self.slopes.is_empty()
+    }
+
     /// The plane that touches a risk at a point, where the slope is taken at its word and only the
     /// offset's own rounding counts.
     pub fn touching(point: &Point, normal: Vec<f64>) -> Plane {
@@ -32,6 +41,7 @@ impl Plane {
             normal_error: 0.0,
             offset_error: 4.0 * f64::EPSILON * magnitude,
             ties: Vec::new(),
+            slopes: Vec::new(),
         }
     }
 }

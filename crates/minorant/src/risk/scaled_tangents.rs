@@ -6,6 +6,7 @@
 use super::chunk::{BlockSums, ChunkPlane};
 use super::{LinearRisk, Point, ScaledTangents};
 use minorant_linalg::parallel::map_chunks_mut;
+use minorant_linalg::tree::Summand;
 
 impl LinearRisk<'_> {
     pub(super) fn highest_with_tangents_slopes(
@@ -17,7 +18,7 @@ impl LinearRisk<'_> {
         let conjugate = self.loss.conjugate()?;
         let mut slopes = vec![0.0; self.design.rows() * k];
         let chunks = map_chunks_mut(&self.chunks, &mut slopes, k, |_, rows, slopes| {
-            let mut plane = ChunkPlane::default();
+            let mut plane = ChunkPlane::new(&self.spare);
             let (mut moved, mut weights) = (0.0, 0.0);
             let mut scaled = vec![0.0; k];
             for block in self.blocks(rows.clone()) {
@@ -36,19 +37,22 @@ impl LinearRisk<'_> {
                     sums.offset += weight * offset;
                     sums.offset_size += weight * offset.abs();
                 }
-                plane.add(block.len(), sums);
+                plane.add_block(block.len(), sums);
             }
             Some((plane, moved, weights))
         });
         let chunks = chunks.into_iter().collect::<Option<Vec<_>>>()?;
         let (mut moved, mut weights) = (0.0, 0.0);
-        let mut planes = Vec::with_capacity(chunks.len());
+        let mut all: Option<ChunkPlane<'_>> = None;
         for (plane, chunk_moved, chunk_weights) in chunks {
             moved += chunk_moved;
             weights += chunk_weights;
-            planes.push(plane);
+            match &mut all {
+                Some(all) => all.add(plane),
+                None => all = Some(plane),
+            }
         }
-        let (offset, offset_error) = super::chunk::total_offset(&planes);
+        let (offset, offset_error) = all?.total_offset();
         // A conjugate is computed from numbers as large as 1, whatever it is itself.
         let of_conjugates = 4.0 * f64::EPSILON * k as f64 * weights;
         // The sums above round as well, once a row.

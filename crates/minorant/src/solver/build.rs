@@ -11,6 +11,7 @@ use super::{
 };
 use crate::bundle::Limits;
 use crate::risk::Risk;
+use crate::risk::cut::power_of_two;
 
 const IDLE: u32 = 20;
 const LIMITED_MEMORY: usize = 200;
@@ -161,7 +162,7 @@ impl Method {
         let default = if risk.dim() < MANY_WEIGHTS { DEFAULT_PARTS } else { 1 };
         match options.parts.unwrap_or(default) {
             0 => Err(MethodError::Setting("the number of parts must be at least 1".into())),
-            parts => Ok(parts.min(risk.max_parts())),
+            parts => Ok(power_of_two(parts).min(risk.max_parts())),
         }
     }
 

@@ -1,27 +1,23 @@
-//! How a pass over the examples of a model is cut: fixed chunks of examples, and parts of chunks. It
-//! depends on the model's shape alone, never on threads. An example's own scores are computed when
-//! it is its turn, and forgotten with it.
+//! A pass over the examples of a model, chunk by chunk: how it is cut depends on the model's shape alone,
+//! never on threads. An example's own scores are computed when it is its turn, and forgotten with it.
 
 use super::risk::Costs;
 use super::{Scores, StructuredModel, Weights};
 use crate::risk::chunk::{self, ChunkPlane};
+use crate::risk::cut::Cut;
 use crate::risk::{Cancel, Plane, Point, RiskError};
-use minorant_linalg::parallel::{Spare, map_chunks, split_evenly};
+use minorant_linalg::parallel::{Spare, map_chunks};
 use minorant_linalg::sum::Sum;
+use minorant_linalg::tree::sum_chunks;
 use std::ops::Range;
 
 /// The chunks of a model's examples.
 #[derive(Debug)]
 pub(super) struct Layout {
-    examples: usize,
-    chunks: usize,
+    pub(super) cut: Cut,
     /// Normals of chunks, to be used again.
     pub(super) spare: Spare,
 }
-
-/// Most chunks, and fewest where there are many weights.
-const MOST: usize = 64;
-const FEWEST: usize = 8;
 
 /// A model at some weights.
 #[derive(Debug)]
@@ -84,21 +80,13 @@ fn shared_scores(model: &impl StructuredModel, w: &[f64]) -> Vec<f64> {
 
 impl Layout {
     pub(super) fn new(model: &impl StructuredModel) -> Self {
-        // No more gradient buffers than the data is worth.
-        let by_buffers = model.entries() / (4 * model.dim()).max(1);
-        let chunks = by_buffers.clamp(FEWEST, MOST).min(model.len().max(1));
-        Layout { examples: model.len(), chunks, spare: Spare::default() }
+        let cut = Cut::of_examples(model.len(), model.entries(), model.dim());
+        Layout { cut, spare: Spare::default() }
     }
 
-    /// The chunks of `parts` contiguous blocks of examples, and how many each block has.
-    pub(super) fn chunks(&self, parts: usize) -> (Vec<Range<usize>>, usize) {
-        let each = (self.chunks / parts).max(1);
-        let blocks = split_evenly(self.examples, parts);
-        let split = |block: Range<usize>| {
-            let pieces = split_evenly(block.len(), each);
-            pieces.into_iter().map(move |piece| block.start + piece.start..block.start + piece.end)
-        };
-        (blocks.into_iter().flat_map(split).collect(), each)
+    /// The examples of each chunk.
+    pub(super) fn chunks(&self) -> Vec<Range<usize>> {
+        self.cut.ranges(self.cut.chunks())
     }
 
     /// The point at `w`; `cost` gives an example's share of the risk.
@@ -109,52 +97,45 @@ impl Layout {
         cancel: &Cancel,
         cost: impl Fn(usize, Scores<'_>, &[f64]) -> Costs + Sync,
     ) -> Result<Point, RiskError> {
-        let (sums, _) = self.pass(model, &w, 1, cancel, |chunk, at| {
+        let at = At::asked(model, &w, 0..model.len())?;
+        let sums = map_chunks(&self.chunks(), |_, chunk| {
+            cancel.check()?;
             let (mut own, mut value, mut error) = (Vec::new(), Sum::new(), 0.0);
             for i in chunk {
                 let cost = cost(i, at.scores(i, &mut own), at.w);
                 value.add(cost.value);
                 error += cost.error;
             }
-            (value.value(), error)
-        })?;
+            Ok((value.value(), error))
+        });
+        drop(at);
+        let sums = sums.into_iter().collect::<Result<Vec<(f64, f64)>, RiskError>>()?;
         let value = finite(sums.iter().map(|(value, _)| *value).collect::<Sum>().value())?;
         let error = sums.iter().map(|(_, error)| error).sum();
         Ok(Point { w, outputs: Vec::new(), value, error })
     }
 
     /// The point at `w` with planes there; `plane` gives a chunk's share of them.
-    pub(super) fn point_with_planes<M: StructuredModel>(
+    pub(super) fn point_with_planes<'c, M: StructuredModel>(
         &self,
         model: &M,
         w: Vec<f64>,
         parts: usize,
         cancel: &Cancel,
-        plane: impl Fn(Range<usize>, &At<'_, M>) -> ChunkPlane + Sync,
+        plane: impl Fn(Range<usize>, &At<'_, M>) -> ChunkPlane<'c> + Sync,
     ) -> Result<(Point, Vec<Plane>), RiskError> {
-        let (chunks, each) = self.pass(model, &w, parts, cancel, plane)?;
-        let (value, error) = (finite(chunk::total_value(&chunks))?, chunk::value_error(&chunks));
-        let point = Point { w, outputs: Vec::new(), value, error };
-        Ok((point, chunk::planes(chunks, each, &self.spare)))
-    }
-
-    /// Calls `work` for each chunk; results in chunk order, and how many a part has.
-    fn pass<M: StructuredModel, T: Send>(
-        &self,
-        model: &M,
-        w: &[f64],
-        parts: usize,
-        cancel: &Cancel,
-        work: impl Fn(Range<usize>, &At<'_, M>) -> T + Sync,
-    ) -> Result<(Vec<T>, usize), RiskError> {
-        let at = At::asked(model, w, 0..self.examples)?;
-        let (chunks, each) = self.chunks(parts);
-        let one = |_, chunk: Range<usize>| {
+        let at = At::asked(model, &w, 0..model.len())?;
+        let count = self.cut.chunks_of_parts(parts);
+        let chunks = self.cut.ranges(count);
+        let tree = sum_chunks(0..count, self.cut.level_of_parts(parts), |chunk| {
             cancel.check()?;
-            Ok(work(chunk, &at))
-        };
-        let results = map_chunks(&chunks, one);
-        Ok((results.into_iter().collect::<Result<Vec<T>, RiskError>>()?, each))
+            Ok(plane(chunks[chunk].clone(), &at))
+        })?;
+        drop(at);
+        let sums = chunk::whole(tree, count)?;
+        let (value, error) = chunk::total_value(&sums);
+        let point = Point { w, outputs: Vec::new(), value: finite(value)?, error };
+        Ok((point, chunk::planes(sums)))
     }
 }
 

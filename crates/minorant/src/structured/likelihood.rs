@@ -34,9 +34,13 @@ impl<M: Likelihood> Cost<M> for LogLikelihood {
         Costs { value: loss.value, error: error_of(&loss) }
     }
 
-    fn plane(risk: &LikelihoodRisk<M>, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane {
+    fn plane<'r>(
+        risk: &'r LikelihoodRisk<M>,
+        chunk: Range<usize>,
+        at: &At<'_, M>,
+    ) -> ChunkPlane<'r> {
         let model = &risk.model;
-        let mut plane = ChunkPlane::default();
+        let mut plane = ChunkPlane::new(&risk.layout.spare);
         let mut normal = risk.layout.spare.zeros(model.dim());
         let (mut own, mut of_own) = (Vec::new(), Vec::new());
         let mut of_shared = vec![0.0; model.shared_scores()];
@@ -48,7 +52,7 @@ impl<M: Likelihood> Cost<M> for LogLikelihood {
             let weight = risk.weights.of(i);
             let loss = model.log_loss(i, scores, weight, &mut of_own, &mut of_shared);
             let length = model.add_back_own(i, weight, &of_own, &mut normal, &mut unfolded);
-            plane.value_error += weight * error_of(&loss);
+            plane.add_value_error(weight * error_of(&loss));
             roundings = roundings.max(loss.roundings);
             offset_error += f64::EPSILON * loss.roundings * weight * loss.size;
             shared_size += weight * loss.roundings * loss.shared_size;
@@ -58,7 +62,7 @@ impl<M: Likelihood> Cost<M> for LogLikelihood {
                 offset_size: weight * loss.size,
                 normal_size: length,
             };
-            plane.add(1, sums);
+            plane.add_block(1, sums);
         }
         model.fold_back(&unfolded, &mut normal);
         model.add_back_shared(&of_shared, &mut normal);

@@ -53,9 +53,9 @@ impl<M: StructuredModel> Cost<M> for Margin {
         Costs { value, error: risk.rise_error(example, &worst, &anchor, w) }
     }
 
-    fn plane(risk: &MarginRisk<M>, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane {
+    fn plane<'r>(risk: &'r MarginRisk<M>, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane<'r> {
         let model = &risk.model;
-        let mut plane = ChunkPlane::default();
+        let mut plane = ChunkPlane::new(&risk.layout.spare);
         let mut normal = risk.layout.spare.zeros(model.dim());
         let mut additions = vec![0u32; model.dim()];
         let mut own = Vec::new();
@@ -70,7 +70,7 @@ impl<M: StructuredModel> Cost<M> for Margin {
                 size += x.abs();
                 additions[at] += 1;
             });
-            plane.value_error += weight * risk.rise_error(i, &worst, &anchor, at.w);
+            plane.add_value_error(weight * risk.rise_error(i, &worst, &anchor, at.w));
             let loss = model.loss(i, &worst);
             let sums = BlockSums {
                 value: weight * value,
@@ -78,7 +78,7 @@ impl<M: StructuredModel> Cost<M> for Margin {
                 offset_size: weight * loss,
                 normal_size: weight * size,
             };
-            plane.add(1, sums);
+            plane.add_block(1, sums);
         }
         plane.normal = normal;
         plane.set_additions(additions.into_iter().max().unwrap_or(0) as usize);

@@ -45,7 +45,11 @@ pub(super) trait Cost<M: StructuredModel>: Sync + Sized {
     ) -> Costs;
 
     /// The planes of a chunk of examples, added up.
-    fn plane(risk: &StructuredRisk<M, Self>, chunk: Range<usize>, at: &At<'_, M>) -> ChunkPlane;
+    fn plane<'r>(
+        risk: &'r StructuredRisk<M, Self>,
+        chunk: Range<usize>,
+        at: &At<'_, M>,
+    ) -> ChunkPlane<'r>;
 
     /// Adds an example's subgradient times `step` to `gradient`; what the example costs.
     fn add_subgradient(
@@ -149,7 +153,7 @@ impl<M: StructuredModel, C: Cost<M>> Risk for StructuredRisk<M, C> {
     }
 
     fn max_parts(&self) -> usize {
-        self.model.len()
+        self.layout.cut.max_parts()
     }
 
     fn working_sets(&self) -> Option<Box<dyn WorkingSets + '_>> {

@@ -6,6 +6,7 @@ use super::{MarginRisk, StructuredModel};
 use crate::risk::chunk::{self, BlockSums, ChunkPlane};
 use crate::risk::{Asked, Cancel, Plane, RiskError, WorkingSets};
 use minorant_linalg::parallel::{map, map_chunks};
+use minorant_linalg::tree::sum_of_chunks;
 use std::ops::Range;
 
 /// The working sets of a model.
@@ -116,26 +117,26 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
             }
             rises
         };
-        map_chunks(&self.risk.layout.chunks(1).0, rises).concat()
+        map_chunks(&self.risk.layout.chunks(), rises).concat()
     }
 
     fn plane(&self, alpha: &[f64]) -> Plane {
         let model = &self.risk.model;
         let mut rest = alpha;
         let mut stretches = Vec::new();
-        let (chunks, each) = self.risk.layout.chunks(1);
+        let chunks = self.risk.layout.chunks();
         for chunk in &chunks {
             let length = self.sets[chunk.clone()].iter().map(Vec::len).sum();
             let (stretch, tail) = rest.split_at(length);
             stretches.push(stretch);
             rest = tail;
         }
-        let share = |at: usize, chunk: Range<usize>| {
+        let share = |at: usize| {
             let mut alpha = stretches[at];
-            let mut plane = ChunkPlane::default();
+            let mut plane = ChunkPlane::new(&self.risk.layout.spare);
             let mut normal = self.risk.layout.spare.zeros(model.dim());
             let mut additions = vec![0u32; model.dim()];
-            for example in chunk {
+            for example in chunks[at].clone() {
                 let set = &self.sets[example];
                 let mut sums = BlockSums::default();
                 for (member, &alpha) in set.iter().zip(alpha).skip(1).filter(|(_, a)| **a > 0.0) {
@@ -150,14 +151,14 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
                     sums.normal_size += share * size;
                 }
                 sums.offset_size = sums.offset;
-                plane.add(set.len(), sums);
+                plane.add_block(set.len(), sums);
                 alpha = &alpha[set.len()..];
             }
             plane.normal = normal;
             plane.set_additions(additions.into_iter().max().unwrap_or(0) as usize);
             plane
         };
-        chunk::planes(map_chunks(&chunks, share), each, &self.risk.layout.spare).swap_remove(0)
+        chunk::planes(vec![sum_of_chunks(chunks.len(), share)]).swap_remove(0)
     }
 
     fn difference(
