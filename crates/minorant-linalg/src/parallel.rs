@@ -144,8 +144,12 @@ pub fn stretches<'b>(
     chunks.iter().map(stretch).collect()
 }
 
-/// Splits `0..n` into `count` contiguous ranges of nearly equal length: `i n / count` onwards.
+/// Splits `0..n` into `count` contiguous ranges of nearly equal length.
 pub fn split_evenly(n: usize, count: usize) -> Vec<Range<usize>> {
-    let at = |i: usize| (i as u128 * n as u128 / count as u128) as usize;
-    (0..count).map(|i| at(i)..at(i + 1)).collect()
+    (0..count).map(|i| split_at(n, count, i)..split_at(n, count, i + 1)).collect()
+}
+
+/// Where the range number `i` begins when `0..n` is split evenly into `count`.
+pub fn split_at(n: usize, count: usize, i: usize) -> usize {
+    (i as u128 * n as u128 / count as u128) as usize
 }

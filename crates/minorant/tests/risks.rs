@@ -219,7 +219,7 @@ fn parts_add_up_and_passes_agree() {
             let (again, same) =
                 risk.at_with_planes(w.clone(), parts, &Cancel::new()).expect("planes");
             assert_eq!(planes.len(), parts);
-            assert_eq!(again.outputs, point.outputs, "{}", setting.told);
+            assert_eq!(again.outputs.here(), point.outputs.here(), "{}", setting.told);
             assert_close(again.value, point.value, 1e-14, &setting.told);
             let mut sum = Plane { normal: vec![0.0; risk.dim()], ..Plane::default() };
             for (plane, same) in planes.iter().zip(&same) {
@@ -303,7 +303,7 @@ fn points_combine_along_lines() {
             let fresh = at(&*risk, &point.w);
             assert_close(point.value, fresh.value, 1e-12, &setting.told);
             assert_close(line.value(t), fresh.value, 1e-12, &setting.told);
-            for (a, b) in point.outputs.iter().zip(&fresh.outputs) {
+            for (a, b) in point.outputs.here().iter().zip(fresh.outputs.here()) {
                 assert_close(*a, *b, 1e-12, &setting.told);
             }
             // The slopes bracket what small steps to either side give.
@@ -317,7 +317,7 @@ fn points_combine_along_lines() {
         }
         let zero = lines.between(&from, &to, 0.0);
         assert_eq!(zero.w, from.w);
-        assert_eq!(zero.outputs, from.outputs);
+        assert_eq!(zero.outputs.here(), from.outputs.here());
     });
 }
 

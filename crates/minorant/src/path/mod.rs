@@ -354,10 +354,11 @@ fn pair(outcomes: &[Outcome], regularizer: &L2) -> Option<Pair> {
 /// The decision values of the training rows, which the runs have computed already.
 fn scores(outcomes: &[Outcome], outputs: usize) -> Numbers {
     let width = outputs * outcomes.len();
-    let rows = outcomes[0].point.outputs.len() / outputs;
-    let mut values = vec![0.0; rows * width];
+    let mut values = Vec::new();
     for (k, outcome) in outcomes.iter().enumerate() {
-        let each = values.chunks_exact_mut(width).zip(outcome.point.outputs.chunks_exact(outputs));
+        let found = outcome.point.outputs.gather();
+        values.resize(found.len() / outputs * width, 0.0);
+        let each = values.chunks_exact_mut(width).zip(found.chunks_exact(outputs));
         each.for_each(|(row, f)| row[k * outputs..(k + 1) * outputs].copy_from_slice(f));
     }
     Numbers { width, values }

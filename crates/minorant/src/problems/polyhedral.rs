@@ -58,7 +58,8 @@ impl Polyhedral {
     }
 
     fn point(&self, w: Vec<f64>) -> Point {
-        Point { value: self.value(self.largest(&w), &w), w, outputs: Vec::new(), error: 0.0 }
+        let value = self.value(self.largest(&w), &w);
+        Point::bare(w, value)
     }
 }
 

@@ -35,7 +35,8 @@ fn steepest(x: f64, d: &[f64]) -> [f64; 2] {
 }
 
 fn point(w: Vec<f64>) -> Point {
-    Point { value: value(w[0], w[1]), w, outputs: Vec::new(), error: 0.0 }
+    let value = value(w[0], w[1]);
+    Point::bare(w, value)
 }
 
 impl Risk for Wolfe {

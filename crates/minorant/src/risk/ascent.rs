@@ -105,8 +105,8 @@ impl<L: Ascent> RowStep for Climbing<'_, '_, L> {
 
 impl DualCoordinates for LinearRisk<'_> {
     fn examples(&self) -> Vec<u32> {
-        let all = 0..self.design.rows() as u32;
-        all.filter(|&i| self.weights.of(i as usize) > 0.0).collect()
+        let all = 0..self.rows.design.rows() as u32;
+        all.filter(|&i| self.rows.weights.of(i as usize) > 0.0).collect()
     }
 
     fn sweep(
@@ -117,10 +117,10 @@ impl DualCoordinates for LinearRisk<'_> {
         held: f64,
     ) -> Sweep {
         let mut climber = Climber {
-            weights: &self.weights,
+            weights: &self.rows.weights,
             curvatures: &metric.curvatures,
             slopes: &mut state.slopes,
-            outputs: self.loss.outputs(),
+            outputs: self.rows.loss.outputs(),
             lambda: metric.lambda,
             held,
             room: Vec::new(),
@@ -131,9 +131,9 @@ impl DualCoordinates for LinearRisk<'_> {
             moves: 0,
         };
         let before = norm2(&state.w).sqrt();
-        if let Some(ascent) = self.loss.ascent() {
+        if let Some(ascent) = self.rows.loss.ascent() {
             ascent.sweep(DualSweep {
-                design: &self.design,
+                design: &self.rows.design,
                 order,
                 factors: metric.factors(),
                 w: &mut state.w,
@@ -149,9 +149,9 @@ impl DualCoordinates for LinearRisk<'_> {
     }
 
     fn still_open(&self, state: &DualState, outputs: &[f64], held: f64) -> Vec<u32> {
-        let k = self.loss.outputs();
+        let k = self.rows.loss.outputs();
         let mut open = self.examples();
-        let Some(ascent) = self.loss.ascent() else { return open };
+        let Some(ascent) = self.rows.loss.ascent() else { return open };
         open.retain(|&i| {
             let span = i as usize * k..(i as usize + 1) * k;
             ascent.pull(i as usize, &outputs[span.clone()], &state.slopes[span]) >= -held
@@ -160,17 +160,17 @@ impl DualCoordinates for LinearRisk<'_> {
     }
 
     fn plane(&self, metric: &RowMetric, state: &DualState, center: &[f64]) -> Option<Plane> {
-        let k = self.loss.outputs();
-        let conjugate = self.loss.conjugate()?;
+        let k = self.rows.loss.outputs();
+        let conjugate = self.rows.loss.conjugate()?;
         let (mut offset, mut size) = (Sum::new(), 0.0);
         let mut slopes = vec![0.0; k];
         for (i, of_example) in state.slopes.chunks_exact(k).enumerate() {
             slopes.copy_from_slice(of_example);
-            let share = self.weights.of(i) * conjugate.highest_offset(i, &mut slopes)?;
+            let share = self.rows.weights.of(i) * conjugate.highest_offset(i, &mut slopes)?;
             offset.add(share);
             size += share.abs();
         }
-        let cols = self.design.matrix().cols();
+        let cols = self.rows.design.matrix().cols();
         let curvature = |at: usize| match &metric.columns {
             _ if at / k == cols => metric.lambda / metric.bias,
             None => metric.lambda,

@@ -143,7 +143,14 @@ pub(crate) fn planes(parts: Vec<ChunkPlane<'_>>) -> Vec<Plane> {
     parts.into_iter().map(ChunkPlane::plane).collect()
 }
 
-/// The sums of all parts of a tree over `chunks` chunks.
-pub(crate) fn whole<T: Summand>(tree: TreeSum<T>, chunks: usize) -> Result<Vec<T>, RiskError> {
-    tree.whole(chunks).map_err(|error: TreeError| RiskError::Failed(error.to_string()))
+/// The sums of all parts over `chunks` chunks, from the trees of those who hold them.
+pub(crate) fn whole<T: Summand>(
+    holders: impl IntoIterator<Item = TreeSum<T>>,
+    chunks: usize,
+) -> Result<Vec<T>, RiskError> {
+    let mut holders = holders.into_iter();
+    let failed = |error: TreeError| RiskError::Failed(error.to_string());
+    let Some(mut all) = holders.next() else { return Err(failed(TreeError::Missing(0))) };
+    holders.try_for_each(|tree| all.merge(tree)).map_err(failed)?;
+    all.whole(chunks).map_err(failed)
 }

@@ -7,25 +7,25 @@ use minorant_linalg::parallel::map_chunks_mut;
 
 impl Curvature for LinearRisk<'_> {
     fn outputs(&self) -> usize {
-        self.loss.outputs()
+        self.rows.loss.outputs()
     }
 
     fn columns(&self) -> &Columns {
-        self.columns.get_or_init(|| Columns::new(&self.design))
+        self.columns.get_or_init(|| Columns::new(&self.rows.design))
     }
 
     fn second_derivatives(&self, point: &Point) -> SecondDerivatives {
-        let k = self.loss.outputs();
+        let k = self.rows.loss.outputs();
         // Diagonal and vector of an example side by side, so that one sweep writes both.
         let width = if k == 1 { 1 } else { 2 * k };
-        let mut both = vec![0.0; self.design.rows() * width];
-        let loss = self.loss.curvature();
-        map_chunks_mut(&self.chunks, &mut both, width, |_, rows, both| {
+        let mut both = vec![0.0; self.rows.design.rows() * width];
+        let loss = self.rows.loss.curvature();
+        map_chunks_mut(&self.rows.chunks, &mut both, width, |_, rows, both| {
             let Some(loss) = loss else { return };
             for (i, both) in rows.zip(both.chunks_exact_mut(width)) {
                 let (a, b) = both.split_at_mut(k);
-                loss.second_derivative(i, &point.outputs[i * k..(i + 1) * k], a, b);
-                let weight = self.weights.of(i);
+                loss.second_derivative(i, &point.outputs.here()[i * k..(i + 1) * k], a, b);
+                let weight = self.rows.weights.of(i);
                 a.iter_mut().for_each(|a| *a *= weight);
                 b.iter_mut().for_each(|b| *b *= weight.sqrt());
             }

@@ -4,7 +4,7 @@
 //! who hold rows of the same data cut them at the same places, and get the same bits.
 
 use minorant_linalg::Design;
-use minorant_linalg::parallel::split_evenly;
+use minorant_linalg::parallel::{split_at, split_evenly};
 use minorant_linalg::tree::level_of_parts;
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 
 /// The shape of the rows of a linear model, of all of them whoever holds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub struct Shape {
     /// Number of rows.
     pub rows: usize,
     /// Number of features, the constant one included.
@@ -41,7 +41,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// The shape of rows that are all here.
-    pub(crate) fn of(design: &Design<'_>) -> Self {
+    pub fn of(design: &Design<'_>) -> Self {
         let matrix = design.matrix();
         Shape {
             rows: matrix.rows(),
@@ -106,6 +106,26 @@ impl Cut {
     /// The examples of each of `chunks` chunks.
     pub(crate) fn ranges(&self, chunks: usize) -> Vec<Range<usize>> {
         split_evenly(self.examples, chunks)
+    }
+
+    /// The numbers that a run of the cut's chunks has where there are `chunks`, at least as many as the
+    /// cut's.
+    pub(super) fn finer(&self, held: Range<usize>, chunks: usize) -> Range<usize> {
+        let each = chunks / self.chunks;
+        held.start * each..held.end * each
+    }
+
+    /// The first example of one of the cut's chunks, or the number of examples after the last.
+    pub(super) fn first_row(&self, chunk: usize) -> usize {
+        split_at(self.examples, self.chunks, chunk)
+    }
+
+    /// The examples of a run of the cut's chunks, which is cut into as many as it has of `chunks`; counted
+    /// from the first of them.
+    pub(super) fn ranges_of(&self, held: Range<usize>, chunks: usize) -> Vec<Range<usize>> {
+        let first = self.first_row(held.start);
+        let at = |chunk| split_at(self.examples, chunks, chunk) - first;
+        self.finer(held, chunks).map(|chunk| at(chunk)..at(chunk + 1)).collect()
     }
 }
 

@@ -46,12 +46,12 @@ impl RowMetric {
 
 impl LinearRisk<'_> {
     pub(super) fn descend_along(&self, metric: &RowMetric, order: &[u32], descent: &mut Descent) {
-        let outputs = self.loss.outputs();
-        descent.slopes.resize(self.design.rows() * outputs, 0.0);
+        let outputs = self.rows.loss.outputs();
+        descent.slopes.resize(self.rows.design.rows() * outputs, 0.0);
         let mut descender = Descender {
-            loss: &*self.loss,
-            weights: &self.weights,
-            examples: self.design.rows() as f64,
+            loss: &*self.rows.loss,
+            weights: &self.rows.weights,
+            examples: self.rows.design.rows() as f64,
             lambda: metric.lambda,
             steps: descent.steps,
             outputs: vec![0.0; outputs],
@@ -59,15 +59,15 @@ impl LinearRisk<'_> {
         };
         let step: &mut dyn RowStep = &mut descender;
         if outputs == 1 {
-            self.design.relax(order, metric.factors(), &mut descent.sum, step);
+            self.rows.design.relax(order, metric.factors(), &mut descent.sum, step);
         } else {
-            self.design.relax_many(order, metric.factors(), outputs, &mut descent.sum, step);
+            self.rows.design.relax_many(order, metric.factors(), outputs, &mut descent.sum, step);
         }
         descent.steps = descender.steps;
     }
 
     pub(super) fn row_metric(&self, lambda: f64, theta: Option<&[f64]>) -> Option<RowMetric> {
-        let (k, cols) = (self.loss.outputs(), self.design.matrix().cols());
+        let (k, cols) = (self.rows.loss.outputs(), self.rows.design.matrix().cols());
         let all = theta.map_or(&[][..], |theta| theta);
         if all.chunks_exact(k).any(|of_feature| of_feature.iter().any(|t| *t != of_feature[0])) {
             return None;
@@ -79,20 +79,20 @@ impl LinearRisk<'_> {
         let square = |i: usize| match columns {
             // The lengths count the constant feature with the factor 1.
             None => {
-                let of_bias = self.design.bias().map_or(0.0, |b| b * b * (bias - 1.0));
-                self.lengths[i] * self.lengths[i] + of_bias
+                let of_bias = self.rows.design.bias().map_or(0.0, |b| b * b * (bias - 1.0));
+                self.rows.lengths[i] * self.rows.lengths[i] + of_bias
             }
             Some(columns) => {
                 let entries: f64 =
-                    self.design.matrix().row(i).map(|(j, x)| x * x * columns[j]).sum();
-                entries + self.design.bias().map_or(0.0, |b| b * b * bias)
+                    self.rows.design.matrix().row(i).map(|(j, x)| x * x * columns[j]).sum();
+                entries + self.rows.design.bias().map_or(0.0, |b| b * b * bias)
             }
         };
-        let curvature = |i: usize| (self.weights.of(i) * square(i)).max(0.0) / lambda;
-        let longest = self.lengths.iter().copied().fold(0.0, f64::max);
+        let curvature = |i: usize| (self.rows.weights.of(i) * square(i)).max(0.0) / lambda;
+        let longest = self.rows.lengths.iter().copied().fold(0.0, f64::max);
         Some(RowMetric {
             lambda,
-            curvatures: (0..self.design.rows()).map(curvature).collect(),
+            curvatures: (0..self.rows.design.rows()).map(curvature).collect(),
             longest: longest * columns.unwrap_or(&[]).iter().copied().fold(bias.max(1.0), f64::max),
             columns: columns.map(<[f64]>::to_vec),
             bias,

@@ -91,7 +91,7 @@ pub(crate) fn sum_gradients(
         Ok(ChunkGradient { values: vec![value], gradient })
     };
     let tree = sum_chunks(0..chunks, level_of_parts(chunks, 1), of_chunk)?;
-    let mut sums = chunk::whole(tree, chunks)?;
+    let mut sums = chunk::whole([tree], chunks)?;
     let ChunkGradient { values, gradient } = sums.swap_remove(0);
     Ok((values.into_iter().collect::<Sum>().value(), gradient))
 }

@@ -9,9 +9,11 @@ pub(crate) mod chunk;
 mod convexified;
 mod curvature;
 pub(crate) mod cut;
+mod dealt;
 mod descent;
 mod duals;
 mod function;
+mod held;
 pub mod hinge;
 pub mod huber_hinge;
 mod linear;
@@ -37,12 +39,14 @@ pub use capabilities::{
     Asked, Curvature, Descent, DifferenceOfConvex, Examples, Lines, SecondDerivatives,
     Subdifferential, WorkingSets,
 };
+pub use cut::Shape;
+pub use dealt::{DealtRisk, Hand};
 pub use duals::{DualCoordinates, DualState, Duals, RowMetric, ScaledTangents, Sweep};
 pub use function::FunctionRisk;
 pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};
 pub use plane::{Piece, Plane, Tie};
-pub use point::Point;
+pub use point::{HeldOutputs, Outputs, Point};
 
 /// The data term of the objective.
 pub trait Risk: Sync {

@@ -14,25 +14,25 @@ impl LinearRisk<'_> {
         point: &Point,
         factor: f64,
     ) -> Option<ScaledTangents> {
-        let k = self.loss.outputs();
-        let conjugate = self.loss.conjugate()?;
-        let mut slopes = vec![0.0; self.design.rows() * k];
-        let chunks = map_chunks_mut(&self.chunks, &mut slopes, k, |_, rows, slopes| {
-            let mut plane = ChunkPlane::new(&self.spare);
+        let k = self.rows.loss.outputs();
+        let conjugate = self.rows.loss.conjugate()?;
+        let mut slopes = vec![0.0; self.rows.design.rows() * k];
+        let chunks = map_chunks_mut(&self.rows.chunks, &mut slopes, k, |_, rows, slopes| {
+            let mut plane = ChunkPlane::new(&self.rows.spare);
             let (mut moved, mut weights) = (0.0, 0.0);
             let mut scaled = vec![0.0; k];
-            for block in self.blocks(rows.clone()) {
+            for block in self.rows.blocks(rows.clone()) {
                 let mut sums = BlockSums::default();
                 for i in block.clone() {
                     let slopes = &mut slopes[(i - rows.start) * k..(i - rows.start + 1) * k];
-                    self.loss.tangent(i, &point.outputs[i * k..(i + 1) * k], slopes);
+                    self.rows.loss.tangent(i, &point.outputs.here()[i * k..(i + 1) * k], slopes);
                     slopes.iter_mut().for_each(|slope| *slope *= factor);
                     scaled.copy_from_slice(slopes);
                     let offset = conjugate.highest_offset(i, slopes)?;
                     let apart = |(a, b): (&f64, &f64)| (a - b).abs() + f64::EPSILON * a.abs();
                     let distance: f64 = slopes.iter().zip(&scaled).map(apart).sum();
-                    let weight = self.weights.of(i);
-                    moved += weight * distance * self.lengths[i];
+                    let weight = self.rows.weights.of(i);
+                    moved += weight * distance * self.rows.lengths[i];
                     weights += weight;
                     sums.offset += weight * offset;
                     sums.offset_size += weight * offset.abs();
@@ -56,7 +56,7 @@ impl LinearRisk<'_> {
         // A conjugate is computed from numbers as large as 1, whatever it is itself.
         let of_conjugates = 4.0 * f64::EPSILON * k as f64 * weights;
         // The sums above round as well, once a row.
-        let moved = moved * (1.0 + f64::EPSILON * self.design.rows() as f64);
+        let moved = moved * (1.0 + f64::EPSILON * self.rows.design.rows() as f64);
         Some(ScaledTangents { slopes, offset, offset_error: offset_error + of_conjugates, moved })
     }
 }

@@ -6,16 +6,25 @@
 use super::ExampleWeights;
 use super::loss::{Growth, Loss};
 use minorant_linalg::Design;
+use minorant_linalg::tree::Summand;
+use std::ops::Range;
 
 /// Sizes of the features, column by column.
 #[derive(Debug)]
 pub(super) struct Sizes {
     growth: Growth,
     outputs: usize,
-    /// Roundings that an output goes through.
-    roundings: f64,
-    /// Σᵢ sᵢ |xᵢⱼ| for each column, or the root of Σᵢ sᵢ xᵢⱼ² where losses are squares.
+    /// The most entries of a row.
+    longest: usize,
+    /// Σᵢ sᵢ |xᵢⱼ| for each column, or Σᵢ sᵢ xᵢⱼ² where losses are squares.
     columns: Vec<f64>,
+}
+
+impl Summand for Sizes {
+    fn add(&mut self, right: Self) {
+        self.longest = self.longest.max(right.longest);
+        self.columns.add(right.columns);
+    }
 }
 
 /// Accumulators that a kernel adds the products of a row up in, where there is one output.
@@ -24,7 +33,13 @@ const LANES: usize = 8;
 const FURTHER: f64 = 12.0;
 
 impl Sizes {
-    pub(super) fn new(design: &Design<'_>, weights: &ExampleWeights, loss: &dyn Loss) -> Self {
+    /// The sizes of some of the rows.
+    pub(super) fn of_rows(
+        design: &Design<'_>,
+        rows: Range<usize>,
+        weights: &ExampleWeights,
+        loss: &dyn Loss,
+    ) -> Self {
         let (growth, outputs, matrix) = (loss.growth(), loss.outputs(), design.matrix());
         let size = |share: f64, x: f64| match growth {
             Growth::Linear(_) => share * x.abs(),
@@ -32,7 +47,7 @@ impl Sizes {
         };
         let mut columns = vec![0.0; design.features()];
         let (mut longest, mut total) = (0usize, 0.0);
-        for i in 0..design.rows() {
+        for i in rows {
             let (share, mut entries) = (weights.of(i), 0);
             matrix.for_each_in_row(i, |j, x| {
                 columns[j] += size(share, x);
@@ -44,20 +59,21 @@ impl Sizes {
         if let (Some(bias), Some(last)) = (design.bias(), columns.last_mut()) {
             *last = size(total, bias);
         }
-        if growth == Growth::Square {
-            columns.iter_mut().for_each(|square| *square = square.sqrt());
-        }
-        let added = if outputs == 1 { longest.div_ceil(LANES) } else { longest };
-        Sizes { growth, outputs, roundings: added as f64 + FURTHER, columns }
+        Sizes { growth, outputs, longest, columns }
     }
 
     /// How far the mean of the losses at weights `w` may have moved; `value` is what was computed.
     pub(super) fn error(&self, w: &[f64], value: f64) -> f64 {
         let largest = |w: &[f64]| w.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
         let each = self.columns.iter().zip(w.chunks_exact(self.outputs));
-        let size: f64 = each.map(|(size, w)| size * largest(w)).sum();
+        let size: f64 = match self.growth {
+            Growth::Linear(_) => each.map(|(size, w)| size * largest(w)).sum(),
+            Growth::Square => each.map(|(size, w)| size.sqrt() * largest(w)).sum(),
+        };
+        let lanes = if self.outputs == 1 { LANES } else { 1 };
+        let roundings = self.longest.div_ceil(lanes) as f64 + FURTHER;
         // One rounding is half of ε.
-        let error = 0.5 * f64::EPSILON * self.roundings * size;
+        let error = 0.5 * f64::EPSILON * roundings * size;
         match self.growth {
             Growth::Linear(growth) => growth * error,
             Growth::Square => error * (2.0 * value.max(0.0).sqrt() + error),

@@ -204,7 +204,7 @@ impl DualCd {
         let objective = run.objective(&point)?;
         // What it may look at belongs to this evaluation.
         self.offer_bound(run, dual, true)?;
-        self.open = dual.still_open(&self.state, &point.outputs, HELD * self.pull);
+        self.open = dual.still_open(&self.state, point.outputs.here(), HELD * self.pull);
         let length = self.improve(run, point, objective)?;
         if self.rest() > 0.0 {
             self.ratio = run.gap() / self.rest();

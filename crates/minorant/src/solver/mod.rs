@@ -70,7 +70,7 @@ pub use subgradient::Subgradient;
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::{DualPoint, Term};
 use crate::regularizer::L2;
-use crate::risk::{Plane, Point, Risk, RiskError};
+use crate::risk::{Outputs, Plane, Point, Risk, RiskError};
 use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::Sum;
 
@@ -286,7 +286,7 @@ fn bound_of_plane(plane: Plane, regularizer: &L2) -> f64 {
 
 pub(crate) fn save_point(name: &str, point: &Point, archive: &mut Archive) {
     archive.put_reals(&format!("{name}.w"), point.w.clone());
-    archive.put_reals(&format!("{name}.outputs"), point.outputs.clone());
+    archive.put_reals(&format!("{name}.outputs"), point.outputs.gather());
     archive.put_reals(&format!("{name}.value"), vec![point.value, point.error]);
 }
 
@@ -299,7 +299,10 @@ pub(crate) fn load_point(
     if w.len() != dim {
         return Err(ArchiveError(format!("{name}.w")));
     }
-    let outputs = archive.take_reals(&format!("{name}.outputs"))?;
+    let outputs = match archive.take_reals(&format!("{name}.outputs"))? {
+        none if none.is_empty() => Outputs::None,
+        outputs => Outputs::Here(outputs),
+    };
     let [value, error] = archive.take_reals(&format!("{name}.value"))?[..] else {
         return Err(ArchiveError(format!("{name}.value")));
     };

@@ -112,7 +112,7 @@ impl Layout {
         let sums = sums.into_iter().collect::<Result<Vec<(f64, f64)>, RiskError>>()?;
         let value = finite(sums.iter().map(|(value, _)| *value).collect::<Sum>().value())?;
         let error = sums.iter().map(|(_, error)| error).sum();
-        Ok(Point { w, outputs: Vec::new(), value, error })
+        Ok(Point { error, ..Point::bare(w, value) })
     }
 
     /// The point at `w` with planes there; `plane` gives a chunk's share of them.
@@ -132,9 +132,9 @@ impl Layout {
             Ok(plane(chunks[chunk].clone(), &at))
         })?;
         drop(at);
-        let sums = chunk::whole(tree, count)?;
+        let sums = chunk::whole([tree], count)?;
         let (value, error) = chunk::total_value(&sums);
-        let point = Point { w, outputs: Vec::new(), value: finite(value)?, error };
+        let point = Point { error, ..Point::bare(w, finite(value)?) };
         Ok((point, chunk::planes(sums)))
     }
 }

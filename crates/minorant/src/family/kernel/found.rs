@@ -29,7 +29,7 @@ macro_rules! outcome {
     ($fit:expr) => {{
         let (fit, solution) = (&$fit, &$fit.solution);
         Outcome {
-            point: Point { w: Vec::new(), outputs: Vec::new(), value: solution.risk, error: 0.0 },
+            point: Point::bare(Vec::new(), solution.risk),
             certificate: Certificate {
                 objective: solution.regularizer + solution.risk,
                 lower_bound: fit.lower_bound,

@@ -76,7 +76,7 @@ impl LinearForm {
     pub(super) fn new(rows: &Rows<'_>, outcomes: Vec<Outcome>) -> Self {
         let threshold = match &rows.targets {
             Targets::Multilabel { member, .. } => {
-                Some(best_threshold(&outcomes[0].point.outputs, member))
+                Some(best_threshold(&outcomes[0].point.outputs.gather(), member))
             }
             _ => None,
         };

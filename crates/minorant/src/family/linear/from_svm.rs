@@ -167,7 +167,7 @@ fn labelled_only(
 /// The outcome that stands for a run for which no evaluations are left.
 fn no_run(w: Vec<f64>) -> Outcome {
     Outcome {
-        point: Point { w, outputs: Vec::new(), value: f64::NAN, error: 0.0 },
+        point: Point::bare(w, f64::NAN),
         certificate: Certificate { objective: f64::NAN, lower_bound: None },
         proof: None,
         bounds: None,

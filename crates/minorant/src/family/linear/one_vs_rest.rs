@@ -87,12 +87,7 @@ fn not_begun(start: Option<Vec<f64>>, dim: usize, loss_at_zero: f64) -> Outcome 
     Outcome {
         bounds: None,
         local_gap: None,
-        point: Point {
-            w: start.unwrap_or_else(|| vec![0.0; dim]),
-            outputs: Vec::new(),
-            value,
-            error: 0.0,
-        },
+        point: Point::bare(start.unwrap_or_else(|| vec![0.0; dim]), value),
         certificate: Certificate { objective: value, lower_bound: None },
         proof: None,
         status: Status::Interrupted,
@@ -194,7 +189,7 @@ fn load_outcome(archive: &mut Archive) -> Result<Outcome, ArchiveError> {
         return Err(ArchiveError("numbers".into()));
     };
     Ok(Outcome {
-        point: Point { w, outputs: Vec::new(), value: *value, error: 0.0 },
+        point: Point::bare(w, *value),
         certificate: Certificate {
             objective: *objective,
             lower_bound: Some(*bound).filter(|bound| !bound.is_nan()),

@@ -154,7 +154,7 @@ impl<'p> Bcfw<'p> {
         }
         self.forget_idle();
         self.passes += 1;
-        let point = Point { w, outputs: Vec::new(), value, error };
+        let point = Point { error, ..Point::bare(w, value) };
         let objective = run.objective(&point)?;
         let best = self.best.as_ref().map_or(f64::INFINITY, |best| run.problem.objective(best));
         if objective < best {

@@ -38,7 +38,7 @@ pub(in crate::solver) struct Reached {
 /// in the outputs at its start come back |1 − step|-fold, which must not exceed 1, for they would
 /// grow from line to line.
 pub(super) fn longest_step(start: &Point) -> f64 {
-    if start.outputs.is_empty() { f64::INFINITY } else { 2.0 }
+    if start.outputs.is_none() { f64::INFINITY } else { 2.0 }
 }
 
 /// w + η p.

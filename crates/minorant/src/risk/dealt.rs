@@ -1,0 +1,216 @@
+//! The risk of a linear model whose rows are dealt among several holders, each of which has a run of
+//! chunks. The holders keep the outputs of points; between them and the driver travel weights, sums over
+//! chunks, and numbers that stand for points. Values, planes and lines have the bits of the risk whose rows
+//! are in one place ([`LinearRisk`](super::LinearRisk)). What needs single rows (coordinates of the dual,
+//! columns, steepest subgradients) is not offered.
+
+use super::chunk;
+use super::cut::{Cut, Shape};
+use super::held::HeldRows;
+use super::linear::{error_of_sum, finish, planes_at, sizes_of_all};
+use super::sizes::Sizes;
+use super::{Cancel, ExampleWeights, HeldOutputs, Loss, Outputs, Plane, Point, Risk, RiskError};
+use minorant_linalg::Design;
+use minorant_linalg::sum::Sum;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// What one holder has: its rows, the loss over them and their weights in the mean over all rows, both
+/// counted from its first row.
+pub type Hand<'a> = (Design<'a>, Box<dyn Loss + 'a>, ExampleWeights);
+
+/// The risk of a linear model whose rows are dealt among holders.
+pub struct DealtRisk<'a> {
+    cut: Cut,
+    holders: Vec<HeldRows<'a>>,
+    kept: Arc<Kept>,
+    sizes: OnceLock<Sizes>,
+}
+
+impl Shape {
+    /// The rows that each of several holders is dealt: runs of chunks, as even as chunks allow. Where
+    /// there are more holders than chunks, some have nothing.
+    pub fn deal(&self, holders: usize) -> Vec<Range<usize>> {
+        let cut = Cut::of_rows(*self);
+        hands(&cut, holders)
+            .map(|held| cut.first_row(held.start)..cut.first_row(held.end))
+            .collect()
+    }
+}
+
+/// The chunks of each holder.
+fn hands(cut: &Cut, holders: usize) -> impl Iterator<Item = Range<usize>> {
+    let chunks = cut.chunks();
+    (0..holders).map(move |at| at * chunks / holders..(at + 1) * chunks / holders)
+}
+
+impl<'a> DealtRisk<'a> {
+    /// The risk over all rows, whose shape is `shape`; each holder has the rows that [`Shape::deal`] says.
+    pub fn new(shape: Shape, each: Vec<Hand<'a>>) -> Self {
+        assert!(!each.is_empty(), "rows are dealt to one holder at least");
+        let cut = Cut::of_rows(shape);
+        let chunks = hands(&cut, each.len());
+        let deal = |((design, loss, weights), held): (Hand<'a>, Range<usize>)| {
+            let rows = cut.first_row(held.end) - cut.first_row(held.start);
+            assert_eq!(design.rows(), rows, "a holder has other rows than it was dealt");
+            HeldRows::new(design, loss, weights, cut, held)
+        };
+        let holders: Vec<HeldRows<'a>> = each.into_iter().zip(chunks).map(deal).collect();
+        let points = holders.iter().map(|_| Mutex::default()).collect();
+        let kept = Arc::new(Kept { points, next: AtomicU64::new(0) });
+        DealtRisk { cut, holders, kept, sizes: OnceLock::new() }
+    }
+
+    fn loss(&self) -> &dyn Loss {
+        &*self.holders[0].loss
+    }
+
+    /// The outputs of a point at each holder. Those that came back from a file are dealt out again.
+    fn outputs_of(&self, point: &Point) -> Vec<Arc<[f64]>> {
+        let k = self.loss().outputs();
+        match &point.outputs {
+            Outputs::Held(held) => self.kept.of(held.number()),
+            outputs => {
+                let mut rest = outputs.here();
+                let each = self.holders.iter().map(|holder| {
+                    let (own, others) = rest.split_at(holder.design.rows() * k);
+                    rest = others;
+                    own.into()
+                });
+                each.collect()
+            }
+        }
+    }
+
+    /// The point at `w` whose outputs the holders keep from now on.
+    fn keep(&self, w: Vec<f64>, outputs: Vec<Vec<f64>>, value: f64) -> Result<Point, RiskError> {
+        finish(w, Outputs::Held(Kept::keep(&self.kept, outputs)), value)
+    }
+}
+
+/// The outputs of the points that are alive, at each holder by the points' numbers.
+#[derive(Debug)]
+struct Kept {
+    points: Vec<Mutex<HashMap<u64, Arc<[f64]>>>>,
+    next: AtomicU64,
+}
+
+impl Kept {
+    fn keep(kept: &Arc<Self>, outputs: Vec<Vec<f64>>) -> Arc<Handle> {
+        let number = kept.next.fetch_add(1, Ordering::Relaxed);
+        for (holder, outputs) in kept.points.iter().zip(outputs) {
+            lock(holder).insert(number, outputs.into());
+        }
+        Arc::new(Handle { number, kept: kept.clone() })
+    }
+
+    fn of(&self, number: u64) -> Vec<Arc<[f64]>> {
+        let of_holder = |holder: &Mutex<HashMap<u64, Arc<[f64]>>>| {
+            let found = lock(holder).get(&number).cloned();
+            found.unwrap_or_else(|| unreachable!("holders keep points while handles are alive"))
+        };
+        self.points.iter().map(of_holder).collect()
+    }
+}
+
+/// Stands for the outputs of a point; when it goes, the holders forget them.
+#[derive(Debug)]
+struct Handle {
+    number: u64,
+    kept: Arc<Kept>,
+}
+
+impl HeldOutputs for Handle {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn gather(&self) -> Vec<f64> {
+        self.kept.of(self.number).iter().flat_map(|outputs| outputs.iter().copied()).collect()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        for holder in &self.kept.points {
+            lock(holder).remove(&self.number);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A table of outputs is whole between any two operations on it.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for DealtRisk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DealtRisk { cut, holders, .. } = self;
+        f.debug_struct("DealtRisk")
+            .field("cut", cut)
+            .field("holders", &holders.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Risk for DealtRisk<'_> {
+    fn dim(&self) -> usize {
+        self.holders[0].design.features() * self.loss().outputs()
+    }
+
+    fn is_convex(&self) -> bool {
+        self.loss().is_convex()
+    }
+
+    fn is_smooth(&self) -> bool {
+        self.loss().is_smooth()
+    }
+
+    fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
+        let each = self.holders.iter().map(|holder| holder.values(&w, cancel));
+        let (outputs, sums): (Vec<_>, Vec<_>) =
+            each.collect::<Result<Vec<_>, RiskError>>()?.into_iter().unzip();
+        self.keep(w, outputs, sums.into_iter().flatten().collect::<Sum>().value())
+    }
+
+    fn value_error(&self, point: &Point) -> f64 {
+        let of_holders = || self.holders.iter().map(HeldRows::sizes);
+        let sizes = self.sizes.get_or_init(|| sizes_of_all(of_holders(), &self.cut));
+        sizes.error(&point.w, point.value) + error_of_sum(&self.cut, point.value)
+    }
+
+    fn planes(
+        &self,
+        point: &Point,
+        parts: usize,
+        cancel: &Cancel,
+    ) -> Result<Vec<Plane>, RiskError> {
+        let outputs = self.outputs_of(point);
+        let each = self.holders.iter().zip(&outputs);
+        let sums = each.map(|(holder, outputs)| holder.planes(outputs, parts, cancel));
+        let sums = sums.collect::<Result<Vec<_>, RiskError>>()?;
+        Ok(planes_at(&point.w, chunk::whole(sums, self.cut.chunks_of_parts(parts))?))
+    }
+
+    fn at_with_planes(
+        &self,
+        w: Vec<f64>,
+        parts: usize,
+        cancel: &Cancel,
+    ) -> Result<(Point, Vec<Plane>), RiskError> {
+        let each = self.holders.iter().map(|holder| holder.values_and_planes(&w, parts, cancel));
+        let (outputs, sums): (Vec<_>, Vec<_>) =
+            each.collect::<Result<Vec<_>, RiskError>>()?.into_iter().unzip();
+        let sums = chunk::whole(sums, self.cut.chunks_of_parts(parts))?;
+        let point = self.keep(w, outputs, chunk::total_value(&sums).0)?;
+        let planes = planes_at(&point.w, sums);
+        Ok((point, planes))
+    }
+
+    fn max_parts(&self) -> usize {
+        self.cut.max_parts()
+    }
+}
