@@ -3,7 +3,7 @@
 //! of chunks, and so is what a shard holds. A cut follows from the shape of the whole data alone: all
 //! who hold rows of the same data cut them at the same places, and get the same bits.
 
-use minorant_linalg::Design;
+use super::Shape;
 use minorant_linalg::parallel::{split_at, split_evenly};
 use minorant_linalg::tree::level_of_parts;
 use std::ops::Range;
@@ -25,32 +25,6 @@ const FEWEST: usize = 8;
 const ROWS: usize = 32;
 /// Blocks of rows that fit the second-level cache between a forward and a backward product.
 const BLOCK_BYTES: usize = 256 << 10;
-
-/// The shape of the rows of a linear model, of all of them whoever holds them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
-    /// Number of rows.
-    pub rows: usize,
-    /// Number of features, the constant one included.
-    pub features: usize,
-    /// Numbers that are stored.
-    pub entries: usize,
-    /// Bytes that these take, their places included.
-    pub bytes: usize,
-}
-
-impl Shape {
-    /// The shape of rows that are all here.
-    pub fn of(design: &Design<'_>) -> Self {
-        let matrix = design.matrix();
-        Shape {
-            rows: matrix.rows(),
-            features: design.features(),
-            entries: matrix.entries(),
-            bytes: matrix.bytes(),
-        }
-    }
-}
 
 impl Cut {
     /// The cut of the rows of a linear model.
@@ -106,6 +80,12 @@ impl Cut {
     /// The examples of each of `chunks` chunks.
     pub(crate) fn ranges(&self, chunks: usize) -> Vec<Range<usize>> {
         split_evenly(self.examples, chunks)
+    }
+
+    /// The chunks of each of several holders: runs that are as even as chunks allow.
+    pub(super) fn hands(&self, holders: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let chunks = self.chunks;
+        (0..holders).map(move |at| split_at(chunks, holders, at)..split_at(chunks, holders, at + 1))
     }
 
     /// The numbers that a run of the cut's chunks has where there are `chunks`, at least as many as the

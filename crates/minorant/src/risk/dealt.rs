@@ -5,18 +5,17 @@
 //! columns, steepest subgradients) is not offered.
 
 use super::chunk;
-use super::cut::{Cut, Shape};
+use super::cut::Cut;
 use super::held::HeldRows;
+use super::kept::Kept;
 use super::linear::{error_of_sum, finish, planes_at, sizes_of_all};
 use super::sizes::Sizes;
-use super::{Cancel, ExampleWeights, HeldOutputs, Loss, Outputs, Plane, Point, Risk, RiskError};
+use super::{Cancel, ExampleWeights, Loss, Outputs, Plane, Point, Risk, RiskError, Shape};
 use minorant_linalg::Design;
 use minorant_linalg::sum::Sum;
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// What one holder has: its rows, the loss over them and their weights in the mean over all rows, both
 /// counted from its first row.
@@ -30,37 +29,19 @@ pub struct DealtRisk<'a> {
     sizes: OnceLock<Sizes>,
 }
 
-impl Shape {
-    /// The rows that each of several holders is dealt: runs of chunks, as even as chunks allow. Where
-    /// there are more holders than chunks, some have nothing.
-    pub fn deal(&self, holders: usize) -> Vec<Range<usize>> {
-        let cut = Cut::of_rows(*self);
-        hands(&cut, holders)
-            .map(|held| cut.first_row(held.start)..cut.first_row(held.end))
-            .collect()
-    }
-}
-
-/// The chunks of each holder.
-fn hands(cut: &Cut, holders: usize) -> impl Iterator<Item = Range<usize>> {
-    let chunks = cut.chunks();
-    (0..holders).map(move |at| at * chunks / holders..(at + 1) * chunks / holders)
-}
-
 impl<'a> DealtRisk<'a> {
     /// The risk over all rows, whose shape is `shape`; each holder has the rows that [`Shape::deal`] says.
     pub fn new(shape: Shape, each: Vec<Hand<'a>>) -> Self {
         assert!(!each.is_empty(), "rows are dealt to one holder at least");
         let cut = Cut::of_rows(shape);
-        let chunks = hands(&cut, each.len());
+        let chunks = cut.hands(each.len());
         let deal = |((design, loss, weights), held): (Hand<'a>, Range<usize>)| {
             let rows = cut.first_row(held.end) - cut.first_row(held.start);
             assert_eq!(design.rows(), rows, "a holder has other rows than it was dealt");
             HeldRows::new(design, loss, weights, cut, held)
         };
         let holders: Vec<HeldRows<'a>> = each.into_iter().zip(chunks).map(deal).collect();
-        let points = holders.iter().map(|_| Mutex::default()).collect();
-        let kept = Arc::new(Kept { points, next: AtomicU64::new(0) });
+        let kept = Kept::new(holders.len());
         DealtRisk { cut, holders, kept, sizes: OnceLock::new() }
     }
 
@@ -89,61 +70,6 @@ impl<'a> DealtRisk<'a> {
     fn keep(&self, w: Vec<f64>, outputs: Vec<Vec<f64>>, value: f64) -> Result<Point, RiskError> {
         finish(w, Outputs::Held(Kept::keep(&self.kept, outputs)), value)
     }
-}
-
-/// The outputs of the points that are alive, at each holder by the points' numbers.
-#[derive(Debug)]
-struct Kept {
-    points: Vec<Mutex<HashMap<u64, Arc<[f64]>>>>,
-    next: AtomicU64,
-}
-
-impl Kept {
-    fn keep(kept: &Arc<Self>, outputs: Vec<Vec<f64>>) -> Arc<Handle> {
-        let number = kept.next.fetch_add(1, Ordering::Relaxed);
-        for (holder, outputs) in kept.points.iter().zip(outputs) {
-            lock(holder).insert(number, outputs.into());
-        }
-        Arc::new(Handle { number, kept: kept.clone() })
-    }
-
-    fn of(&self, number: u64) -> Vec<Arc<[f64]>> {
-        let of_holder = |holder: &Mutex<HashMap<u64, Arc<[f64]>>>| {
-            let found = lock(holder).get(&number).cloned();
-            found.unwrap_or_else(|| unreachable!("holders keep points while handles are alive"))
-        };
-        self.points.iter().map(of_holder).collect()
-    }
-}
-
-/// Stands for the outputs of a point; when it goes, the holders forget them.
-#[derive(Debug)]
-struct Handle {
-    number: u64,
-    kept: Arc<Kept>,
-}
-
-impl HeldOutputs for Handle {
-    fn number(&self) -> u64 {
-        self.number
-    }
-
-    fn gather(&self) -> Vec<f64> {
-        self.kept.of(self.number).iter().flat_map(|outputs| outputs.iter().copied()).collect()
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        for holder in &self.kept.points {
-            lock(holder).remove(&self.number);
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A table of outputs is whole between any two operations on it.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for DealtRisk<'_> {

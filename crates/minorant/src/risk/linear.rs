@@ -6,13 +6,13 @@
 
 use super::chunk::{self, BlockSums, ChunkPlane};
 use super::convexified::Convexified;
-use super::cut::{Cut, Shape};
+use super::cut::Cut;
 use super::held::HeldRows;
 use super::sizes::Sizes;
 use super::{
     Cancel, Curvature, Descent, DifferenceOfConvex, DualCoordinates, Duals, ExampleWeights,
     Examples, Lines, Loss, Outputs, Plane, Point, Risk, RiskError, RowMetric, ScaledTangents,
-    Subdifferential,
+    Shape, Subdifferential,
 };
 use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
 use minorant_linalg::dense::{axpy, between};

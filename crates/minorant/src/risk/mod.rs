@@ -16,6 +16,7 @@ mod function;
 mod held;
 pub mod hinge;
 pub mod huber_hinge;
+mod kept;
 mod linear;
 pub(crate) mod local;
 pub mod logistic;
@@ -28,6 +29,7 @@ mod plane;
 mod point;
 pub mod ramp;
 mod scaled_tangents;
+mod shape;
 mod simplex;
 mod sizes;
 pub mod softmax;
@@ -39,7 +41,6 @@ pub use capabilities::{
     Asked, Curvature, Descent, DifferenceOfConvex, Examples, Lines, SecondDerivatives,
     Subdifferential, WorkingSets,
 };
-pub use cut::Shape;
 pub use dealt::{DealtRisk, Hand};
 pub use duals::{DualCoordinates, DualState, Duals, RowMetric, ScaledTangents, Sweep};
 pub use function::FunctionRisk;
@@ -47,6 +48,7 @@ pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};
 pub use plane::{Piece, Plane, Tie};
 pub use point::{HeldOutputs, Outputs, Point};
+pub use shape::Shape;
 
 /// The data term of the objective.
 pub trait Risk: Sync {
