@@ -4,6 +4,7 @@
 //! feature by feature, the K outputs of a feature side by side, so that a sparse entry touches one
 //! run of memory whatever K is. A bias is a constant last feature that is never stored.
 
+mod gram;
 mod kernels;
 mod relax;
 

@@ -124,6 +124,19 @@ impl L2 {
         }
     }
 
+    /// The second derivative λ θ² in each of `dim` weights.
+    pub fn second_derivatives(&self, dim: usize) -> Vec<f64> {
+        (0..dim).map(|i| self.lambda * self.theta(i) * self.theta(i)).collect()
+    }
+
+    /// ‖g ⊘ θ‖²: a gradient of the objective proves that 1/(2λ) times this is left, at most.
+    pub fn square_in_metric(&self, g: &[f64]) -> f64 {
+        match &self.weights {
+            None => norm2(g),
+            Some(weights) => g.iter().zip(weights).map(|(g, t)| (g / t) * (g / t)).sum(),
+        }
+    }
+
     /// Ω along w + η (to − w), up to a constant.
     pub fn along(&self, w: &[f64], to: &[f64]) -> Quadratic {
         let (mut slope, mut curvature) = (Sum::new(), Sum::new());

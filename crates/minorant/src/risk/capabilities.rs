@@ -58,6 +58,31 @@ pub trait Curvature {
 
     /// The second derivatives at `point` in the outputs of each example, with its weight.
     fn second_derivatives(&self, point: &Point) -> SecondDerivatives;
+
+    /// The Hessian with these second derivatives, times `v`: a forward and a backward product in one pass.
+    fn hessian_times(
+        &self,
+        second: &SecondDerivatives,
+        v: &[f64],
+        cancel: &Cancel,
+    ) -> Result<Vec<f64>, RiskError>;
+
+    /// The Hessian itself, row by row: one pass. Nothing where examples have several outputs.
+    fn hessian(
+        &self,
+        second: &SecondDerivatives,
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<f64>>, RiskError>;
+
+    /// The weighted mean of the squares of each feature: one pass.
+    fn mean_squares(&self, cancel: &Cancel) -> Result<Vec<f64>, RiskError>;
+
+    /// Multiplications that the Hessian takes, those of a vector unit counted once; nothing where it
+    /// cannot be had.
+    fn hessian_cost(&self) -> Option<u64>;
+
+    /// The same for a product with the Hessian.
+    fn product_cost(&self) -> u64;
 }
 
 /// For every example diag(a) − b bᵀ over its outputs, the example's weight included.

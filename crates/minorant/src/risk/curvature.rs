@@ -1,9 +1,52 @@
-//! Linear risks of twice differentiable losses: second derivatives in the examples' outputs, and
-//! the features column by column.
+//! Linear risks of twice differentiable losses: second derivatives in the examples' outputs, products with
+//! the Hessian and the Hessian itself, and the features column by column.
 
-use super::{Curvature, LinearRisk, Point, SecondDerivatives};
-use minorant_linalg::Columns;
+use super::cut::power_of_two;
+use super::{Cancel, Curvature, LinearRisk, Point, RiskError, SecondDerivatives, chunk};
 use minorant_linalg::parallel::map_chunks_mut;
+use minorant_linalg::tree::{level_of_parts, sum_chunks};
+use minorant_linalg::{Columns, PackedWeights};
+use std::ops::Range;
+
+impl SecondDerivatives {
+    /// Turns the change of some outputs into that of the slopes there; `at` is the number of the first.
+    fn apply(&self, at: usize, outputs: usize, change: &mut [f64]) {
+        let diagonal = &self.diagonal[at..at + change.len()];
+        if outputs == 1 {
+            change.iter_mut().zip(diagonal).for_each(|(r, a)| *r *= a);
+            return;
+        }
+        let b = &self.rank_one[at..at + change.len()];
+        let each = change.chunks_exact_mut(outputs).zip(diagonal.chunks_exact(outputs));
+        for ((r, a), b) in each.zip(b.chunks_exact(outputs)) {
+            let along: f64 = b.iter().zip(&*r).map(|(b, r)| b * r).sum();
+            for ((r, a), b) in r.iter_mut().zip(a).zip(b) {
+                *r = a * *r - b * along;
+            }
+        }
+    }
+
+    /// Whether an example is not curved at all.
+    fn is_flat(&self, example: usize, outputs: usize) -> bool {
+        self.diagonal[example * outputs..(example + 1) * outputs].iter().all(|a| *a == 0.0)
+    }
+}
+
+impl LinearRisk<'_> {
+    /// Adds up what each of `count` runs of chunks contributes.
+    fn sum_runs(
+        &self,
+        count: usize,
+        of_run: impl Fn(&[Range<usize>]) -> Result<Vec<f64>, RiskError> + Sync,
+    ) -> Result<Vec<f64>, RiskError> {
+        let chunks = &self.rows.chunks;
+        let each = chunks.len() / count;
+        let sums = sum_chunks(0..count, level_of_parts(count, 1), |run| {
+            of_run(&chunks[run * each..(run + 1) * each])
+        })?;
+        Ok(chunk::whole([sums], count)?.swap_remove(0))
+    }
+}
 
 impl Curvature for LinearRisk<'_> {
     fn outputs(&self) -> usize {
@@ -20,11 +63,12 @@ impl Curvature for LinearRisk<'_> {
         let width = if k == 1 { 1 } else { 2 * k };
         let mut both = vec![0.0; self.rows.design.rows() * width];
         let loss = self.rows.loss.curvature();
+        let outputs = point.outputs.here();
         map_chunks_mut(&self.rows.chunks, &mut both, width, |_, rows, both| {
             let Some(loss) = loss else { return };
             for (i, both) in rows.zip(both.chunks_exact_mut(width)) {
                 let (a, b) = both.split_at_mut(k);
-                loss.second_derivative(i, &point.outputs.here()[i * k..(i + 1) * k], a, b);
+                loss.second_derivative(i, &outputs[i * k..(i + 1) * k], a, b);
                 let weight = self.rows.weights.of(i);
                 a.iter_mut().for_each(|a| *a *= weight);
                 b.iter_mut().for_each(|b| *b *= weight.sqrt());
@@ -37,5 +81,84 @@ impl Curvature for LinearRisk<'_> {
             both.chunks_exact(width).flat_map(|both| &both[at..at + k]).copied().collect()
         };
         SecondDerivatives { diagonal: half(0), rank_one: half(k) }
+    }
+
+    fn hessian_times(
+        &self,
+        second: &SecondDerivatives,
+        v: &[f64],
+        cancel: &Cancel,
+    ) -> Result<Vec<f64>, RiskError> {
+        let (rows, k) = (&self.rows, self.rows.loss.outputs());
+        let packed = PackedWeights::pack(v, k);
+        self.sum_runs(rows.chunks.len(), |chunks| {
+            cancel.check()?;
+            let mut product = rows.design.gradient(k, &rows.spare);
+            let mut change = vec![0.0; rows.cut.block() * k];
+            for block in chunks.iter().flat_map(|chunk| rows.blocks(chunk.clone())) {
+                let change = &mut change[..block.len() * k];
+                change.fill(0.0);
+                let mut rest = block.clone();
+                // Rows without curvature are not read.
+                while let Some(from) = rest.find(|&i| !second.is_flat(i, k)) {
+                    let end = rest.find(|&i| second.is_flat(i, k)).unwrap_or(block.end);
+                    let span = (from - block.start) * k..(end - block.start) * k;
+                    rows.design.forward(from..end, &packed, &mut change[span.clone()]);
+                    second.apply(from * k, k, &mut change[span]);
+                }
+                rows.design.backward(block, change, &mut product);
+            }
+            Ok(product.unpack())
+        })
+    }
+
+    fn hessian(
+        &self,
+        second: &SecondDerivatives,
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<f64>>, RiskError> {
+        let rows = &self.rows;
+        if rows.loss.outputs() > 1 {
+            return Ok(None);
+        }
+        // All sums together take no more numbers than the data, so there may be fewer than chunks.
+        let features = rows.design.features();
+        let worth = rows.design.matrix().entries() / (features * features).max(1);
+        let count = power_of_two(worth.clamp(1, rows.chunks.len()));
+        let sums = self.sum_runs(count, |chunks| {
+            let mut sums = rows.design.gram();
+            for block in chunks.iter().flat_map(|chunk| rows.blocks(chunk.clone())) {
+                cancel.check()?;
+                rows.design.add_gram(block.clone(), &second.diagonal[block], &mut sums);
+            }
+            Ok(sums)
+        })?;
+        Ok(Some(rows.design.full_gram(sums)))
+    }
+
+    fn mean_squares(&self, cancel: &Cancel) -> Result<Vec<f64>, RiskError> {
+        let rows = &self.rows;
+        self.sum_runs(rows.chunks.len(), |chunks| {
+            cancel.check()?;
+            let mut squares = vec![0.0; rows.design.features()];
+            let mut share = 0.0;
+            for i in chunks.iter().cloned().flatten() {
+                let weight = rows.weights.of(i);
+                rows.design.matrix().for_each_in_row(i, |j, x| squares[j] += weight * x * x);
+                share += weight;
+            }
+            if let (Some(bias), Some(last)) = (rows.design.bias(), squares.last_mut()) {
+                *last = share * bias * bias;
+            }
+            Ok(squares)
+        })
+    }
+
+    fn hessian_cost(&self) -> Option<u64> {
+        (self.rows.loss.outputs() == 1).then(|| self.rows.design.gram_cost())
+    }
+
+    fn product_cost(&self) -> u64 {
+        self.rows.design.product_cost(self.rows.loss.outputs())
     }
 }

@@ -6,8 +6,9 @@ use super::planes_after::{LATE, SOON};
 use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
 use super::{
     Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Method,
-    MethodError, MethodOptions, Nbm, NewtonCd, Nrbm, Owlqn, OwlqnStar, PlanesAfter, Problem,
-    ProxBmrm, ProxNrbm, Sgd, SgdAnywhere, Solver, Strategy, SubBfgs, Subgradient, Subgradients,
+    MethodError, MethodOptions, Nbm, Newton, NewtonCd, Nrbm, Owlqn, OwlqnStar, PlanesAfter,
+    Problem, ProxBmrm, ProxNrbm, Sgd, SgdAnywhere, Solver, Strategy, SubBfgs, Subgradient,
+    Subgradients,
 };
 use crate::bundle::Limits;
 use crate::risk::Risk;
@@ -23,6 +24,8 @@ const ORACLE_PAIRS: usize = 50;
 const PAIRS: usize = 15;
 /// Planes that give a walking method its bound.
 const PLANES_OF_A_WALK: usize = 100;
+/// Planes that give Newton's method its bound: the last ones matter.
+const PLANES_OF_NEWTON: usize = 20;
 /// Bytes that a dense inverse Hessian may take where nothing else is said.
 const MATRIX_BYTES: u64 = 1 << 30;
 
@@ -128,6 +131,7 @@ impl Method {
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
             Method::Owlqn => Box::new(Owlqn::new(risk.dim(), pairs, Subgradients::Least)),
             Method::OwlqnStar => Box::new(OwlqnStar::new(risk.dim(), pairs, Subgradients::Least)),
+            Method::Newton => Box::new(Newton::new(dim, limits)),
             Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
             Method::DualCd => {
                 let dual = DualCd::new(problem, options.seed).ok_or_else(|| lacks("examples"))?;
@@ -172,6 +176,7 @@ impl Method {
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
             _ if self.is_local() => options.memory.unwrap_or(LOCAL_MEMORY),
             _ if self.walks() => PLANES_OF_A_WALK,
+            Method::Newton => PLANES_OF_NEWTON,
             Method::Sgd => options.memory.unwrap_or(SGD_MEMORY),
             _ => options.memory.unwrap_or(usize::MAX),
         };

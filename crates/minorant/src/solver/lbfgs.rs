@@ -54,10 +54,7 @@ impl Solver for Lbfgs {
         let lambda = run.problem.regularizer.lambda();
         if !run.problem.risk.is_convex() && lambda > 0.0 {
             let gradient = &self.walk.site()?.gradient;
-            let square = match run.problem.regularizer.weights() {
-                Some(theta) => gradient.iter().zip(theta).map(|(g, t)| (g / t) * (g / t)).sum(),
-                None => dot(gradient, gradient),
-            };
+            let square = run.problem.regularizer.square_in_metric(gradient);
             run.check_local_gap(square / (2.0 * lambda))?;
         }
         // p = −B g.

@@ -32,6 +32,8 @@ pub enum Method {
     Owlqn,
     /// The same with directions by Algorithm 2 of Yu et al.
     OwlqnStar,
+    /// Newton's method for smooth risks.
+    Newton,
     /// Newton's method with coordinate descent for λ‖w‖₁.
     NewtonCd,
     /// Subgradient BFGS with a dense matrix.
@@ -64,7 +66,7 @@ pub enum Method {
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 27] = [
+    pub const ALL: [Method; 28] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -79,6 +81,7 @@ impl Method {
         Method::Lbfgs,
         Method::Owlqn,
         Method::OwlqnStar,
+        Method::Newton,
         Method::NewtonCd,
         Method::Nrbm,
         Method::NrbmLs,
@@ -110,6 +113,7 @@ impl Method {
             Method::ProxNrbm => "prox-nrbm",
             Method::Owlqn => "owlqn",
             Method::OwlqnStar => "owlqn-star",
+            Method::Newton => "newton",
             Method::NewtonCd => "newton-cd",
             Method::SubBfgs => "subbfgs",
             Method::SubLbfgs => "sublbfgs",

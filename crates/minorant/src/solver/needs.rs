@@ -50,6 +50,10 @@ impl Method {
                 Some("the restriction of the risk to lines")
             }
             Method::Lbfgs if !smooth => Some("a risk without kinks"),
+            Method::Newton if !risk.is_smooth() => Some("a risk without kinks"),
+            Method::Newton if risk.lines().is_none() || risk.curvature().is_none() => {
+                Some("the second derivatives of the risk")
+            }
             _ if self.finds_directions() && risk.subdifferential().is_none() => {
                 Some("the whole subdifferential of the risk")
             }

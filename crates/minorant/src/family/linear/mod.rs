@@ -71,7 +71,7 @@ impl Family for Linear {
             Cccp => !model.is_convex,
             // The svm has lbfgs for its smooth losses.
             Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs
-            | SubLbfgs | Hybrid | SubGd | Lbfgs | Sgd => model.is_convex,
+            | SubLbfgs | Hybrid | SubGd | Lbfgs | Newton | Sgd => model.is_convex,
             Owlqn | OwlqnStar | NewtonCd => model.name == "logistic",
             DualCd => model.name == "svm",
             Bcfw => false,
