@@ -184,8 +184,7 @@ mod tests {
             }
             let (columns, stored): (Vec<u32>, Vec<f64>) = entries.into_iter().unzip();
             let dense = Matrix::dense(rows, cols, values.clone().into()).unwrap();
-            let csr =
-                Matrix::csr(rows, cols, starts.into(), columns.into(), stored.into()).unwrap();
+            let csr = Matrix::csr(cols, starts, columns, stored.into()).unwrap();
             for matrix in [&dense, &csr] {
                 let design = Design::new(matrix, bias);
                 let mut sums = design.gram();

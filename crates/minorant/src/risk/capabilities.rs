@@ -2,7 +2,7 @@
 //! difference of convex functions, working sets of outputs, single examples. What a risk may
 //! know of its dual stands in `duals.rs`.
 
-use super::{Cancel, Plane, Point, Risk, RiskError, RowMetric};
+use super::{Cancel, Plane, Point, Risk, RiskError, RowMetric, SecondDerivatives};
 use crate::line::Line;
 use minorant_linalg::Columns;
 
@@ -83,15 +83,6 @@ pub trait Curvature {
 
     /// The same for a product with the Hessian.
     fn product_cost(&self) -> u64;
-}
-
-/// For every example diag(a) − b bᵀ over its outputs, the example's weight included.
-#[derive(Debug, Clone)]
-pub struct SecondDerivatives {
-    /// The diagonal, one entry for each output of each example.
-    pub diagonal: Vec<f64>,
-    /// The vectors b, laid out alike; empty where there is one output.
-    pub rank_one: Vec<f64>,
 }
 
 /// What the oracle answers for an example.

@@ -8,30 +8,6 @@ use minorant_linalg::tree::{level_of_parts, sum_chunks};
 use minorant_linalg::{Columns, PackedWeights};
 use std::ops::Range;
 
-impl SecondDerivatives {
-    /// Turns the change of some outputs into that of the slopes there; `at` is the number of the first.
-    fn apply(&self, at: usize, outputs: usize, change: &mut [f64]) {
-        let diagonal = &self.diagonal[at..at + change.len()];
-        if outputs == 1 {
-            change.iter_mut().zip(diagonal).for_each(|(r, a)| *r *= a);
-            return;
-        }
-        let b = &self.rank_one[at..at + change.len()];
-        let each = change.chunks_exact_mut(outputs).zip(diagonal.chunks_exact(outputs));
-        for ((r, a), b) in each.zip(b.chunks_exact(outputs)) {
-            let along: f64 = b.iter().zip(&*r).map(|(b, r)| b * r).sum();
-            for ((r, a), b) in r.iter_mut().zip(a).zip(b) {
-                *r = a * *r - b * along;
-            }
-        }
-    }
-
-    /// Whether an example is not curved at all.
-    fn is_flat(&self, example: usize, outputs: usize) -> bool {
-        self.diagonal[example * outputs..(example + 1) * outputs].iter().all(|a| *a == 0.0)
-    }
-}
-
 impl LinearRisk<'_> {
     /// Adds up what each of `count` runs of chunks contributes.
     fn sum_runs(

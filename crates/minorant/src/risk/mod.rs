@@ -29,6 +29,7 @@ mod plane;
 mod point;
 pub mod ramp;
 mod scaled_tangents;
+mod second_derivatives;
 mod shape;
 mod simplex;
 mod sizes;
@@ -38,8 +39,7 @@ pub mod transductive;
 
 pub use cancel::{Cancel, RiskError};
 pub use capabilities::{
-    Asked, Curvature, Descent, DifferenceOfConvex, Examples, Lines, SecondDerivatives,
-    Subdifferential, WorkingSets,
+    Asked, Curvature, Descent, DifferenceOfConvex, Examples, Lines, Subdifferential, WorkingSets,
 };
 pub use dealt::{DealtRisk, Hand};
 pub use duals::{DualCoordinates, DualState, Duals, RowMetric, ScaledTangents, Sweep};
@@ -48,6 +48,7 @@ pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};
 pub use plane::{Piece, Plane, Tie};
 pub use point::{HeldOutputs, Outputs, Point};
+pub use second_derivatives::SecondDerivatives;
 pub use shape::Shape;
 
 /// The data term of the objective.

@@ -1,7 +1,8 @@
 //! The squared hinge loss max(0, 1 − z f)², z = ±1: smooth, with a jump in its curvature.
 
 use super::loss::{
-    Ascent, Climb, Conjugate, DualSweep, Foothold, Growth, Loss, Piecewise, Tangent, allowed_size,
+    Ascent, Climb, Conjugate, DualSweep, Foothold, Growth, Loss, Piecewise, SecondDerivative,
+    Tangent, allowed_size,
 };
 use crate::line::Pieces;
 
@@ -55,6 +56,16 @@ impl Loss for SquaredHinge {
 
     fn ascent(&self) -> Option<&dyn Ascent> {
         Some(self)
+    }
+
+    fn curvature(&self) -> Option<&dyn SecondDerivative> {
+        Some(self)
+    }
+}
+
+impl SecondDerivative for SquaredHinge {
+    fn second_derivative(&self, example: usize, f: &[f64], a: &mut [f64], _b: &mut [f64]) {
+        a[0] = if self.signs[example] * f[0] < 1.0 { 2.0 } else { 0.0 };
     }
 }
 

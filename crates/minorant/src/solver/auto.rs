@@ -11,6 +11,8 @@ pub const MANY_WEIGHTS: usize = 10_000;
 /// only where they have enough rows for each weight; in many dimensions they need more of them
 /// than anybody can afford.
 const STEEP: f64 = 80.0;
+/// The same where the loss is smooth, and Newton's method is what would be taken instead.
+const STEEP_WHERE_SMOOTH: f64 = 1.0;
 
 impl Method {
     /// The method that `auto` stands for on this problem.
@@ -18,6 +20,9 @@ impl Method {
         let penalised = problem.l1 == 0.0 && problem.regularizer.lambda() > 0.0;
         if penalised && problem.risk.is_convex() && suits_dual_cd(problem) {
             return Method::DualCd;
+        }
+        if penalised && Method::Newton.missing(problem, &MethodOptions::default()).is_none() {
+            return Method::Newton;
         }
         Method::pick_bundle(problem)
     }
@@ -60,6 +65,7 @@ fn suits_dual_cd(problem: Problem<'_>) -> bool {
     sgd_pass::metric(problem).is_some_and(|metric| {
         let curvatures = metric.curvatures();
         let mean = curvatures.iter().sum::<f64>() / curvatures.len() as f64;
-        mean <= STEEP || problem.risk.dim() > curvatures.len()
+        let steep = if problem.risk.is_smooth() { STEEP_WHERE_SMOOTH } else { STEEP };
+        mean <= steep || problem.risk.dim() > curvatures.len()
     })
 }

@@ -162,7 +162,11 @@ pub(crate) fn methods_for(kind: Kind) -> Vec<Method> {
     let smooth = matches!(kind, Kind::SquaredHinge | Kind::Logistic | Kind::Softmax);
     let climbs =
         matches!(kind, Kind::Hinge | Kind::SquaredHinge | Kind::Multiclass | Kind::MulticlassLoss);
-    let more = [smooth.then_some(Method::Lbfgs), climbs.then_some(Method::DualCd)];
+    let more = [
+        smooth.then_some(Method::Lbfgs),
+        smooth.then_some(Method::Newton),
+        climbs.then_some(Method::DualCd),
+    ];
     METHODS.into_iter().chain(WALKING).chain(more.into_iter().flatten()).collect()
 }
 

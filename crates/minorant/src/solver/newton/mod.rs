@@ -7,20 +7,20 @@
 //! distance to the answer deserves). The bound comes from the planes at the iterates: the one at w alone
 //! proves ‖∇J(w)‖²/(2λ), which Newton's steps shrink quadratically.
 
+mod model;
+
 use super::{Halt, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits};
 use crate::line;
-use crate::risk::{Curvature, Plane, Point, SecondDerivatives};
-use minorant_linalg::cholesky::GrowingCholesky;
+use crate::risk::{Plane, Point};
 use minorant_linalg::dense::{axpy, dot};
+use model::Model;
 
 /// Conjugate gradients shorten the residual at least so much ...
 const FORCING: f64 = 0.1;
 /// ... and no further than the gap that it leaves is this share of the gap that is asked for.
 const ENOUGH: f64 = 0.2;
-/// Most conjugate-gradient steps of one iteration.
-const INNER: usize = 1000;
 /// Products that the first iteration is expected to take.
 const EXPECTED: u64 = 8;
 /// Most weights whose Hessian is formed.
@@ -30,8 +30,6 @@ const MOST_WEIGHTS: usize = 2000;
 const FLAT: f64 = 0.25;
 /// Points on a line are combined; longer steps would let their rounding errors grow.
 const LONGEST_STEP: f64 = 2.0;
-/// A pivot below this share of its diagonal is rounding.
-const DEPENDENT: f64 = 1e-13;
 
 /// Newton's method.
 #[derive(Debug)]
@@ -81,77 +79,6 @@ impl Newton {
     }
 }
 
-/// The second-order model of the objective at a point.
-struct Model<'m> {
-    curvature: &'m dyn Curvature,
-    second: SecondDerivatives,
-    /// The second derivative of the regularizer in each weight.
-    ridge: Vec<f64>,
-}
-
-impl Model<'_> {
-    /// The minimiser by the Hessian's Cholesky factor; nothing where rounding leaves it none.
-    fn by_factor(&self, run: &mut Run<'_>, gradient: &[f64]) -> Result<Option<Vec<f64>>, Halt> {
-        run.charge()?;
-        let Some(mut hessian) = self.curvature.hessian(&self.second, run.cancel())? else {
-            return Ok(None);
-        };
-        let d = gradient.len();
-        let mut factor = GrowingCholesky::new(0);
-        for at in 0..d {
-            run.check_limits()?;
-            let diagonal = hessian[at * d + at] + self.ridge[at];
-            let cross = &mut hessian[at * d..at * d + at];
-            if factor.append(cross, diagonal, DEPENDENT * diagonal, &[]).is_err() {
-                return Ok(None);
-            }
-        }
-        let mut p: Vec<f64> = gradient.iter().map(|g| -g).collect();
-        factor.forward(&mut p);
-        factor.backward(&mut p);
-        Ok(Some(p).filter(|p| p.iter().all(|x| x.is_finite())))
-    }
-
-    /// The minimiser by conjugate gradients, until ‖(H p + g) ⊘ θ‖² ≤ `enough` or a step brings nothing;
-    /// and the number of products that took. `scales` are the diagonal of the preconditioner.
-    fn by_products(
-        &self,
-        run: &mut Run<'_>,
-        gradient: &[f64],
-        scales: &[f64],
-        enough: f64,
-    ) -> Result<(Vec<f64>, u64), Halt> {
-        let mut p = vec![0.0; gradient.len()];
-        let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
-        let scaled = |r: &[f64]| -> Vec<f64> { r.iter().zip(scales).map(|(r, s)| r / s).collect() };
-        let mut z = scaled(&residual);
-        let mut v = z.clone();
-        let mut along = dot(&residual, &z);
-        let mut products = 0;
-        for _ in 0..INNER {
-            if run.problem.regularizer.square_in_metric(&residual) <= enough {
-                break;
-            }
-            run.charge()?;
-            products += 1;
-            let mut product = self.curvature.hessian_times(&self.second, &v, run.cancel())?;
-            product.iter_mut().zip(self.ridge.iter().zip(&v)).for_each(|(to, (r, v))| *to += r * v);
-            let step = along / dot(&v, &product);
-            if !step.is_finite() || step <= 0.0 {
-                break;
-            }
-            axpy(step, &v, &mut p);
-            axpy(-step, &product, &mut residual);
-            z = scaled(&residual);
-            let next = dot(&residual, &z);
-            let keep = next / along;
-            along = next;
-            v.iter_mut().zip(&z).for_each(|(v, z)| *v = z + keep * *v);
-        }
-        Ok((p, products))
-    }
-}
-
 impl Newton {
     /// The minimiser of the model at the best point, less that point.
     fn direction(&mut self, run: &mut Run<'_>, point: &Point) -> Result<Vec<f64>, Halt> {
@@ -159,8 +86,7 @@ impl Newton {
             return Err(Halt::Stop(Status::Stalled));
         };
         let regularizer = run.problem.regularizer;
-        let second = curvature.second_derivatives(point);
-        let model = Model { curvature, second, ridge: regularizer.second_derivatives(self.dim) };
+        let model = Model::new(curvature, point, regularizer);
         let d = self.dim as u64;
         let of_factor = curvature.hessian_cost().map(|cost| cost + d * d * d / 48);
         let of_products = self.products * curvature.product_cost();
@@ -173,10 +99,7 @@ impl Newton {
             run.charge()?;
             self.squares = curvature.mean_squares(run.cancel())?;
         }
-        let outputs = curvature.outputs();
-        let mean: f64 = model.second.diagonal.iter().sum::<f64>() / outputs as f64;
-        let scale = |(at, ridge): (usize, &f64)| ridge + mean * self.squares[at / outputs];
-        let scales: Vec<f64> = model.ridge.iter().enumerate().map(scale).collect();
+        let scales = model.scales(&self.squares);
         // What is left of the gradient leaves a gap of its square over 2 λ.
         let square = regularizer.square_in_metric(&self.gradient);
         let of_target = 2.0 * regularizer.lambda() * ENOUGH * run.target();
