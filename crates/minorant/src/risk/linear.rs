@@ -13,7 +13,7 @@ use super::{
     Examples, Lines, Loss, Plane, Point, Risk, RiskError, RowMetric, ScaledTangents,
     Subdifferential,
 };
-use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
+use crate::line::{Line, LineData, PiecewiseLine, PiecewiseRows, SmoothLine};
 use minorant_linalg::dense::{axpy, between};
 use minorant_linalg::parallel::{Spare, map_chunks, map_chunks_mut, split_evenly, stretches};
 use minorant_linalg::sum::Sum;
@@ -331,13 +331,14 @@ impl Risk for LinearRisk<'_> {
 }
 
 impl Lines for LinearRisk<'_> {
-    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Box<dyn Line + 'r> {
+    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Line<'r> {
         let direction = to.outputs.iter().zip(&from.outputs).map(|(to, from)| to - from).collect();
         let (loss, weights, start) = (&*self.loss, &self.weights, &from.outputs);
         let data = LineData { loss, weights, start, direction };
+        let chunks = &self.chunks;
         match loss.pieces() {
-            Some(pieces) => Box::new(PiecewiseLine::new(data, pieces, &self.chunks)),
-            None => Box::new(SmoothLine::new(data, &self.chunks)),
+            Some(loss) => Line::whole(PiecewiseLine::new(PiecewiseRows { data, loss, chunks })),
+            None => Line::whole(SmoothLine::new(data, chunks)),
         }
     }
 
