@@ -3,7 +3,9 @@
 
 use super::*;
 use crate::risk::hinge::Hinge;
+use crate::risk::huber_hinge::HuberHinge;
 use crate::risk::logistic::Logistic;
+use crate::risk::loss::{SecondDerivative, Tangent};
 use crate::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
 use crate::risk::softmax::Softmax;
 use crate::risk::squared_hinge::SquaredHinge;
@@ -34,7 +36,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Hinges, or their squares, whose slopes change at these steps; those of `falls` before them.
+    /// Hinges, or their squares, that fall up to these steps and not after them.
     fn with_breakpoints(at: &[f64], is_square: bool, chunks: usize, quadratic: Quadratic) -> Self {
         let signs = vec![1.0; at.len()];
         // 1 − f − η d is 0 at η = at.
@@ -70,7 +72,7 @@ impl Rows {
         Line::new(runs.map(|run| self.share(&self.chunks[run])).collect())
     }
 
-    /// The minimiser, the exchanges that finding the bracket took, and those after it.
+    /// The minimiser, and the exchanges that it took.
     fn counted(&self) -> (f64, u32) {
         let exchanges = Rc::new(Cell::new(0));
         let share = Counted { share: self.share(&self.chunks), exchanges: exchanges.clone() };
@@ -258,14 +260,16 @@ fn breakpoints(kind: &str, n: usize, random: &mut Random) -> Vec<f64> {
     let at = |i: usize| match kind {
         "normal" => (0.6 + 0.1 * normal(random)).abs(),
         "uniform" => random.random::<f64>(),
-        "tied" if i % 10 > 0 => 0.5,
+        "tied" if !i.is_multiple_of(10) => 0.5,
         "tied" => random.random_range(0..100) as f64 / 100.0,
         // Each cluster is a millionth as wide as the one around it.
         "clustered" => 0.5 + 0.4 * 1e-6f64.powi(random.random_range(0..3)) * random.random::<f64>(),
         "ascending" => i as f64 / n as f64,
         "descending" => 1.0 - i as f64 / n as f64,
         // Chunks of their own, and a few rows far from all others wherever stretches begin.
-        "striped" if (i % chunk) % (chunk / 8).max(1) == 0 => 0.001 * random.random::<f64>(),
+        "striped" if (i % chunk).is_multiple_of((chunk / 8).max(1)) => {
+            0.001 * random.random::<f64>()
+        }
         _ => 0.9 - 0.2 * random.random::<f64>(),
     };
     (0..n).map(at).map(|at| at.max(1e-3)).collect()
@@ -286,7 +290,6 @@ fn ten_million_breakpoints_take_at_most_eight_rounds() {
             let rows = Rows::with_breakpoints(&at, false, 64, quadratic);
             drop(at);
             let (found, exchanges) = rows.counted();
-            println!("{kind} 10^{exponent}: {} rounds", exchanges - 1);
             assert!(exchanges <= 1 + 8, "{kind} {n}: {exchanges} exchanges");
             let sorted = rows.by_sorting();
             assert!((found - sorted).abs() <= 1e-9 * sorted, "{kind} {n}: {found}, not {sorted}");
@@ -305,6 +308,89 @@ fn smooth_lines_take_few_sweeps() {
             }
         }
     }
-    println!("{} sweeps on average, {most} at most", f64::from(sum) / f64::from(count));
-    assert!(f64::from(sum) <= 4.5 * f64::from(count) && most <= 10);
+    let average = f64::from(sum) / f64::from(count);
+    assert!(average <= 4.5 && most <= 10, "{average} on average, {most} at most");
+}
+
+/// Hinges and logistic losses on one line: it has kinks, and no pieces.
+#[test]
+fn sums_of_lines_are_lines() {
+    for seed in 0..60 {
+        let all = lines(seed, 8);
+        let (hinge, logistic) = (&all[0], &all[3]);
+        let mut line =
+            Line::new(vec![hinge.share(&hinge.chunks), logistic.share(&logistic.chunks)]);
+        let quadratic = hinge.quadratic;
+        let found = minimise(&mut line, quadratic);
+        let both = |eta: f64| hinge.line(1).value(eta) + logistic.line(1).value(eta);
+        assert!((line.value(found) - both(found)).abs() <= 1e-12 * both(found).abs());
+        let slope = |eta: f64, side| line.slope(eta, side) + quadratic.at(eta);
+        let rounding = 1e-11 * (slope(0.0, Side::After).abs() + quadratic.slope.abs());
+        if found > 0.0 {
+            assert!(slope(found * (1.0 - 1e-11), Side::Before) <= rounding, "{seed}: {found}");
+        }
+        assert!(slope(found * (1.0 + 1e-11), Side::After) >= -rounding, "{seed}: {found}");
+    }
+}
+
+/// The multiclass logistic loss with nothing but what a loss must have.
+struct Plain(Softmax);
+
+impl Loss for Plain {
+    fn outputs(&self) -> usize {
+        self.0.outputs()
+    }
+
+    fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
+        self.0.tangent(example, f, c)
+    }
+
+    fn value(&self, example: usize, f: &[f64]) -> f64 {
+        self.0.value(example, f)
+    }
+
+    fn curvature(&self) -> Option<&dyn SecondDerivative> {
+        Some(self)
+    }
+}
+
+impl SecondDerivative for Plain {
+    fn second_derivative(&self, example: usize, f: &[f64], a: &mut [f64], b: &mut [f64]) {
+        self.0.second_derivative(example, f, a, b);
+    }
+}
+
+#[test]
+fn rates_are_those_at_which_slopes_change() {
+    let mut random = Random::seed_from_u64(5);
+    for scale in [1e-8, 1e-4, 1.0, 1e4, 1e8] {
+        let losses: [Box<dyn Loss>; 4] = [
+            Box::new(Logistic::new(vec![1.0, -1.0, 1.0])),
+            Box::new(Softmax::new(5, vec![2, 0, 4])),
+            Box::new(Plain(Softmax::new(5, vec![2, 0, 4]))),
+            Box::new(HuberHinge::new(vec![1.0, -1.0, -1.0], 50.0)),
+        ];
+        for loss in losses {
+            let k = loss.outputs();
+            let f: Vec<f64> = (0..3 * k).map(|_| normal(&mut random)).collect();
+            let d: Vec<f64> = (0..3 * k).map(|_| scale * normal(&mut random)).collect();
+            let slopes = |eta: f64| {
+                let at: Vec<f64> = f.iter().zip(&d).map(|(f, d)| f + eta * d).collect();
+                let mut c = vec![0.0; 3 * k];
+                loss.slopes(0..3, &at, &mut c);
+                c
+            };
+            let mut rates = [0.0; 3];
+            let curvature = loss.curvature().expect("second derivatives");
+            curvature.rates(0..3, (&f, &slopes(0.0)), &d, &mut rates);
+            let h = 1e-5 / scale;
+            let (before, after) = (slopes(-h), slopes(h));
+            for (i, rate) in rates.into_iter().enumerate() {
+                let change = |j: usize| d[j] * (after[j] - before[j]) / (2.0 * h);
+                let expected: f64 = (i * k..(i + 1) * k).map(change).sum();
+                let size = d.iter().map(|d| d * d).sum::<f64>();
+                assert!((rate - expected).abs() <= 1e-8 * size, "{rate}, not {expected}");
+            }
+        }
+    }
 }
