@@ -58,7 +58,7 @@ impl Search {
     }
 
     fn minimise<L: Loss>(&self, loss: L) -> f64 {
-        self.with_line(loss, |lines, from, to| minimise(&mut *lines.line(from, to), self.quadratic))
+        self.with_line(loss, |lines, from, to| minimise(&mut lines.line(from, to), self.quadratic))
     }
 }
 
@@ -387,9 +387,9 @@ fn breakpoints(loss: &dyn Loss, example: usize, f: &[f64], d: &[f64]) -> Vec<Bre
 fn check_smooth<L: Loss>(search: &Search, loss: L) {
     search.with_line(loss, |lines, from, to| {
         let mut line = lines.line(from, to);
-        let eta = minimise(&mut *line, search.quadratic);
+        let eta = minimise(&mut line, search.quadratic);
         let Quadratic { slope, curvature } = search.quadratic;
-        let mut at = |eta: f64| line.slopes(eta).right + slope + curvature * eta;
+        let at = |eta: f64| line.slopes(eta).right + slope + curvature * eta;
         let first = at(0.0);
         if first >= 0.0 {
             assert_eq!(eta, 0.0);

@@ -74,8 +74,8 @@ fn the_lowest_point_of_a_line() {
                 let smooth = eta * (quadratic.slope + 0.5 * quadratic.curvature * eta);
                 lines.between(&from, &to, eta).value + smooth
             };
-            let line = lines.line(&from, &to);
-            let found = minimise_globally(&*line, quadratic, 2.0).expect("a piecewise line");
+            let mut line = lines.line(&from, &to);
+            let found = minimise_globally(&mut line, quadratic, 2.0).expect("a piecewise line");
             assert!((0.0..=2.0).contains(&found));
             let grid = (0..=4000).map(|i| f64::from(i) * 5e-4);
             let kinks = line.breakpoints(0.0, 2.0).unwrap().1;

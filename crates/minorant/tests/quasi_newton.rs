@@ -168,7 +168,7 @@ fn problems_know_their_slopes() {
                 let to = value(&*test.risk, &ahead);
                 let t = 3.0 * random.unit();
                 let between = lines.between(&point, &to, t);
-                let mut line = lines.line(&point, &to);
+                let line = lines.line(&point, &to);
                 assert!(difference(line.value(t), between.value) < 1e-12, "{name:?}");
                 let right = line.slopes(0.0).right / h;
                 assert!(

@@ -297,7 +297,7 @@ fn points_combine_along_lines() {
         let from = at(&*risk, &weights_near(random, risk.dim(), setting.d));
         let to = at(&*risk, &weights_near(random, risk.dim(), setting.d));
         let lines = risk.lines().expect("lines");
-        let mut line = lines.line(&from, &to);
+        let line = lines.line(&from, &to);
         for t in [0.0, 1.0, 0.1, random.unit(), 2.0 + random.unit()] {
             let point = lines.between(&from, &to, t);
             let fresh = at(&*risk, &point.w);

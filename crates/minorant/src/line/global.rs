@@ -10,7 +10,7 @@ const PARALLEL: usize = 1 << 14;
 
 /// The least global minimiser over 0 ≤ η ≤ `to` of `line(η) + quadratic(η)`; nothing where the line
 /// does not tell its breakpoints.
-pub fn minimise_globally(line: &dyn Line, quadratic: Quadratic, to: f64) -> Option<f64> {
+pub fn minimise_globally(line: &mut Line<'_>, quadratic: Quadratic, to: f64) -> Option<f64> {
     let ([mut constant, mut linear], mut breakpoints) = line.breakpoints(0.0, to)?;
     constant += quadratic.slope;
     linear += quadratic.curvature;

@@ -1,20 +1,47 @@
 //! The rows of a linear risk along a line: the outputs at the line's start, their direction and
-//! the weight of each row; and the pieces that the losses of a shard of rows have along the line. A loss
+//! the weight of each row; and the pieces that the losses of a chunk of rows have along the line. A loss
 //! is asked for many rows at a time, so that a call through a pointer is paid once for many rows.
 
+use super::piecewise::PieceSource;
 use super::{Breakpoint, Envelope, Pieces};
+use crate::risk::loss::Piecewise;
 use crate::risk::{ExampleWeights, Loss};
 use minorant_linalg::parallel::map;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Rows whose outputs are written down together.
 const BLOCK: usize = 64;
 
+/// The chunks of a linear risk whose loss tells its pieces.
+pub(crate) struct PiecewiseRows<'r> {
+    pub(crate) data: LineData<'r>,
+    pub(crate) loss: &'r dyn Piecewise,
+    pub(crate) chunks: &'r [Range<usize>],
+}
+
+impl PieceSource for PiecewiseRows<'_> {
+    fn chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
+    fn pieces(&self, chunk: usize, interval: (f64, f64), sense: f64) -> LinePieces {
+        let mut pieces = LinePieces::default();
+        let rows = self.data.rows(self.chunks[chunk].clone(), sense);
+        self.loss.add_pieces_of_rows(&rows, interval, &mut pieces);
+        pieces
+    }
+
+    fn values(&self, eta: f64) -> Vec<f64> {
+        self.data.values(self.chunks, eta)
+    }
+}
+
 /// Outputs of all examples at the line's start and its direction, with the loss over them.
 pub(crate) struct LineData<'r> {
     pub(crate) loss: &'r dyn Loss,
     pub(crate) weights: &'r ExampleWeights,
-    pub(crate) start: &'r [f64],
+    pub(crate) start: Cow<'r, [f64]>,
     pub(crate) direction: Vec<f64>,
 }
 
@@ -29,7 +56,7 @@ pub struct LineRows<'r> {
     sense: f64,
 }
 
-/// What the rows of a shard tell of their pieces on an interval of the line.
+/// What the rows of a chunk tell of their pieces on an interval of the line.
 #[derive(Debug, Default)]
 pub struct LinePieces {
     /// Slope just after the interval's start: constant and linear term.
@@ -56,9 +83,14 @@ impl LineRows<'_> {
     /// `outputs` of them.
     #[inline]
     pub fn for_each(&self, outputs: usize, mut work: impl FnMut(usize, f64, &[f64], &[f64])) {
-        let mut along = vec![0.0; outputs];
         let rows = self.rows.clone().zip(self.start.chunks_exact(outputs));
-        for ((i, f), d) in rows.zip(self.direction.chunks_exact(outputs)) {
+        let rows = rows.zip(self.direction.chunks_exact(outputs));
+        if self.sense == 1.0 {
+            rows.for_each(|((i, f), d)| work(i, self.weights.of(i), f, d));
+            return;
+        }
+        let mut along = vec![0.0; outputs];
+        for ((i, f), d) in rows {
             for (a, d) in along.iter_mut().zip(d) {
                 *a = self.sense * d;
             }
@@ -76,60 +108,62 @@ impl LineData<'_> {
         LineRows { rows, weights: self.weights, start, direction, sense }
     }
 
-    /// Calls `work` with blocks of rows and their outputs at η.
-    pub(super) fn for_each_block(
-        &self,
-        rows: Range<usize>,
-        eta: f64,
-        mut work: impl FnMut(Range<usize>, &[f64]),
-    ) {
-        let k = self.loss.outputs();
-        let mut at = vec![0.0; BLOCK.min(rows.len()) * k];
-        for first in rows.clone().step_by(BLOCK) {
-            let block = first..(first + BLOCK).min(rows.end);
-            let span = block.start * k..block.end * k;
-            let at = &mut at[..span.len()];
-            let ends = self.start[span.clone()].iter().zip(&self.direction[span]);
-            for (at, (f, d)) in at.iter_mut().zip(ends) {
-                *at = f + eta * d;
-            }
-            work(block, at);
-        }
-    }
-
-    /// The risk at η: the sum over shards in order.
-    pub(super) fn value(&self, shards: &[Range<usize>], eta: f64) -> f64 {
-        let sums = map(shards.len(), |shard| {
+    /// The risk of each chunk at η.
+    pub(super) fn values(&self, chunks: &[Range<usize>], eta: f64) -> Vec<f64> {
+        map(chunks.len(), |chunk| {
+            let (k, end) = (self.loss.outputs(), chunks[chunk].end);
+            let mut at = vec![0.0; BLOCK.min(chunks[chunk].len()) * k];
             let mut values = [0.0; BLOCK];
             let mut sum = 0.0;
-            self.for_each_block(shards[shard].clone(), eta, |rows, at| {
+            for first in chunks[chunk].clone().step_by(BLOCK) {
+                let rows = first..(first + BLOCK).min(end);
+                let span = rows.start * k..rows.end * k;
+                let at = &mut at[..span.len()];
+                advance(&self.start[span.clone()], &self.direction[span], eta, at);
                 self.loss.values(rows.clone(), at, &mut values[..rows.len()]);
                 for (i, value) in rows.zip(values) {
                     sum += self.weights.of(i) * value;
                 }
-            });
+            }
             sum
-        });
-        sums.iter().sum()
+        })
     }
 
-    /// The slope at η of a loss that is smooth: the sum over shards in order.
-    pub(super) fn slope(&self, shards: &[Range<usize>], eta: f64) -> f64 {
+    /// The slope of a chunk of a smooth loss at η, and how fast it changes there: NaN where the loss
+    /// does not tell it.
+    pub(super) fn curve(&self, chunk: Range<usize>, steps: &[f64]) -> Vec<f64> {
         let k = self.loss.outputs();
-        let sums = map(shards.len(), |shard| {
-            let mut c = vec![0.0; BLOCK.min(shards[shard].len()) * k];
-            let mut sum = 0.0;
-            self.for_each_block(shards[shard].clone(), eta, |rows, at| {
-                let c = &mut c[..at.len()];
+        let curvature = self.loss.curvature();
+        let many = BLOCK.min(chunk.len());
+        let (mut at, mut c) = (vec![0.0; many * k], vec![0.0; many * k]);
+        let mut rates = [f64::NAN; BLOCK];
+        let mut sums = vec![0.0; 2 * steps.len()];
+        for first in chunk.clone().step_by(BLOCK) {
+            let rows = first..(first + BLOCK).min(chunk.end);
+            let span = rows.start * k..rows.end * k;
+            let (start, d) = (&self.start[span.clone()], &self.direction[span.clone()]);
+            let (at, c) = (&mut at[..span.len()], &mut c[..span.len()]);
+            for (eta, sums) in steps.iter().zip(sums.chunks_exact_mut(2)) {
+                advance(start, d, *eta, at);
                 self.loss.slopes(rows.clone(), at, c);
-                let directions = &self.direction[rows.start * k..rows.end * k];
-                for (i, (c, d)) in rows.zip(c.chunks_exact(k).zip(directions.chunks_exact(k))) {
-                    let rise: f64 = c.iter().zip(d).map(|(c, d)| c * d).sum();
-                    sum += self.weights.of(i) * rise;
+                if let Some(curvature) = curvature {
+                    curvature.rates(rows.clone(), (at, c), d, &mut rates[..rows.len()]);
                 }
-            });
-            sum
-        });
-        sums.iter().sum()
+                let each = rows.clone().zip(c.chunks_exact(k).zip(d.chunks_exact(k)));
+                for ((i, (c, d)), rate) in each.zip(rates) {
+                    let rise: f64 = c.iter().zip(d).map(|(c, d)| c * d).sum();
+                    sums[0] += self.weights.of(i) * rise;
+                    sums[1] += self.weights.of(i) * rate;
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// The outputs at η.
+fn advance(start: &[f64], direction: &[f64], eta: f64, at: &mut [f64]) {
+    for (at, (f, d)) in at.iter_mut().zip(start.iter().zip(direction)) {
+        *at = f + eta * d;
     }
 }

@@ -1,82 +1,70 @@
-//! Lines of piecewise linear and quadratic risks, shard by shard. Each shard keeps the breakpoints
-//! that are still undecided and folds the others into one affine slope, so that a search that
-//! halves its interval does work proportional to the number of breakpoints in all (selection, not
-//! sorting). Pivots are deterministic.
+//! Chunks of a line whose pieces are known. Each chunk keeps the breakpoints that are still open and
+//! folds the others into one affine slope, so that a search which narrows its interval does work
+//! proportional to the number of breakpoints in all. Slopes at many steps cost one look at each open
+//! breakpoint, which puts it into its bin.
 
-use super::line_rows::{LineData, LinePieces};
-use super::{Breakpoint, Line, Pivot, Slopes};
-use crate::risk::loss::Piecewise;
+use super::share::MOST_STEPS;
+use super::{LinePieces, LineShare, PiecewiseShare, Samples, Side, SlopeRow};
 use minorant_linalg::parallel::{for_each_stretch, map};
-use std::ops::Range;
 
-/// The line of a piecewise risk.
-pub(crate) struct PiecewiseLine<'r> {
-    data: LineData<'r>,
-    loss: &'r dyn Piecewise,
-    rows: &'r [Range<usize>],
-    shards: Vec<LinePieces>,
-    /// The interval that the shards' breakpoints cover, once it is known.
+/// Chunks that tell their pieces.
+pub(crate) trait PieceSource: Sync {
+    /// Number of chunks.
+    fn chunks(&self) -> usize;
+
+    /// The pieces of a chunk on an interval of the line along `sense` times its direction.
+    fn pieces(&self, chunk: usize, interval: (f64, f64), sense: f64) -> LinePieces;
+
+    /// The values of all chunks at a step.
+    fn values(&self, eta: f64) -> Vec<f64>;
+}
+
+/// The chunks of a source as a share of a line.
+pub(crate) struct PiecewiseLine<S> {
+    source: S,
+    chunks: Vec<LinePieces>,
+    /// The interval that the chunks' breakpoints cover, once it is known.
     window: Option<(f64, f64)>,
 }
 
 /// Below this many open breakpoints threads cost more than they give.
 const PARALLEL: usize = 1 << 14;
 
-impl<'r> PiecewiseLine<'r> {
-    pub(crate) fn new(
-        data: LineData<'r>,
-        loss: &'r dyn Piecewise,
-        rows: &'r [Range<usize>],
-    ) -> Self {
-        PiecewiseLine { data, loss, rows, shards: Vec::new(), window: None }
-    }
-
-    /// The pieces between `from` and `to` of the line along `sense` times the direction.
-    fn build(&self, from: f64, to: f64, sense: f64) -> Vec<LinePieces> {
-        map(self.rows.len(), |shard| {
-            let mut pieces = LinePieces::default();
-            let rows = self.data.rows(self.rows[shard].clone(), sense);
-            self.loss.add_pieces_of_rows(&rows, (from, to), &mut pieces);
-            pieces
-        })
+impl<S: PieceSource> PiecewiseLine<S> {
+    pub(crate) fn new(source: S) -> Self {
+        PiecewiseLine { source, chunks: Vec::new(), window: None }
     }
 
     fn open(&self) -> usize {
-        self.shards.iter().map(|s| s.open.len()).sum()
+        self.chunks.iter().map(|chunk| chunk.open.len()).sum()
     }
 
-    /// The slope just after η along the direction, or (sense −1) along its reverse.
-    fn one_sided_slope(&self, eta: f64, sense: f64) -> f64 {
-        let at = sense * eta;
-        let shards = self.build(at, at, sense);
-        shards.iter().map(|s| s.start[0] + s.start[1] * at).sum()
-    }
-
-    fn for_each_shard(&mut self, work: impl Fn(&mut LinePieces) + Sync + Send) {
-        if self.open() >= PARALLEL {
-            for_each_stretch(&mut self.shards, 1, |_, shards| shards.iter_mut().for_each(&work));
-        } else {
-            self.shards.iter_mut().for_each(work);
+    /// Leaves the breakpoints strictly inside of the interval open.
+    fn narrow(&mut self, interval: (f64, f64)) {
+        let (lo, hi) = interval;
+        match self.window {
+            Some(window) if window == interval => return,
+            Some((from, to)) if from <= lo && hi <= to => {
+                let is_large = self.open() >= PARALLEL;
+                let work = |chunks: &mut [LinePieces]| {
+                    chunks.iter_mut().for_each(|chunk| chunk.narrow(lo, hi));
+                };
+                if is_large {
+                    for_each_stretch(&mut self.chunks, 1, |_, chunks| work(chunks));
+                } else {
+                    work(&mut self.chunks);
+                }
+            }
+            _ => {
+                let source = &self.source;
+                self.chunks = map(source.chunks(), |chunk| source.pieces(chunk, interval, 1.0));
+            }
         }
+        self.window = Some(interval);
     }
 }
 
 impl LinePieces {
-    fn slopes(&self, eta: f64) -> Slopes {
-        let slope = self.start[0] + self.start[1] * eta;
-        let (mut left, mut right) = (slope, slope);
-        for point in &self.open {
-            if point.at <= eta {
-                let change = point.constant + point.linear * eta;
-                right += change;
-                if point.at < eta {
-                    left += change;
-                }
-            }
-        }
-        Slopes { left, right }
-    }
-
     fn narrow(&mut self, lo: f64, hi: f64) {
         let start = &mut self.start;
         self.open.retain(|point| {
@@ -88,79 +76,119 @@ impl LinePieces {
         });
     }
 
-    /// The median of nine breakpoints spread evenly over the list.
-    fn pivot(&self) -> Option<Pivot> {
+    /// Fills a [`SlopeRow`] of the interval whose breakpoints are open.
+    fn tell_slopes(&self, (lo, hi): (f64, f64), steps: &Steps<'_>, row: &mut [f64]) {
+        // Two bins for each step: breakpoints before it, and at it.
+        let many = steps.ascending.len();
+        let mut bins = vec![([0.0; 2], 0u64); 2 * (many + 1)];
+        for point in &self.open {
+            let (change, count) = &mut bins[steps.bin(point.at)];
+            change[0] += point.constant;
+            change[1] += point.linear;
+            *count += 1;
+        }
+        let [mut constant, mut linear] = self.start;
+        row[0] = constant + linear * lo;
+        for (place, (change, count)) in bins[..=2 * many].iter().enumerate() {
+            constant += change[0];
+            linear += change[1];
+            let at = steps.ascending.get(place / 2).unwrap_or(&hi);
+            row[place + 1] = constant + linear * at;
+            if place % 2 == 0 {
+                row[2 * many + 2 + place / 2] = *count as f64;
+            }
+        }
+    }
+
+    /// At most so many of the open breakpoints, one of each stretch of the list. Where in its stretch a
+    /// sample lies follows no order that the list could have as well.
+    fn samples(&self, most: usize) -> Samples {
         let count = self.open.len();
-        let mut sample: Vec<f64> =
-            (0..count.min(9)).map(|i| self.open[i * count / count.min(9)].at).collect();
-        sample.sort_unstable_by(f64::total_cmp);
-        Some(Pivot { at: *sample.get(sample.len() / 2)?, count })
+        let stretches = count.min(most);
+        let sample = |i: usize| {
+            let (first, end) = (i * count / stretches, (i + 1) * count / stretches);
+            let scattered = ((count + i) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            self.open[first + scattered as usize % (end - first)].at
+        };
+        Samples { count, at: (0..stretches).map(sample).collect() }
     }
 }
 
-impl Line for PiecewiseLine<'_> {
-    fn value(&self, eta: f64) -> f64 {
-        self.data.value(self.rows, eta)
+/// Ascending steps, and behind them as many infinite ones as a search by halves needs.
+struct Steps<'s> {
+    ascending: &'s [f64],
+    padded: [f64; MOST_STEPS + 1],
+    half: usize,
+}
+
+impl<'s> Steps<'s> {
+    fn new(ascending: &'s [f64]) -> Self {
+        let mut padded = [f64::INFINITY; MOST_STEPS + 1];
+        padded[..ascending.len()].copy_from_slice(ascending);
+        Steps { ascending, padded, half: (ascending.len() + 1).next_power_of_two() / 2 }
     }
 
-    fn slopes(&mut self, eta: f64) -> Slopes {
-        match self.window {
-            Some((lo, hi)) if lo < eta && eta < hi => {
-                let each: Vec<Slopes> = if self.open() >= PARALLEL {
-                    map(self.shards.len(), |shard| self.shards[shard].slopes(eta))
-                } else {
-                    self.shards.iter().map(|s| s.slopes(eta)).collect()
-                };
-                each.iter().fold(Slopes { left: 0.0, right: 0.0 }, |sum, s| Slopes {
-                    left: sum.left + s.left,
-                    right: sum.right + s.right,
-                })
-            }
-            _ => Slopes {
-                left: -self.one_sided_slope(eta, -1.0),
-                right: self.one_sided_slope(eta, 1.0),
-            },
+    /// Twice the number of steps before a place, and 1 more at a step.
+    #[inline]
+    fn bin(&self, at: f64) -> usize {
+        let (mut below, mut half) = (0, self.half);
+        while half > 0 {
+            // Without a branch: on which side a breakpoint lies, no processor can foresee.
+            below += half * usize::from(self.padded[(below + half - 1) & MOST_STEPS] < at);
+            half /= 2;
         }
+        2 * below + usize::from(self.padded[below & MOST_STEPS] == at)
+    }
+}
+
+impl<S: PieceSource> LineShare for PiecewiseLine<S> {
+    fn value(&self, eta: f64) -> Vec<f64> {
+        self.source.values(eta)
     }
 
-    fn slope_after(&mut self, eta: f64) -> f64 {
-        self.one_sided_slope(eta, 1.0)
+    fn slope(&self, eta: f64, side: Side) -> Vec<f64> {
+        let sense = if side == Side::After { 1.0 } else { -1.0 };
+        let at = sense * eta;
+        map(self.source.chunks(), |chunk| {
+            let [constant, linear] = self.source.pieces(chunk, (at, at), sense).start;
+            sense * (constant + linear * at)
+        })
     }
 
-    fn ends(&self) -> Option<(f64, f64)> {
-        let (lo, hi) = self.window?;
-        let after = |s: &LinePieces| s.start[0] + s.start[1] * lo;
-        // Open breakpoints are all before the end.
-        let before = |s: &LinePieces| s.slopes(hi).left;
-        Some((self.shards.iter().map(after).sum(), self.shards.iter().map(before).sum()))
+    fn pieces(&mut self) -> Option<&mut dyn PiecewiseShare> {
+        Some(self)
+    }
+}
+
+impl<S: PieceSource> PiecewiseShare for PiecewiseLine<S> {
+    fn chunks(&self) -> usize {
+        self.source.chunks()
     }
 
-    fn pivot(&mut self, lo: f64, hi: f64) -> Option<Pivot> {
-        if self.window.is_none() {
-            self.shards = self.build(lo, hi, 1.0);
+    fn slopes(&mut self, interval: (f64, f64), steps: &[f64]) -> Vec<f64> {
+        self.narrow(interval);
+        let (width, steps) = (SlopeRow::width(steps.len()), Steps::new(steps));
+        let mut rows = vec![0.0; width * self.chunks.len()];
+        if self.open() >= PARALLEL {
+            for_each_stretch(&mut rows, width, |chunk, row| {
+                self.chunks[chunk].tell_slopes(interval, &steps, row);
+            });
         } else {
-            self.for_each_shard(|shard| shard.narrow(lo, hi));
+            for (chunk, row) in self.chunks.iter().zip(rows.chunks_exact_mut(width)) {
+                chunk.tell_slopes(interval, &steps, row);
+            }
         }
-        self.window = Some((lo, hi));
-        let mut pivots: Vec<Pivot> = self.shards.iter().filter_map(LinePieces::pivot).collect();
-        pivots.sort_unstable_by(|a, b| a.at.total_cmp(&b.at));
-        let count: usize = pivots.iter().map(|p| p.count).sum();
-        let mut below = 0;
-        let middle = pivots.iter().find(|p| {
-            below += p.count;
-            2 * below >= count
-        })?;
-        Some(Pivot { at: middle.at, count })
+        rows
     }
 
-    fn breakpoints(&self, from: f64, to: f64) -> Option<([f64; 2], Vec<Breakpoint>)> {
-        let mut start = [0.0; 2];
-        let mut all = Vec::new();
-        for shard in self.build(from, to, 1.0) {
-            start[0] += shard.start[0];
-            start[1] += shard.start[1];
-            all.extend(shard.open);
-        }
-        Some((start, all))
+    fn samples(&mut self, interval: (f64, f64), most: usize) -> Vec<Samples> {
+        self.narrow(interval);
+        self.chunks.iter().map(|chunk| chunk.samples(most)).collect()
+    }
+
+    fn gather(&mut self, interval: (f64, f64)) -> Vec<LinePieces> {
+        self.narrow(interval);
+        self.window = None;
+        std::mem::take(&mut self.chunks)
     }
 }

@@ -1,9 +1,13 @@
 //! The exact line search: the minimiser over η ≥ 0 of a convex line plus the regularizer's
-//! quadratic. It does what Algorithms 3 and 5 of Yu et al. do, by selection instead of sorting:
-//! pivots halve the interval until no breakpoint is left in it, and there the slope is affine.
-//! Along smooth risks, where nothing is affine, a guarded secant method ends the search.
+//! quadratic. It does what Algorithms 3 and 5 of Yu et al. do, by selection instead of sorting: in
+//! every round up to 63 breakpoints are candidates, which lie at even shares of all that are open, and
+//! the slopes at them leave one stretch between neighbours. A round asks all holders of the line twice,
+//! whoever they are, so that a search takes few exchanges even where they are far away. What is left at
+//! the end fits into one place. Along lines that are not told by pieces [`curved`](super::curved) goes on.
 
-use super::{Line, Slopes};
+use super::share::{MOST_STEPS, SlopeRow};
+use super::sum::PiecewiseSum;
+use super::{Line, Samples, curved, select};
 
 /// The regularizer along the line, up to a constant: slope · η + curvature · η² / 2.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,91 +18,127 @@ pub struct Quadratic {
     pub curvature: f64,
 }
 
+impl Quadratic {
+    /// The slope at η.
+    pub(super) fn at(&self, eta: f64) -> f64 {
+        self.slope + self.curvature * eta
+    }
+}
+
 /// Beyond this step a line is taken to fall for ever.
-const LONGEST: f64 = 1e30;
+pub(super) const LONGEST: f64 = 1e30;
+/// Where the minimiser is looked for first; later these steps times 16, and so on.
+const LADDER: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+/// Breakpoints that are brought to one place.
+const FEW: usize = 1 << 14;
+/// Breakpoints that candidates are chosen from, and the fewest of one chunk.
+const SAMPLES: usize = 512;
+const SAMPLES_OF_CHUNK: usize = 4;
 
 /// The least minimiser over η ≥ 0 of `line(η) + quadratic(η)`; infinite if it falls for ever.
-pub fn minimise(line: &mut dyn Line, quadratic: Quadratic) -> f64 {
-    let smooth = |eta: f64| quadratic.slope + quadratic.curvature * eta;
-    let at_zero = line.slope_after(0.0) + smooth(0.0);
-    if at_zero >= 0.0 {
-        return 0.0;
+pub fn minimise(line: &mut Line<'_>, quadratic: Quadratic) -> f64 {
+    if let Some(pieces) = line.pieces() {
+        return minimise_pieces(pieces, quadratic);
     }
-    // The interval (lo, hi) with the slope after lo negative and the slope after hi not.
-    let (mut lo, mut after_lo) = (0.0, at_zero);
-    let mut hi = 1.0;
-    let mut after_hi = line.slope_after(hi) + smooth(hi);
-    while after_hi < 0.0 {
-        (lo, after_lo) = (hi, after_hi);
-        hi *= 2.0;
-        if hi > LONGEST {
-            return f64::INFINITY;
-        }
-        after_hi = line.slope_after(hi) + smooth(hi);
-    }
-    while let Some(pivot) = line.pivot(lo, hi) {
-        let Slopes { left, right } = line.slopes(pivot.at);
-        if right + smooth(pivot.at) < 0.0 {
-            lo = pivot.at;
-        } else if left + smooth(pivot.at) > 0.0 {
-            hi = pivot.at;
-        } else {
-            return pivot.at;
-        }
-    }
-    // The ends may lie on kinks, and on which side of them rounding decides: what counts is what
-    // the breakpoints between them say.
-    let Some((first, last)) = line.ends() else {
-        let slope = |eta| line.slope_after(eta) + smooth(eta);
-        return smooth_root((lo, after_lo), (hi, after_hi), slope);
+    curved::minimise(line, quadratic)
+}
+
+fn minimise_pieces(mut line: PiecewiseSum<'_>, quadratic: Quadratic) -> f64 {
+    let mut place = match bracket(&mut line, quadratic) {
+        Place::Between(stretch) => stretch,
+        Place::At(step) => return step,
     };
-    let (after_lo, before_hi) = (first + smooth(lo), last + smooth(hi));
-    if after_lo >= 0.0 {
-        lo
-    } else if before_hi <= 0.0 {
-        hi
-    } else {
-        affine_root((lo, after_lo), (hi, before_hi))
+    while place.count > FEW {
+        let interval = (place.lo, place.hi);
+        let most = (SAMPLES / line.chunks()).max(SAMPLES_OF_CHUNK);
+        let steps = candidates(&line.samples(interval, most));
+        let slopes = line.slopes(interval, &steps);
+        place = match locate(&SlopeRow(&slopes), interval, &steps, quadratic) {
+            Place::Between(stretch) => stretch,
+            Place::At(step) => return step,
+        };
     }
+    let interval = (place.lo, place.hi);
+    select::least_root(line.gather(interval), quadratic, interval)
 }
 
-/// Where the straight line through two points, one below and one above zero, is zero.
-fn affine_root((lo, below): (f64, f64), (hi, above): (f64, f64)) -> f64 {
-    (lo + (hi - lo) * (below / (below - above))).clamp(lo, hi)
+/// A stretch of the line in which the slope becomes positive, and how many breakpoints it has.
+struct Stretch {
+    lo: f64,
+    hi: f64,
+    count: usize,
 }
 
-/// The root of an increasing function between `lo` and `hi`: the Illinois variant of regula falsi,
-/// to the last few bits.
-fn smooth_root(
-    (mut lo, mut below): (f64, f64),
-    (mut hi, mut above): (f64, f64),
-    mut slope: impl FnMut(f64) -> f64,
-) -> f64 {
-    const ROUNDS: usize = 60;
-    let flat = 1e-13 * (below.abs() + above);
-    let mut last_side = 0;
-    for _ in 0..ROUNDS {
-        let middle = affine_root((lo, below), (hi, above));
-        if !(lo < middle && middle < hi) || hi - lo <= 1e-14 * hi {
-            return middle;
+/// Where the minimiser is.
+enum Place {
+    At(f64),
+    Between(Stretch),
+}
+
+/// A stretch between neighbouring powers of 2, by as many exchanges as there are sixteenfold steps.
+fn bracket(line: &mut PiecewiseSum<'_>, quadratic: Quadratic) -> Place {
+    let (mut from, mut scale) = (0.0, 1.0);
+    while scale <= LONGEST {
+        let [steps @ .., to] = LADDER.map(|step| scale * step);
+        let numbers = line.slopes((from, to), &steps);
+        let slopes = SlopeRow(&numbers);
+        let place = locate(&slopes, (from, to), &steps, quadratic);
+        let ends_here = match &place {
+            Place::At(_) => true,
+            Place::Between(stretch) => stretch.hi < to || slopes.last() + quadratic.at(to) >= 0.0,
+        };
+        if ends_here {
+            return place;
         }
-        let value = slope(middle);
-        if value.abs() <= flat {
-            return middle;
-        }
-        if value < 0.0 {
-            (lo, below) = (middle, value);
-            if last_side == -1 {
-                above *= 0.5;
-            }
-            last_side = -1;
+        (from, scale) = (to, 2.0 * to);
+    }
+    Place::At(f64::INFINITY)
+}
+
+/// The stretch between neighbouring steps in which the slope becomes positive; the one after the last
+/// step where it is negative up to there.
+fn locate(
+    slopes: &SlopeRow<'_>,
+    (mut lo, hi): (f64, f64),
+    steps: &[f64],
+    quadratic: Quadratic,
+) -> Place {
+    if slopes.first() + quadratic.at(lo) >= 0.0 {
+        return Place::At(lo);
+    }
+    for (i, &step) in steps.iter().enumerate() {
+        let (left, right) = slopes.at(i);
+        if right + quadratic.at(step) < 0.0 {
+            lo = step;
+        } else if left + quadratic.at(step) >= 0.0 {
+            return Place::Between(Stretch { lo, hi: step, count: slopes.count_before(i) });
         } else {
-            (hi, above) = (middle, value);
-            if last_side == 1 {
-                below *= 0.5;
-            }
-            last_side = 1;
+            return Place::At(step);
         }
     }
-    lo
+    Place::Between(Stretch { lo, hi, count: slopes.count_before(steps.len()) })
+}
+
+/// Samples at even shares of all open breakpoints, in ascending order.
+fn candidates(chunks: &[Samples]) -> Vec<f64> {
+    let mut samples: Vec<(f64, f64)> = Vec::new();
+    for Samples { count, at } in chunks {
+        let share = *count as f64 / at.len() as f64;
+        samples.extend(at.iter().map(|at| (*at, share)));
+    }
+    samples.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = samples.iter().map(|sample| sample.1).sum();
+    let mut steps: Vec<f64> = Vec::with_capacity(MOST_STEPS);
+    let mut below = 0.0;
+    let mut due = 1.0;
+    for (at, share) in samples {
+        below += share;
+        if below * (MOST_STEPS + 1) as f64 >= due * total && steps.len() < MOST_STEPS {
+            due = 1.0 + (below * (MOST_STEPS + 1) as f64 / total).floor();
+            if steps.last() != Some(&at) {
+                steps.push(at);
+            }
+        }
+    }
+    steps
 }

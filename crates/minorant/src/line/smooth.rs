@@ -1,36 +1,34 @@
-//! Lines of smooth risks: no breakpoints, slopes by one sweep over the examples' outputs.
+//! Chunks of a line of a smooth risk: no breakpoints; slopes at several steps by one sweep over the
+//! examples' outputs.
 
 use super::line_rows::LineData;
-use super::{Line, Pivot, Slopes};
+use super::{LineShare, Side};
+use minorant_linalg::parallel::map;
 use std::ops::Range;
 
-/// The line of a smooth risk.
+/// The chunks of a smooth risk as a share of a line.
 pub(crate) struct SmoothLine<'r> {
     data: LineData<'r>,
-    rows: &'r [Range<usize>],
+    chunks: &'r [Range<usize>],
 }
 
 impl<'r> SmoothLine<'r> {
-    pub(crate) fn new(data: LineData<'r>, rows: &'r [Range<usize>]) -> Self {
-        SmoothLine { data, rows }
+    pub(crate) fn new(data: LineData<'r>, chunks: &'r [Range<usize>]) -> Self {
+        SmoothLine { data, chunks }
     }
 }
 
-impl Line for SmoothLine<'_> {
-    fn value(&self, eta: f64) -> f64 {
-        self.data.value(self.rows, eta)
+impl LineShare for SmoothLine<'_> {
+    fn value(&self, eta: f64) -> Vec<f64> {
+        self.data.values(self.chunks, eta)
     }
 
-    fn slopes(&mut self, eta: f64) -> Slopes {
-        let slope = self.data.slope(self.rows, eta);
-        Slopes { left: slope, right: slope }
+    fn slope(&self, eta: f64, _side: Side) -> Vec<f64> {
+        self.curve(&[eta]).chunks_exact(2).map(|both| both[0]).collect()
     }
 
-    fn ends(&self) -> Option<(f64, f64)> {
-        None
-    }
-
-    fn pivot(&mut self, _lo: f64, _hi: f64) -> Option<Pivot> {
-        None
+    fn curve(&self, steps: &[f64]) -> Vec<f64> {
+        let chunks = &self.chunks;
+        map(chunks.len(), |chunk| self.data.curve(chunks[chunk].clone(), steps)).concat()
     }
 }

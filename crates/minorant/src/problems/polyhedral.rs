@@ -1,7 +1,7 @@
 //! The largest of a few affine functions of two variables, with exact lines and the whole
 //! subdifferential: the toy of §2.1.1 of Yu et al. and the counterexamples (113) and (114).
 
-use crate::line::{Envelope, Line, Pivot, Segment, Slopes};
+use crate::line::{Envelope, Line, LinePieces, PieceSource, PiecewiseLine};
 use crate::risk::{Cancel, Lines, Plane, Point, Risk, RiskError, Subdifferential};
 
 /// How near to the largest a function counts as largest, relative to the numbers compared.
@@ -122,12 +122,11 @@ impl Subdifferential for Polyhedral {
 }
 
 impl Lines for Polyhedral {
-    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Box<dyn Line + 'r> {
+    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Line<'r> {
         let step = [to.w[0] - from.w[0], to.w[1] - from.w[1]];
         let line = |j: usize| (self.value(j, &from.w), dot(&self.pieces[j].0, &step));
-        let mut envelope = Envelope::default();
-        envelope.segment((0..self.pieces.len()).map(line), 0.0, f64::INFINITY);
-        Box::new(Segments { segments: envelope.segments().to_vec(), window: (0.0, f64::INFINITY) })
+        let lines = (0..self.pieces.len()).map(line).collect();
+        Line::whole(PiecewiseLine::new(Maximum { lines }))
     }
 
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point {
@@ -135,39 +134,25 @@ impl Lines for Polyhedral {
     }
 }
 
-/// A maximum of lines from η = 0 on.
-struct Segments {
-    segments: Vec<Segment>,
-    window: (f64, f64),
+/// A maximum of lines offset + η slope.
+struct Maximum {
+    lines: Vec<(f64, f64)>,
 }
 
-impl Segments {
-    /// The segment just before or just after η.
-    fn at(&self, eta: f64, after: bool) -> &Segment {
-        let begun = |s: &&Segment| if after { s.from <= eta } else { s.from < eta };
-        self.segments.iter().take_while(begun).last().unwrap_or(&self.segments[0])
-    }
-}
-
-impl Line for Segments {
-    fn value(&self, eta: f64) -> f64 {
-        let segment = self.at(eta, true);
-        segment.height + segment.slope * eta
+impl PieceSource for Maximum {
+    fn chunks(&self) -> usize {
+        1
     }
 
-    fn slopes(&mut self, eta: f64) -> Slopes {
-        Slopes { left: self.at(eta, false).slope, right: self.at(eta, true).slope }
+    fn pieces(&self, _chunk: usize, interval: (f64, f64), sense: f64) -> LinePieces {
+        let (mut pieces, mut envelope) = (LinePieces::default(), Envelope::default());
+        let lines = self.lines.iter().map(|(offset, slope)| (*offset, sense * slope));
+        pieces.of_example(interval, 1.0, &mut envelope).maximum(lines);
+        pieces
     }
 
-    fn ends(&self) -> Option<(f64, f64)> {
-        let (lo, hi) = self.window;
-        Some((self.at(lo, true).slope, self.at(hi, false).slope))
-    }
-
-    fn pivot(&mut self, lo: f64, hi: f64) -> Option<Pivot> {
-        self.window = (lo, hi);
-        let inside: Vec<f64> =
-            self.segments.iter().map(|s| s.from).filter(|at| lo < *at && *at < hi).collect();
-        Some(Pivot { at: *inside.get(inside.len() / 2)?, count: inside.len() })
+    fn values(&self, eta: f64) -> Vec<f64> {
+        let heights = self.lines.iter().map(|(offset, slope)| offset + slope * eta);
+        vec![heights.fold(f64::NEG_INFINITY, f64::max)]
     }
 }

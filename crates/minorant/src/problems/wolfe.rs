@@ -1,7 +1,7 @@
 //! Wolfe's counterexample for steepest descent with exact line search ((112) of Yu et al.):
 //! 5 √(9x² + 16y²) where x ≥ |y|, 9x + 16|y| elsewhere. Its only kink is x ≤ 0, y = 0.
 
-use crate::line::{Line, Pivot, Slopes};
+use crate::line::{Line, LineShare, Side};
 use crate::risk::{Cancel, Lines, Plane, Point, Risk, RiskError, Subdifferential};
 
 /// How near to y = 0 counts as on it, relative to x.
@@ -97,9 +97,9 @@ impl Subdifferential for Wolfe {
 }
 
 impl Lines for Wolfe {
-    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Box<dyn Line + 'r> {
+    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Line<'r> {
         let (x, y) = (from.w[0], from.w[1]);
-        Box::new(Ray { start: [x, y], step: [to.w[0] - x, to.w[1] - y] })
+        Line::whole(Ray { start: [x, y], step: [to.w[0] - x, to.w[1] - y] })
     }
 
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point {
@@ -122,33 +122,24 @@ impl Ray {
         let eta = -self.start[1] / self.step[1];
         Some(eta).filter(|eta| eta.is_finite())
     }
+}
 
-    /// The slope just after η along `sense` times the step.
-    fn slope(&self, eta: f64, sense: f64) -> f64 {
+impl LineShare for Ray {
+    fn value(&self, eta: f64) -> Vec<f64> {
         let [x, y] = self.at(eta);
+        vec![value(x, y)]
+    }
+
+    fn slope(&self, eta: f64, side: Side) -> Vec<f64> {
+        let [x, y] = self.at(eta);
+        let sense = if side == Side::After { 1.0 } else { -1.0 };
         let step = self.step.map(|step| sense * step);
         let on_kink = self.crossing() == Some(eta) || y == 0.0;
         let g = if on_kink && x <= 0.0 { steepest(x, &step) } else { gradient(x, y) };
-        sense * (g[0] * step[0] + g[1] * step[1])
-    }
-}
-
-impl Line for Ray {
-    fn value(&self, eta: f64) -> f64 {
-        let [x, y] = self.at(eta);
-        value(x, y)
+        vec![sense * (g[0] * step[0] + g[1] * step[1])]
     }
 
-    fn slopes(&mut self, eta: f64) -> Slopes {
-        Slopes { left: self.slope(eta, -1.0), right: self.slope(eta, 1.0) }
-    }
-
-    fn ends(&self) -> Option<(f64, f64)> {
-        None
-    }
-
-    fn pivot(&mut self, lo: f64, hi: f64) -> Option<Pivot> {
-        let at = self.crossing().filter(|eta| lo < *eta && *eta < hi)?;
-        (self.at(at)[0] <= 0.0).then_some(Pivot { at, count: 1 })
+    fn kink(&self) -> Option<f64> {
+        self.crossing().filter(|eta| self.at(*eta)[0] <= 0.0)
     }
 }

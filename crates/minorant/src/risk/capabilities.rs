@@ -9,7 +9,7 @@ use minorant_linalg::Columns;
 /// A risk whose restriction to a line costs no pass over the data.
 pub trait Lines {
     /// The restriction to `from + η (to − from)`; both points belong to this risk.
-    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Box<dyn Line + 'r>;
+    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Line<'r>;
 
     /// The point at `from + t (to − from)`, in time proportional to the examples.
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point;

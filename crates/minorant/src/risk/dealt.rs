@@ -10,9 +10,12 @@ use super::held::HeldRows;
 use super::kept::Kept;
 use super::linear::{error_of_sum, finish, planes_at, sizes_of_all};
 use super::sizes::Sizes;
-use super::{Cancel, ExampleWeights, Loss, Outputs, Plane, Point, Risk, RiskError, Shape};
+use super::{Cancel, ExampleWeights, Lines, Loss, Outputs, Plane, Point, Risk, RiskError, Shape};
+use crate::line::Line;
 use minorant_linalg::Design;
+use minorant_linalg::dense::between;
 use minorant_linalg::sum::Sum;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -138,5 +141,29 @@ impl Risk for DealtRisk<'_> {
 
     fn max_parts(&self) -> usize {
         self.cut.max_parts()
+    }
+
+    fn lines(&self) -> Option<&dyn Lines> {
+        Some(self)
+    }
+}
+
+impl Lines for DealtRisk<'_> {
+    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Line<'r> {
+        let (starts, ends) = (self.outputs_of(from), self.outputs_of(to));
+        let each = self.holders.iter().zip(starts.iter().zip(&ends));
+        Line::new(
+            each.map(|(rows, (start, end))| rows.line(Cow::Owned(start.to_vec()), end)).collect(),
+        )
+    }
+
+    fn between(&self, from: &Point, to: &Point, t: f64) -> Point {
+        let (starts, ends) = (self.outputs_of(from), self.outputs_of(to));
+        let each = self.holders.iter().zip(starts.iter().zip(&ends));
+        let (outputs, sums): (Vec<_>, Vec<_>) =
+            each.map(|(rows, (start, end))| rows.between(start, end, t)).unzip();
+        let value = sums.into_iter().flatten().collect::<Sum>().value();
+        let outputs = Outputs::Held(Kept::keep(&self.kept, outputs));
+        Point { w: between(&from.w, &to.w, t), outputs, value, error: 0.0 }
     }
 }

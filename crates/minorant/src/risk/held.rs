@@ -8,10 +8,12 @@ use super::cut::Cut;
 use super::loss::Tangent;
 use super::sizes::Sizes;
 use super::{Cancel, ExampleWeights, Loss, RiskError};
+use crate::line::{LineData, LineShare, PiecewiseLine, PiecewiseRows, SmoothLine};
 use minorant_linalg::parallel::{Spare, map_chunks, map_chunks_mut, stretches};
 use minorant_linalg::sum::Sum;
 use minorant_linalg::tree::{TreeError, TreeSum, sum_chunks};
 use minorant_linalg::{Design, PackedWeights};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -207,6 +209,21 @@ impl<'a> HeldRows<'a> {
             self.block_value(rows, outputs)
         });
         (outputs, sums)
+    }
+
+    /// The rows along the line from some outputs to others.
+    pub(super) fn line<'r>(
+        &'r self,
+        start: Cow<'r, [f64]>,
+        end: &[f64],
+    ) -> Box<dyn LineShare + 'r> {
+        let direction = end.iter().zip(&*start).map(|(to, from)| to - from).collect();
+        let (loss, weights, chunks) = (&*self.loss, &self.weights, &self.chunks);
+        let data = LineData { loss, weights, start, direction };
+        match loss.pieces() {
+            Some(loss) => Box::new(PiecewiseLine::new(PiecewiseRows { data, loss, chunks })),
+            None => Box::new(SmoothLine::new(data, chunks)),
+        }
     }
 
     /// The sums of planes touching where the outputs of the rows are known.

@@ -14,12 +14,13 @@ use super::{
     Examples, Lines, Loss, Outputs, Plane, Point, Risk, RiskError, RowMetric, ScaledTangents,
     Shape, Subdifferential,
 };
-use crate::line::{Line, LineData, PiecewiseLine, SmoothLine};
+use crate::line::Line;
 use minorant_linalg::dense::{axpy, between};
 use minorant_linalg::parallel::{map_chunks, split_evenly, stretches};
 use minorant_linalg::sum::Sum;
 use minorant_linalg::tree::{TreeSum, sum_chunks};
 use minorant_linalg::{Columns, Design, PackedWeights};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -171,15 +172,8 @@ impl Risk for LinearRisk<'_> {
 }
 
 impl Lines for LinearRisk<'_> {
-    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Box<dyn Line + 'r> {
-        let (start, end) = (from.outputs.here(), to.outputs.here());
-        let direction = end.iter().zip(start).map(|(to, from)| to - from).collect();
-        let (loss, weights) = (&*self.rows.loss, &self.rows.weights);
-        let data = LineData { loss, weights, start, direction };
-        match loss.pieces() {
-            Some(pieces) => Box::new(PiecewiseLine::new(data, pieces, &self.rows.chunks)),
-            None => Box::new(SmoothLine::new(data, &self.rows.chunks)),
-        }
+    fn line<'r>(&'r self, from: &'r Point, to: &'r Point) -> Line<'r> {
+        Line::new(vec![self.rows.line(Cow::Borrowed(from.outputs.here()), to.outputs.here())])
     }
 
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point {

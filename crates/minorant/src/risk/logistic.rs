@@ -1,6 +1,7 @@
 //! The binary logistic loss log(1 + exp(−z f)), z = ±1.
 
 use super::loss::{Conjugate, Loss, SecondDerivative, Tangent, allowed_size, entropy};
+use std::ops::Range;
 
 /// The logistic loss of a binary label.
 #[derive(Debug, Clone)]
@@ -62,5 +63,13 @@ impl SecondDerivative for Logistic {
     fn second_derivative(&self, _example: usize, f: &[f64], a: &mut [f64], _b: &mut [f64]) {
         let small = (-f[0].abs()).exp();
         a[0] = small / ((1.0 + small) * (1.0 + small));
+    }
+
+    /// σ (1 − σ) d², where σ is the size of the slope.
+    fn rates(&self, _rows: Range<usize>, (_f, c): (&[f64], &[f64]), d: &[f64], rates: &mut [f64]) {
+        for ((rate, c), d) in rates.iter_mut().zip(c).zip(d) {
+            let size = c.abs();
+            *rate = size * (1.0 - size) * d * d;
+        }
     }
 }

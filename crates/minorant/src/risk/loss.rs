@@ -245,6 +245,22 @@ pub trait Ascent: Conjugate {
 pub trait SecondDerivative: Loss {
     /// The second derivative diag(a) − b bᵀ at outputs `f`; a loss of one output leaves `b` alone.
     fn second_derivative(&self, example: usize, f: &[f64], a: &mut [f64], b: &mut [f64]);
+
+    /// The second derivatives of consecutive rows along directions `d`, at outputs `f` where the
+    /// coefficients of their tangents are `c`. A loss that can tell them by `c` alone writes this again.
+    fn rates(&self, rows: Range<usize>, (f, _c): (&[f64], &[f64]), d: &[f64], rates: &mut [f64]) {
+        let k = self.outputs();
+        let (mut a, mut b) = (vec![0.0; k], vec![0.0; k]);
+        let each = f.chunks_exact(k).zip(d.chunks_exact(k)).zip(rates);
+        for (i, ((f, d), rate)) in rows.zip(each) {
+            self.second_derivative(i, f, &mut a, &mut b);
+            let terms = a.iter().zip(&b).zip(d);
+            let (square, product) = terms.fold((0.0, 0.0), |(square, product), ((a, b), d)| {
+                (square + a * d * d, product + b * d)
+            });
+            *rate = square - product * product;
+        }
+    }
 }
 
 /// A loss that is the sum of a convex function and a concave one.

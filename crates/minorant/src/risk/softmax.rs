@@ -1,6 +1,7 @@
 //! The multiclass logistic loss log Σ_z exp(f_z) − f_{z_i}.
 
 use super::loss::{Conjugate, Loss, SecondDerivative, Tangent, allowed_slopes, entropy};
+use std::ops::Range;
 
 /// The softmax loss of a class label.
 #[derive(Debug, Clone)]
@@ -89,5 +90,20 @@ impl SecondDerivative for Softmax {
         let sum: f64 = a.iter().sum();
         a.iter_mut().for_each(|a| *a /= sum);
         b.copy_from_slice(a);
+    }
+
+    /// Σ p d² − (Σ p d)², where p is the slope, and for the label 1 more than that.
+    fn rates(&self, rows: Range<usize>, (_f, c): (&[f64], &[f64]), d: &[f64], rates: &mut [f64]) {
+        let k = self.classes;
+        let each = c.chunks_exact(k).zip(d.chunks_exact(k)).zip(rates);
+        for (label, ((c, d), rate)) in self.labels[rows].iter().zip(each) {
+            let own = d[*label as usize];
+            let (mut square, mut product) = (own * own, own);
+            for (c, d) in c.iter().zip(d) {
+                square += c * d * d;
+                product += c * d;
+            }
+            *rate = square - product * product;
+        }
     }
 }

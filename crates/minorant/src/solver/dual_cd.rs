@@ -231,7 +231,7 @@ impl DualCd {
         if let (Some(best), Some(lines), true) = (&self.best, run.problem.risk.lines(), may_combine)
         {
             let quadratic = run.problem.regularizer.along(&best.w, &point.w);
-            let step = line::minimise(&mut *lines.line(best, &point), quadratic).min(LONGEST_STEP);
+            let step = line::minimise(&mut lines.line(best, &point), quadratic).min(LONGEST_STEP);
             let next = lines.between(best, &point, step);
             let reached = run.objective(&next)?;
             if reached < objective.min(self.best_objective(run)) {

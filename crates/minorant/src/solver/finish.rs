@@ -137,7 +137,7 @@ impl Finish<'_> {
             return Ok(Some(trial));
         };
         let quadratic = self.problem.regularizer.along(&place.point.w, &trial.point.w);
-        let step = line::minimise(&mut *lines.line(&place.point, &trial.point), quadratic);
+        let step = line::minimise(&mut lines.line(&place.point, &trial.point), quadratic);
         let mut w = place.point.w.clone();
         axpy(step, &direction, &mut w);
         self.at(w)

@@ -42,7 +42,7 @@ impl LsBmrm {
     /// The exact minimiser of J on the ray from `best` through `trial`, and the step to it.
     fn search(run: &Run<'_>, lines: &dyn Lines, best: &Point, trial: &Point) -> (Point, f64) {
         let quadratic = run.problem.regularizer.along(&best.w, &trial.w);
-        let step = line::minimise(&mut *lines.line(best, trial), quadratic).min(LONGEST_STEP);
+        let step = line::minimise(&mut lines.line(best, trial), quadratic).min(LONGEST_STEP);
         (lines.between(best, trial, step), step)
     }
 }

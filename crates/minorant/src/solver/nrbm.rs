@@ -150,13 +150,13 @@ impl Nrbm {
         };
         let quadratic = run.problem.regularizer.along(&ray.from.w, &trial.w);
         let mut line = lines.line(ray.from, &trial);
-        let lowest = line::minimise_globally(&*line, quadratic, HORIZON);
+        let lowest = line::minimise_globally(&mut line, quadratic, HORIZON);
         let step = match lowest {
             Some(step) => step,
-            None if self.is_convex => line::minimise(&mut *line, quadratic).min(HORIZON),
+            None if self.is_convex => line::minimise(&mut line, quadratic).min(HORIZON),
             None => 0.0,
         };
-        let fallback = if lowest == Some(0.0) { usable_step(&mut *line, quadratic) } else { 1.0 };
+        let fallback = if lowest == Some(0.0) { usable_step(&line, quadratic) } else { 1.0 };
         drop(line);
         let mut found = (1.0, trial);
         if step > 0.0 && step != 1.0 {
@@ -218,11 +218,11 @@ impl Nrbm {
 /// Where on a ray without decrease a plane is taken: at the minimiser, unless the tangent there
 /// falls along the ray. No lowering could mend that one (Eq. 17 has no solution), but one from
 /// further back, before the top of the hill, cuts the minimiser off as well.
-fn usable_step(line: &mut dyn line::Line, quadratic: line::Quadratic) -> f64 {
+fn usable_step(line: &line::Line<'_>, quadratic: line::Quadratic) -> f64 {
     const HALVINGS: usize = 30;
     let mut step = 1.0;
     for _ in 0..HALVINGS {
-        if line.slopes(step).left + quadratic.slope >= 0.0 {
+        if line.slope(step, line::Side::Before) + quadratic.slope >= 0.0 {
             return step;
         }
         step *= 0.5;

@@ -4,7 +4,7 @@
 
 use super::direction::Direction;
 use super::walk::Site;
-use crate::line::{self, Line, Quadratic};
+use crate::line::{self, Line, Quadratic, Side};
 use crate::risk::{Lines, Plane, Point, RiskError};
 use crate::solver::{Halt, Run};
 use minorant_linalg::dense::{axpy, dot, norm2};
@@ -76,7 +76,7 @@ pub(super) fn exact(
 ) -> Result<Option<Reached>, Halt> {
     let trial = run.evaluate(ahead(&site.point.w, &direction.p, reach))?;
     let quadratic = run.problem.regularizer.along(&site.point.w, &trial.w);
-    let step = line::minimise(&mut *lines.line(&site.point, &trial), quadratic);
+    let step = line::minimise(&mut lines.line(&site.point, &trial), quadratic);
     let endless = step == f64::INFINITY;
     let step = if endless { ENDLESS / reach } else { step.min(longest_step(&site.point)) };
     finish(run, lines, site, &trial, (step, reach, endless), parts)
@@ -93,20 +93,19 @@ pub(super) fn wolfe_on_line(
 ) -> Result<Option<Reached>, Halt> {
     let trial = run.evaluate(ahead(&site.point.w, &direction.p, reach))?;
     let quadratic = run.problem.regularizer.along(&site.point.w, &trial.w);
-    let mut line = lines.line(&site.point, &trial);
+    let line = lines.line(&site.point, &trial);
     let start = Probe { value: line.value(0.0), slope: reach * direction.slope };
     let first = reach.recip().min(1.0);
-    let found =
-        weak_wolfe::<(), Halt>(start, first, |eta| Ok((probe(&mut *line, quadratic, eta), ())));
+    let found = weak_wolfe::<(), Halt>(start, first, |eta| Ok((probe(&line, quadratic, eta), ())));
     let Some((step, ())) = found? else { return Ok(None) };
     drop(line);
     finish(run, lines, site, &trial, (step.min(longest_step(&site.point)), reach, false), parts)
 }
 
-fn probe(line: &mut dyn Line, quadratic: Quadratic, eta: f64) -> Probe {
+fn probe(line: &Line<'_>, quadratic: Quadratic, eta: f64) -> Probe {
     let bend = quadratic.curvature * eta;
     let value = line.value(eta) + eta * (quadratic.slope + 0.5 * bend);
-    Probe { value, slope: line.slope_after(eta) + quadratic.slope + bend }
+    Probe { value, slope: line.slope(eta, Side::After) + quadratic.slope + bend }
 }
 
 fn finish(

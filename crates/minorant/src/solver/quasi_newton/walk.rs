@@ -289,7 +289,7 @@ impl Walk {
             Some(lines) => {
                 let trial = run.evaluate(w)?;
                 let quadratic = run.problem.regularizer.along(&site.point.w, &trial.w);
-                let mut length = line::minimise(&mut *lines.line(&site.point, &trial), quadratic);
+                let mut length = line::minimise(&mut lines.line(&site.point, &trial), quadratic);
                 length = length.min(search::longest_step(&site.point));
                 let mut cut = lines.between(&site.point, &trial, length);
                 if run.problem.objective(&cut) >= site.objective {
