@@ -22,9 +22,10 @@ impl Curvature for LinearRisk<'_> {
         let loss = self.loss.curvature();
         map_chunks_mut(&self.chunks, &mut both, width, |_, rows, both| {
             let Some(loss) = loss else { return };
+            let f = &point.outputs[rows.start * k..rows.end * k];
+            loss.second_derivatives(rows.clone(), f, both);
             for (i, both) in rows.zip(both.chunks_exact_mut(width)) {
                 let (a, b) = both.split_at_mut(k);
-                loss.second_derivative(i, &point.outputs[i * k..(i + 1) * k], a, b);
                 let weight = self.weights.of(i);
                 a.iter_mut().for_each(|a| *a *= weight);
                 b.iter_mut().for_each(|b| *b *= weight.sqrt());

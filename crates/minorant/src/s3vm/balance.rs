@@ -3,6 +3,7 @@
 //! program over the labelings needs no solver: the largest decisions are positive.
 
 use super::S3vmError;
+use minorant_linalg::elementary::sigmoid;
 use std::fmt;
 use std::str::FromStr;
 
@@ -111,7 +112,7 @@ pub fn best_labels(scores: &[f64], (low, high): (usize, usize)) -> Vec<bool> {
 /// Soft labels 1/(1 + exp(−(gain − ν)/T)) that meet the balance: ν is 0 where they do by
 /// themselves, else it takes their sum to the nearer end.
 pub fn soft_labels(gains: &[f64], temperature: f64, (low, high): (usize, usize)) -> Vec<f64> {
-    let at = |nu: f64| gains.iter().map(move |g| logistic((g - nu) / temperature));
+    let at = |nu: f64| gains.iter().map(move |g| sigmoid((g - nu) / temperature));
     let free: f64 = at(0.0).sum();
     let target = free.clamp(low as f64, high as f64);
     if target == free {
@@ -146,15 +147,6 @@ pub fn soft_labels(gains: &[f64], temperature: f64, (low, high): (usize, usize))
         }
     }
     at(nu).collect()
-}
-
-fn logistic(x: f64) -> f64 {
-    if x >= 0.0 {
-        1.0 / (1.0 + (-x).exp())
-    } else {
-        let e = x.exp();
-        e / (1.0 + e)
-    }
 }
 
 #[cfg(test)]

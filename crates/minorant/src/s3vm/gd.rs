@@ -9,6 +9,7 @@ use super::da::centre;
 use super::work::Worker;
 use crate::solver::Status;
 use minorant_linalg::dense::{axpy, dot};
+use minorant_linalg::elementary;
 
 /// Doublings of the unlabelled rows' weight.
 const LEVELS: i32 = 10;
@@ -54,7 +55,7 @@ pub(super) fn run(worker: &mut Worker<'_>) -> Result<(), Status> {
         let c2 = problem.c2 * 0.5f64.powi(level);
         let value = |h: &[f64], square: f64| {
             let loss = |(h, s): (&f64, &i8)| match s {
-                0 => c2 * (-3.0 * h * h).exp(),
+                0 => c2 * elementary::exp(-3.0 * h * h),
                 s => problem.c1 * (1.0 - f64::from(*s) * h).max(0.0).powi(2),
             };
             0.5 * square + h.iter().zip(&problem.signs).map(loss).sum::<f64>()
@@ -70,7 +71,7 @@ pub(super) fn run(worker: &mut Worker<'_>) -> Result<(), Status> {
                 .iter()
                 .zip(&problem.signs)
                 .map(|(h, s)| match s {
-                    0 => -6.0 * c2 * h * (-3.0 * h * h).exp(),
+                    0 => -6.0 * c2 * h * elementary::exp(-3.0 * h * h),
                     s => -2.0 * problem.c1 * f64::from(*s) * (1.0 - f64::from(*s) * h).max(0.0),
                 })
                 .collect();

@@ -8,6 +8,7 @@
 use super::sums::{padded, sums};
 use crate::structured::LogLoss;
 use minorant_linalg::dense::{LANES, dispatch};
+use minorant_linalg::elementary;
 
 /// Shared scores as the recursions want them.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +37,8 @@ pub(super) fn prepare(k: usize, boundary: bool, shared: &[f64]) -> Vec<f64> {
     } else {
         prepared.resize(k * k + 2 * k, 0.0);
     }
-    let factors: Vec<f64> = transitions.iter().map(|t| (t - largest).exp()).collect();
+    let mut factors: Vec<f64> = transitions.iter().map(|t| t - largest).collect();
+    elementary::exp_all(&mut factors);
     for from in 0..k {
         prepared.extend_from_slice(&factors[from * k..(from + 1) * k]);
         prepared.resize(prepared.len() + width - k, 0.0);
