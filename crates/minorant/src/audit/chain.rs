@@ -301,6 +301,8 @@ impl Beliefs {
             surprise: log_sum(first.iter().copied()),
             probabilities: Vec::new(),
             entropy: 0.0,
+            // Of each token a sum over the labels, and besides an exponential, a logarithm (off by ε
+            // each), a quotient and products.
             rounding: (tokens * (k + 8) + 8) as f64 * f64::EPSILON,
         };
         let (mut now, entropy) = shares(&first);

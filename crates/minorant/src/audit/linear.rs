@@ -236,6 +236,7 @@ impl LinearLosses<'_> {
     /// The largest offset with which `offset + slope · f` lies below the row's loss everywhere, and how
     /// far rounding may have moved it.
     fn highest_offset(&self, row: usize, slope: &mut [f64]) -> Option<(f64, f64)> {
+        // A logarithm is off by ε, and products and sums by half as much each.
         let near = |offset: f64, size: f64| (offset, 8.0 * f64::EPSILON * size);
         let label = match self.truth(row) {
             Truth::Sign(sign) => {

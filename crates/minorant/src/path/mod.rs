@@ -86,6 +86,11 @@ pub fn models() -> impl Iterator<Item = Entry> {
 /// Points of a path, at most.
 const MOST_POINTS: usize = 100_000;
 
+/// A number to twelve digits.
+fn rounded(x: f64) -> f64 {
+    format!("{x:.11e}").parse().unwrap_or(x)
+}
+
 /// `count` numbers from the larger to the smaller of two, each the same share of the one before.
 pub fn geometric(from: f64, to: f64, count: usize) -> Result<Vec<f64>, TrainError> {
     let (high, low) = (from.max(to), from.min(to));

@@ -253,7 +253,8 @@ impl Risk for LinearRisk<'_> {
 
     fn value_error(&self, point: &Point) -> f64 {
         let sizes = self.sizes.get_or_init(|| Sizes::new(&self.design, &self.weights, &*self.loss));
-        // Losses of a block are added up plainly, and shares and losses are rounded themselves.
+        // Losses of a block are added up plainly, and shares and losses are rounded themselves: a
+        // logistic loss, the worst of them, by `ERROR_OF_COMPOSED`, which is 2 ε.
         let added = 0.5 * self.cut.block().min(self.design.rows()) as f64 + 8.0;
         sizes.error(&point.w, point.value) + f64::EPSILON * added * point.value.abs()
     }

@@ -194,6 +194,8 @@ pub(super) fn log_likelihood(
     for (token, &label) in truth.unwrap_or_default().iter().enumerate() {
         own[token * k + label as usize] -= 1.0;
     }
+    // A token takes 2k additions and products, and fewer than 8 roundings besides: its exponentials
+    // and logarithms are off by `elementary::ERROR`, which is ε, each.
     let roundings = (length * (2 * k + 8)) as f64;
     let value = log_partition - of_truth;
     let shared_size = 2.0 * (length + 1) as f64;
