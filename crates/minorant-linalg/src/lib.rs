@@ -6,7 +6,7 @@ pub mod cholesky;
 pub mod columns;
 pub mod dense;
 pub mod design;
-pub mod exp;
+pub mod elementary;
 pub mod matrix;
 mod pages;
 pub mod parallel;

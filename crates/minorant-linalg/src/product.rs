@@ -3,7 +3,8 @@
 //! fixed blocks, so that the bits do not depend on their number.
 
 use crate::dense::dispatch;
-use crate::exp;
+use crate::elementary::{self, inlined};
+
 use std::fmt::Debug;
 use std::ops::{AddAssign, Mul, Sub};
 
@@ -130,14 +131,14 @@ impl Real for f32 {
     fn sigmoid_all(values: &mut [f32]) {
         dispatch(
             #[inline(always)]
-            || values.iter_mut().for_each(|x| *x = 1.0 / (1.0 + exp::single(-*x))),
+            || values.iter_mut().for_each(|x| *x = 1.0 / (1.0 + inlined::single(-*x))),
         );
     }
 
     fn tanh_all(values: &mut [f32]) {
         dispatch(
             #[inline(always)]
-            || values.iter_mut().for_each(|x| *x = 1.0 - 2.0 / (1.0 + exp::single(2.0 * *x))),
+            || values.iter_mut().for_each(|x| *x = 1.0 - 2.0 / (1.0 + inlined::single(2.0 * *x))),
         );
     }
 
@@ -156,11 +157,11 @@ impl Real for f64 {
     }
 
     fn sigmoid_all(values: &mut [f64]) {
-        values.iter_mut().for_each(|x| *x = 1.0 / (1.0 + (-*x).exp()));
+        elementary::sigmoid_all(values);
     }
 
     fn tanh_all(values: &mut [f64]) {
-        values.iter_mut().for_each(|x| *x = x.tanh());
+        elementary::tanh_all(values);
     }
 
     product!(f64, matrixmultiply::dgemm);

@@ -123,6 +123,42 @@ fn rooms_depend_downwards() {
     forbid("crates/minorant-linalg/src", &words);
 }
 
+/// A system's library has exponentials and logarithms of its own, and other bits than the next one.
+#[test]
+fn elementary_functions_are_our_own() {
+    let of_the_system = [
+        ".exp()",
+        ".exp2()",
+        ".exp_m1()",
+        ".ln()",
+        ".ln_1p()",
+        ".log(",
+        ".log2()",
+        ".log10()",
+        ".powf(",
+        ".sin()",
+        ".cos()",
+        ".tan()",
+        ".sin_cos()",
+        ".asin()",
+        ".acos()",
+        ".atan()",
+        ".atan2(",
+        ".sinh()",
+        ".cosh()",
+        ".tanh()",
+        ".cbrt()",
+        ".hypot(",
+        "f64::exp",
+        "f64::ln",
+        "f64::powf",
+        "f64::tanh",
+    ];
+    for room in ["minorant", "minorant-data", "minorant-linalg"] {
+        forbid(&format!("crates/{room}/src"), &of_the_system);
+    }
+}
+
 /// The first floor: a table of options, families on it, paths on top.
 #[test]
 fn the_first_floor_depends_downwards() {

@@ -5,6 +5,7 @@
 use super::{Below, Minorant, PlainLoss};
 use crate::structured::chain::{ChainShape, Pairs};
 use minorant_data::Sequences;
+use minorant_linalg::elementary;
 use minorant_linalg::sum::Sum;
 use std::ops::Range;
 
@@ -300,6 +301,8 @@ impl Beliefs {
             surprise: log_sum(first.iter().copied()),
             probabilities: Vec::new(),
             entropy: 0.0,
+            // Of each token a sum over the labels, and besides an exponential, a logarithm (off by ε
+            // each), a quotient and products.
             rounding: (tokens * (k + 8) + 8) as f64 * f64::EPSILON,
         };
         let (mut now, entropy) = shares(&first);
@@ -332,23 +335,29 @@ impl Beliefs {
 /// Shares in proportion to the exponentials of some numbers, and their entropy.
 fn shares(logs: &[f64]) -> (Vec<f64>, f64) {
     let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let exponentials: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
+    let mut exponentials: Vec<f64> = logs.iter().map(|log| log - top).collect();
+    elementary::exp_all(&mut exponentials);
     let total: f64 = exponentials.iter().sum();
     let shares: Vec<f64> = exponentials.into_iter().map(|e| e / total).collect();
     // The largest share by what the others leave of 1, so that next to nothing stays that.
     let largest = first_best(shares.len(), |at| shares[at]);
     let others = shares.iter().enumerate().filter(|(at, _)| *at != largest).map(|(_, q)| *q);
-    let rest: f64 = others.clone().sum();
-    let entropy: f64 = others.filter(|q| *q > 0.0).map(|q| -q * q.ln()).sum();
-    let of_largest = if rest < 1.0 { -(1.0 - rest) * (-rest).ln_1p() } else { 0.0 };
+    let rest: f64 = others.sum();
+    let mut logarithms = shares.clone();
+    elementary::ln_all(&mut logarithms);
+    let terms = shares.iter().zip(logarithms).map(|(q, ln)| if *q > 0.0 { -q * ln } else { 0.0 });
+    let terms = terms.enumerate().filter(|(at, _)| *at != largest);
+    let entropy: f64 = terms.map(|(_, term)| term).sum();
+    let of_largest = if rest < 1.0 { -(1.0 - rest) * elementary::ln_1p(-rest) } else { 0.0 };
     (shares, entropy + of_largest)
 }
 
-fn log_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
-    let (at, top) = terms
-        .clone()
-        .enumerate()
-        .fold((0, f64::NEG_INFINITY), |best, next| if next.1 > best.1 { next } else { best });
-    let others = terms.enumerate().filter(|(other, _)| *other != at);
-    top + others.map(|(_, term)| (term - top).exp()).sum::<f64>().ln_1p()
+fn log_sum(terms: impl Iterator<Item = f64>) -> f64 {
+    let mut terms: Vec<f64> = terms.collect();
+    let at = first_best(terms.len(), |at| terms[at]);
+    let top = terms[at];
+    terms.iter_mut().for_each(|term| *term -= top);
+    elementary::exp_all(&mut terms);
+    let others = terms.iter().enumerate().filter(|(other, _)| *other != at);
+    top + elementary::ln_1p(others.map(|(_, e)| e).sum())
 }

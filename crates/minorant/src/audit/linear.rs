@@ -6,6 +6,7 @@ use super::{Below, Minorant, NO_PIECE, PlainLoss};
 use crate::proof::Piece;
 use minorant_data::Labels;
 use minorant_linalg::Matrix;
+use minorant_linalg::elementary;
 use minorant_linalg::sum::Sum;
 
 /// How far slopes may lie outside of what the loss allows, by rounding; they are moved back.
@@ -143,9 +144,9 @@ impl LinearLosses<'_> {
             HuberHinge(h) if slack(-h) > 0.0 => (slack(0.0), 1.0),
             HuberHinge(h) => (slack(h) * slack(h) / (4.0 * h), slack(h) / (2.0 * h)),
             Logistic => {
-                let small = (-margin.abs()).exp();
+                let small = elementary::exp(-margin.abs());
                 let above = if margin > 0.0 { small } else { 1.0 };
-                (small.ln_1p() + (-margin).max(0.0), above / (1.0 + small))
+                (elementary::ln_1p(small) + (-margin).max(0.0), above / (1.0 + small))
             }
         };
         self.steepest(row, value, vec![-sign * steepness])
@@ -196,11 +197,11 @@ impl LinearLosses<'_> {
         let behind: Vec<f64> = f.iter().map(|f_z| less(*f_z, f[label])).collect();
         let top = behind.iter().copied().fold(0.0, f64::max);
         let others = behind.iter().enumerate().filter(|(z, _)| *z != label);
-        let rest: f64 = others.map(|(_, d)| (d - top).exp()).sum();
-        let total = rest + (-top).exp();
+        let rest: f64 = others.map(|(_, d)| elementary::exp(d - top)).sum();
+        let total = rest + elementary::exp(-top);
         // Where the label leads, the sum is 1 and what the others add.
-        let value = if top > 0.0 { top + total.ln() } else { rest.ln_1p() };
-        let mut slope: Vec<f64> = behind.iter().map(|d| (d - top).exp() / total).collect();
+        let value = if top > 0.0 { top + elementary::ln(total) } else { elementary::ln_1p(rest) };
+        let mut slope: Vec<f64> = behind.iter().map(|d| elementary::exp(d - top) / total).collect();
         slope[label] = 0.0;
         slope[label] = -slope.iter().sum::<f64>();
         self.steepest(row, value, slope)
@@ -235,6 +236,7 @@ impl LinearLosses<'_> {
     /// The largest offset with which `offset + slope · f` lies below the row's loss everywhere, and how
     /// far rounding may have moved it.
     fn highest_offset(&self, row: usize, slope: &mut [f64]) -> Option<(f64, f64)> {
+        // A logarithm is off by ε, and products and sums by half as much each.
         let near = |offset: f64, size: f64| (offset, 8.0 * f64::EPSILON * size);
         let label = match self.truth(row) {
             Truth::Sign(sign) => {
@@ -336,10 +338,10 @@ fn allowed(q: f64, most: f64) -> Option<f64> {
 }
 
 fn entropy(q: f64) -> f64 {
-    if q > 0.0 { -q * q.ln() } else { 0.0 }
+    if q > 0.0 { -q * elementary::ln(q) } else { 0.0 }
 }
 
 /// The entropy of 1 − q, also where q is next to nothing.
 fn entropy_of_rest(q: f64) -> f64 {
-    if q < 1.0 { -(1.0 - q) * (-q).ln_1p() } else { 0.0 }
+    if q < 1.0 { -(1.0 - q) * elementary::ln_1p(-q) } else { 0.0 }
 }

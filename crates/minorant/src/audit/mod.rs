@@ -45,7 +45,8 @@ const AGREEMENT: f64 = 1e-9;
 /// or of the bound where that lies far below; a proof with larger ones could hide a false bound in
 /// them.
 const RESOLUTION: f64 = 1e-7;
-/// How far a sum in twice the working precision, of losses that are rounded a few times each, may be off.
+/// How far a sum in twice the working precision, of losses that are rounded a few times each, may be off:
+/// exponentials and logarithms by ε, 2.2e-16.
 const EXACT: f64 = 1e-14;
 /// How far the weights of a part may add up to something else than 1.
 const SIMPLEX: f64 = 1e-12;

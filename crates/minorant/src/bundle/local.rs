@@ -12,6 +12,7 @@ use super::state;
 use crate::archive::{Archive, ArchiveError};
 use crate::master::{Gram, Master};
 use minorant_linalg::dense::{axpy, dot, norm2};
+use minorant_linalg::elementary::hypot;
 use minorant_linalg::parallel::map;
 
 /// How a plane's locality grows with the best point's steps.
@@ -31,7 +32,7 @@ impl Locality {
     fn grown(self, reach: f64, step: f64) -> f64 {
         match self {
             Locality::Path => reach + step,
-            Locality::Squares => reach.hypot(step),
+            Locality::Squares => hypot(reach, step),
             Locality::Off => 0.0,
         }
     }

@@ -3,6 +3,7 @@
 
 use super::points_with_labels;
 use minorant_data::Dataset;
+use minorant_linalg::elementary;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -67,14 +68,15 @@ pub fn clouds(options: &CloudsOptions) -> Dataset<'static> {
         };
         let (x, y) = match options.clouds {
             Clouds::Moons => {
-                let (sin, cos) = (PI * *along).sin_cos();
+                let (sin, cos) = elementary::sin_cos(PI * *along);
                 if positive { (cos, sin) } else { (1.0 - cos, 0.5 - sin) }
             }
             Clouds::Spirals => {
                 // Points lie evenly along the arm, which grows longer outwards.
                 let reach = 0.1 + 0.9 * along.sqrt();
                 let turn = 3.0 * PI * reach + if positive { 0.0 } else { PI };
-                (reach * turn.cos(), reach * turn.sin())
+                let (sin, cos) = elementary::sin_cos(turn);
+                (reach * cos, reach * sin)
             }
         };
         let mut noisy = |value: f64| {

@@ -3,6 +3,7 @@
 //! that hidden Markov models with diagonal Gaussians are not the truth.
 
 use minorant_data::{Label, LabelRows, Labels, Recordings};
+use minorant_linalg::elementary;
 use minorant_linalg::{Matrix, Storage};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
@@ -46,12 +47,13 @@ pub fn phones(size: Phones, seed: u64, part: u64) -> Recordings {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let sounds: Vec<f64> = (0..size.labels * SOUNDS * d).map(|_| normal(&mut rng)).collect();
     // Each label is loud in its own features; the channel is heard in all of them.
-    let loudness: Vec<f64> =
-        (0..size.labels * d).map(|_| size.noise * (0.4 * normal(&mut rng)).exp()).collect();
+    let loudness: Vec<f64> = (0..size.labels * d)
+        .map(|_| size.noise * elementary::exp(0.4 * normal(&mut rng)))
+        .collect();
     let channel: Vec<f64> = (0..d).map(|_| CHANNEL * size.noise * normal(&mut rng)).collect();
     // Some labels follow a label more often than others.
     let follows: Vec<f64> =
-        (0..size.labels * size.labels).map(|_| rng.random::<f64>().powi(3)).collect();
+        (0..size.labels * size.labels).map(|_| elementary::repeated(rng.random(), 3)).collect();
     let mut rng = Pcg64Mcg::seed_from_u64(seed ^ (part + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let (mut values, mut starts, mut labels) = (Vec::new(), vec![0], Vec::new());
     for _ in 0..size.sequences {

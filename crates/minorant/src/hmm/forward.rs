@@ -5,14 +5,25 @@
 use super::shape::End;
 use super::statistics::Statistics;
 use super::{Tables, Task};
+use minorant_linalg::elementary::{exp, exp_all, ln, softplus};
 
-/// log Σ exp of a few numbers.
-fn log_sum(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    let top = values.clone().fold(f64::NEG_INFINITY, f64::max);
+/// log Σ exp of a few numbers, for which there is `room`.
+fn log_sum(values: impl Iterator<Item = f64>, room: &mut Vec<f64>) -> f64 {
+    room.clear();
+    room.extend(values);
+    let top = room.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if top == f64::NEG_INFINITY {
         return top;
     }
-    top + values.map(|value| (value - top).exp()).sum::<f64>().ln()
+    room.iter_mut().for_each(|value| *value -= top);
+    exp_all(room);
+    top + ln(room.iter().sum())
+}
+
+/// log (e^a + e^b).
+fn log_of_two(a: f64, b: f64) -> f64 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY { high } else { high + softplus(low - high) }
 }
 
 /// What the recursions of one sequence need.
@@ -37,7 +48,8 @@ impl<'a> Walk<'a> {
             tables.densities(frame, &(unit(t)..unit(t) + 1), &mut of_unit);
             gaussians.extend_from_slice(&of_unit);
         }
-        let of_state = |of: &[f64]| log_sum(of.iter().copied());
+        let mut room = Vec::new();
+        let of_state = |of: &[f64]| log_sum(of.iter().copied(), &mut room);
         let states = gaussians.chunks_exact(shape.mixtures).map(of_state).collect();
         Walk { tables, unit, length, gaussians, states }
     }
@@ -83,19 +95,21 @@ impl<'a> Walk<'a> {
     }
 
     fn arc(&self, t: usize, from: usize, to: usize) -> f64 {
-        log_sum([self.within(t, from, to), self.across(t, from, to)].into_iter())
+        log_of_two(self.within(t, from, to), self.across(t, from, to))
     }
 
     fn forward(&self) -> Vec<f64> {
         let q = self.tables.shape.states;
         let mut alpha: Vec<f64> = Vec::with_capacity(self.length * q);
+        let mut room = Vec::with_capacity(q);
         for t in 0..self.length {
             for to in 0..q {
                 let before = if t == 0 {
                     self.begin(to)
                 } else {
                     let last = &alpha[(t - 1) * q..t * q];
-                    log_sum(last.iter().enumerate().map(|(at, a)| a + self.arc(t, at, to)))
+                    let ways = last.iter().enumerate().map(|(at, a)| a + self.arc(t, at, to));
+                    log_sum(ways, &mut room)
                 };
                 alpha.push(before + self.states[t * q + to]);
             }
@@ -105,12 +119,14 @@ impl<'a> Walk<'a> {
 
     fn total(&self, alpha: &[f64]) -> f64 {
         let q = self.tables.shape.states;
-        log_sum((0..q).map(|at| alpha[(self.length - 1) * q + at] + self.end(at)))
+        let ends = (0..q).map(|at| alpha[(self.length - 1) * q + at] + self.end(at));
+        log_sum(ends, &mut Vec::with_capacity(q))
     }
 
     fn backward(&self) -> Vec<f64> {
         let q = self.tables.shape.states;
         let mut beta = vec![0.0; self.length * q];
+        let mut room = Vec::with_capacity(q);
         for at in 0..q {
             beta[(self.length - 1) * q + at] = self.end(at);
         }
@@ -118,7 +134,7 @@ impl<'a> Walk<'a> {
             for at in 0..q {
                 let on =
                     |to: usize| self.arc(t, at, to) + self.states[t * q + to] + beta[t * q + to];
-                beta[(t - 1) * q + at] = log_sum((0..q).map(on));
+                beta[(t - 1) * q + at] = log_sum((0..q).map(on), &mut room);
             }
         }
         beta
@@ -157,13 +173,13 @@ pub(super) fn add_expectations(
             let state = walk.state(t, at);
             for c in 0..m {
                 let share = walk.gaussians[(t * q + at) * m + c] - walk.states[t * q + at];
-                let weight = (here + share).exp();
+                let weight = exp(here + share);
                 if weight > 0.0 {
                     statistics.add_frame(tables, state * m + c, weight, frame);
                 }
             }
             if t == 0 {
-                let weight = here.exp();
+                let weight = exp(here);
                 statistics.count(slots.begin(state / q), weight);
                 statistics.count(slots.entry(state), weight);
                 continue;
@@ -172,8 +188,8 @@ pub(super) fn add_expectations(
                 let around =
                     alpha[(t - 1) * q + from] + walk.states[t * q + at] + beta[t * q + at] - total;
                 let old = walk.state(t - 1, from);
-                let within = (around + walk.within(t, from, at)).exp();
-                let across = (around + walk.across(t, from, at)).exp();
+                let within = exp(around + walk.within(t, from, at));
+                let across = exp(around + walk.across(t, from, at));
                 if within > 0.0 {
                     statistics.count(slots.inner(old, at), within);
                 }
@@ -188,7 +204,7 @@ pub(super) fn add_expectations(
     for at in 0..q {
         if tables.shape.may_end(at, walk.length) == End::Exit {
             let last = (walk.length - 1) * q + at;
-            let weight = (alpha[last] + walk.end(at) - total).exp();
+            let weight = exp(alpha[last] + walk.end(at) - total);
             statistics.count(slots.exit(walk.state(walk.length - 1, at)), weight);
         }
     }

@@ -7,6 +7,7 @@ use super::statistics::Statistics;
 use super::tables::chunks;
 use super::{Densities, Frames, HmmShape, Tables, Truth, Visit, best_path};
 use crate::risk::{Cancel, RiskError};
+use minorant_linalg::elementary;
 use minorant_linalg::parallel::map_chunks;
 
 /// Rounds of Viterbi training after each split, and in the end.
@@ -178,7 +179,7 @@ fn split(shape: &HmmShape, w: &[f64]) -> Vec<f64> {
             for ((old_mean, new_mean), (old_rho, new_rho)) in
                 shape.means(old_g).zip(more.means(new_g)).zip(rhos)
             {
-                let deviation = (-0.5 * w[old_rho]).exp();
+                let deviation = elementary::exp(-0.5 * w[old_rho]);
                 let away = if is_half { side * SPLIT * deviation } else { 0.0 };
                 new[new_mean] = w[old_mean] + away;
                 new[new_rho] = w[old_rho];

@@ -3,6 +3,7 @@
 
 use super::shape::End;
 use super::{HmmShape, Tables, Visit};
+use minorant_linalg::elementary::ln;
 
 /// Sums over paths.
 #[derive(Debug, Clone)]
@@ -72,12 +73,12 @@ impl Statistics {
     pub(super) fn fit(&self, shape: &HmmShape, w: &mut [f64]) {
         let slots = shape.slots();
         for choice in shape.choices() {
-            let logit = |slot: usize| (self.counts[slot] + BEFOREHAND).ln();
+            let logit = |slot: usize| ln(self.counts[slot] + BEFOREHAND);
             let norm = if choice.slots.len() > choice.weights.len() {
                 logit(choice.slots[choice.slots.len() - 1])
             } else {
                 let total: f64 = choice.slots.iter().map(|&s| self.counts[s] + BEFOREHAND).sum();
-                total.ln()
+                ln(total)
             };
             for (weight, &slot) in choice.weights.clone().zip(&choice.slots) {
                 w[weight] = logit(slot) - norm;
@@ -93,7 +94,7 @@ impl Statistics {
                 let center = self.sums[at + j] / frames;
                 let variance = self.squares[at + j] / frames - center * center;
                 w[mean] = center;
-                w[rho] = -variance.max(VARIANCE_FLOOR).ln();
+                w[rho] = -ln(variance.max(VARIANCE_FLOOR));
             }
         }
     }

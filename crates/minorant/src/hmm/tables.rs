@@ -4,6 +4,7 @@
 use super::shape::{Choice, Slots};
 use super::{Frames, HmmShape};
 use crate::risk::cut::Cut;
+use minorant_linalg::elementary::{exp, ln};
 use std::ops::{Range, RangeInclusive};
 
 /// Variances of standardised features stay within these bounds, whatever the weights are.
@@ -64,8 +65,8 @@ impl Tables {
         for choice in &choices {
             let logits = || logits(choice, w);
             let top = logits().fold(f64::NEG_INFINITY, f64::max);
-            let sum: f64 = logits().map(|z| (z - top).exp()).sum();
-            let norm = top + sum.ln();
+            let sum: f64 = logits().map(|z| exp(z - top)).sum();
+            let norm = top + ln(sum);
             logits().zip(&choice.slots).for_each(|(z, &slot)| arcs[slot] = z - norm);
         }
         let gaussians = shape.gaussians();
@@ -78,7 +79,7 @@ impl Tables {
             for (j, (mean, log_precision)) in rows {
                 let rho = within_bounds(w[log_precision]);
                 means[j * gaussians + g] = w[mean];
-                half_precisions[j * gaussians + g] = 0.5 * rho.exp();
+                half_precisions[j * gaussians + g] = 0.5 * exp(rho);
                 constant += 0.5 * (rho - LOG_TAU);
             }
             constants.push(constant);
@@ -200,7 +201,7 @@ impl Tables {
         for choice in &self.choices {
             let total: f64 = choice.slots.iter().map(|&slot| counts[slot]).sum();
             for (weight, &slot) in choice.weights.clone().zip(&choice.slots) {
-                gradient[weight] += counts[slot] - total * self.arcs[slot].exp();
+                gradient[weight] += counts[slot] - total * exp(self.arcs[slot]);
             }
         }
     }
@@ -225,7 +226,7 @@ fn logits<'a>(choice: &'a Choice, w: &'a [f64]) -> impl Iterator<Item = f64> + '
 }
 
 fn within_bounds(log_precision: f64) -> f64 {
-    log_precision.clamp(-VARIANCES.end().ln(), -VARIANCES.start().ln())
+    log_precision.clamp(-ln(*VARIANCES.end()), -ln(*VARIANCES.start()))
 }
 
 /// Fixed chunks of sequences, so that sums come out the same on any number of threads.

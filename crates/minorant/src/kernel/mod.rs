@@ -8,6 +8,7 @@ pub use gram::{Gram, GramRow};
 
 use minorant_linalg::Matrix;
 use minorant_linalg::dense::dot;
+use minorant_linalg::elementary::{exp_all, repeated};
 
 /// A kernel k(x, y).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,19 +111,16 @@ impl Kernel {
         }
     }
 
-    /// The kernel from what the products of two rows with each other and with themselves are.
+    /// The kernel from what the products of two rows with each other and with themselves are; of the
+    /// Gaussian kernel the squared distance, which whole rows are made kernels of.
     fn of_products(self, xy: f64, xx: f64, yy: f64) -> f64 {
         match self {
             Kernel::Linear | Kernel::Precomputed => xy,
-            // Rounding may leave less than nothing of a distance.
-            Kernel::Rbf { sigma } => of_distance((xx + yy - 2.0 * xy).max(0.0), sigma),
-            Kernel::Poly { power, offset } => (xy + offset).powi(power as i32),
+            // The squared distance, of which rounding may leave less than nothing.
+            Kernel::Rbf { .. } => (xx + yy - 2.0 * xy).max(0.0),
+            Kernel::Poly { power, offset } => repeated(xy + offset, power),
         }
     }
-}
-
-fn of_distance(square: f64, sigma: f64) -> f64 {
-    (-square / (2.0 * sigma * sigma)).exp()
 }
 
 /// Rows that kernels are taken of, laid out for it: dense rows as they are, sparse ones with the
@@ -215,16 +213,18 @@ impl<'a> Points<'a> {
         for (out, i) in out.iter_mut().zip(range) {
             *out = match (kernel, self.dense_row(i)) {
                 // Differences lose nothing where rows are far from the origin.
-                (Kernel::Rbf { sigma }, Some(values)) => {
-                    let square: f64 =
-                        values.iter().zip(&*buffer).map(|(x, y)| (x - y) * (x - y)).sum();
-                    of_distance(square, sigma)
+                (Kernel::Rbf { .. }, Some(values)) => {
+                    values.iter().zip(&*buffer).map(|(x, y)| (x - y) * (x - y)).sum()
                 }
                 _ => {
                     let product = self.product(i, buffer);
                     kernel.of_products(product, self.squares[i], of.squares[row])
                 }
             };
+        }
+        if let Kernel::Rbf { sigma } = kernel {
+            out.iter_mut().for_each(|square| *square = -*square / (2.0 * sigma * sigma));
+            exp_all(out);
         }
     }
 }

@@ -8,6 +8,7 @@ use super::work::{LatentProblem, Solution, Worker};
 use super::{cccp, run_local};
 use crate::s3vm::{Account, BETTER, Options, Rounds, Solver, Stop, generator, nearest};
 use crate::solver::Status;
+use minorant_linalg::elementary;
 use minorant_linalg::parallel::{map_chunks, split_evenly};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -101,7 +102,7 @@ fn moved(problem: &LatentProblem<'_>, chosen: &[u32], rng: &mut Pcg64Mcg) -> Vec
     let mut position = vec![usize::MAX; problem.positive.len()];
     problem.rows.iter().enumerate().for_each(|(j, &i)| position[i] = j);
     let most = (chosen.len() as f64 / 3.0).max(1.0);
-    let size = most.powf(rng.random::<f64>()).round() as usize;
+    let size = elementary::power(most, rng.random::<f64>()).round() as usize;
     let centre = problem.rows[rng.random_range(0..problem.rows.len())];
     let to = rng.random_range(0..problem.components as u32);
     let mut chosen = chosen.to_vec();

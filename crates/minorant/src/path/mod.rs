@@ -6,6 +6,7 @@
 mod between;
 mod tune;
 
+use minorant_linalg::elementary;
 pub use tune::{FoldError, Tuned, TunedPoint, tune};
 
 use crate::family::linear::{Linear, LinearForm, Rows, check_evaluations};
@@ -85,6 +86,11 @@ pub fn models() -> impl Iterator<Item = Entry> {
 /// Points of a path, at most.
 const MOST_POINTS: usize = 100_000;
 
+/// A number to twelve digits.
+fn rounded(x: f64) -> f64 {
+    format!("{x:.11e}").parse().unwrap_or(x)
+}
+
 /// `count` numbers from the larger to the smaller of two, each the same share of the one before.
 pub fn geometric(from: f64, to: f64, count: usize) -> Result<Vec<f64>, TrainError> {
     let (high, low) = (from.max(to), from.min(to));
@@ -104,7 +110,8 @@ pub fn geometric(from: f64, to: f64, count: usize) -> Result<Vec<f64>, TrainErro
         )));
     }
     let share = |i: usize| i as f64 / (count.max(2) - 1) as f64;
-    let between = |i: usize| high * (low / high).powf(share(i));
+    // Twelve digits, so that a path from 1 to 0.01 meets 0.1 and not a neighbour of it.
+    let between = |i: usize| rounded(high * elementary::power(low / high, share(i)));
     // The ends are those asked for, to the last bit.
     let number = |i: usize| match i {
         0 => high,

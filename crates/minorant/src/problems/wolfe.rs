@@ -3,6 +3,7 @@
 
 use crate::line::{Line, LineShare, Side};
 use crate::risk::{Cancel, Lines, Plane, Point, Risk, RiskError, Subdifferential};
+use minorant_linalg::elementary::hypot;
 
 /// How near to y = 0 counts as on it, relative to x.
 const KINK: f64 = 1e-12;
@@ -12,12 +13,12 @@ const KINK: f64 = 1e-12;
 pub(super) struct Wolfe;
 
 fn value(x: f64, y: f64) -> f64 {
-    if x >= y.abs() { 5.0 * (3.0 * x).hypot(4.0 * y) } else { 9.0 * x + 16.0 * y.abs() }
+    if x >= y.abs() { 5.0 * hypot(3.0 * x, 4.0 * y) } else { 9.0 * x + 16.0 * y.abs() }
 }
 
 /// The gradient; on the kink that of the side y > 0, at the origin (9, 16) for the same reason.
 fn gradient(x: f64, y: f64) -> [f64; 2] {
-    let length = (3.0 * x).hypot(4.0 * y);
+    let length = hypot(3.0 * x, 4.0 * y);
     if x >= y.abs() && length > 0.0 {
         [45.0 * x / length, 80.0 * y / length]
     } else {

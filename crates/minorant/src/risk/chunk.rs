@@ -100,7 +100,8 @@ impl<'s> ChunkPlane<'s> {
     /// The sum of the chunks' offsets, and how far rounding may have moved it.
     pub(super) fn total_offset(&self) -> (f64, f64) {
         let sum: Sum = self.chunks.iter().map(|chunk| chunk.offset.value()).collect();
-        // An offset is summed plainly within blocks only.
+        // An offset is summed plainly within blocks only. Of a logistic loss a term's value is off by
+        // 2 ε itself (`elementary::ERROR_OF_COMPOSED`), and product, sum and weight by ε / 2 each.
         let most = self.chunks.iter().map(|chunk| chunk.block_rows).max();
         let roundings = most.unwrap_or(0) as f64 + 4.0;
         (sum.value(), f64::EPSILON * roundings * self.total(|chunk| chunk.offset_size))

@@ -42,9 +42,10 @@ impl Curvature for LinearRisk<'_> {
         let outputs = point.outputs.here();
         map_chunks_mut(&self.rows.chunks, &mut both, width, |_, rows, both| {
             let Some(loss) = loss else { return };
+            let f = &outputs[rows.start * k..rows.end * k];
+            loss.second_derivatives(rows.clone(), f, both);
             for (i, both) in rows.zip(both.chunks_exact_mut(width)) {
                 let (a, b) = both.split_at_mut(k);
-                loss.second_derivative(i, &outputs[i * k..(i + 1) * k], a, b);
                 let weight = self.rows.weights.of(i);
                 a.iter_mut().for_each(|a| *a *= weight);
                 b.iter_mut().for_each(|b| *b *= weight.sqrt());

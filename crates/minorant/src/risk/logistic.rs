@@ -1,6 +1,9 @@
-//! The binary logistic loss log(1 + exp(−z f)), z = ±1.
+//! The binary logistic loss log(1 + exp(−z f)), z = ±1. Rows are computed many at a time, with the same
+//! bits as one by one.
 
 use super::loss::{Conjugate, Loss, SecondDerivative, Tangent, allowed_size, entropy};
+use minorant_linalg::dense::dispatch;
+use minorant_linalg::elementary::{inlined, softplus};
 use std::ops::Range;
 
 /// The logistic loss of a binary label.
@@ -16,6 +19,23 @@ impl Logistic {
     }
 }
 
+/// The slope at an output.
+#[inline(always)]
+fn slope(sign: f64, f: f64) -> f64 {
+    -sign * inlined::sigmoid(-(sign * f))
+}
+
+/// The tangent at an output, and its slope.
+#[inline(always)]
+fn tangent(sign: f64, f: f64) -> (Tangent, f64) {
+    let margin = sign * f;
+    // The value and σ(−margin) are made of one exponential.
+    let share = inlined::exp(-margin.abs());
+    let value = inlined::softplus_of_share(-margin, share);
+    let miss = inlined::sigmoid_of_share(-margin, share);
+    (Tangent { value, offset: value + miss * margin }, -sign * miss)
+}
+
 impl Loss for Logistic {
     fn is_smooth(&self) -> bool {
         true
@@ -25,21 +45,18 @@ impl Loss for Logistic {
         1
     }
 
-    #[inline]
     fn value(&self, example: usize, f: &[f64]) -> f64 {
-        let margin = self.signs[example] * f[0];
-        (-margin.abs()).exp().ln_1p() + (-margin).max(0.0)
+        softplus(-(self.signs[example] * f[0]))
     }
 
-    #[inline]
     fn tangent(&self, example: usize, f: &[f64], c: &mut [f64]) -> Tangent {
-        let margin = self.signs[example] * f[0];
-        let small = (-margin.abs()).exp();
-        let value = small.ln_1p() + (-margin).max(0.0);
-        // σ(−margin), without overflow on either side.
-        let miss = if margin >= 0.0 { small } else { 1.0 } / (1.0 + small);
-        c[0] = -self.signs[example] * miss;
-        Tangent { value, offset: value + miss * margin }
+        let (sign, f) = (self.signs[example], f[0]);
+        let (tangent, slope) = dispatch(
+            #[inline(always)]
+            || tangent(sign, f),
+        );
+        c[0] = slope;
+        tangent
     }
 
     fn conjugate(&self) -> Option<&dyn Conjugate> {
@@ -48,6 +65,42 @@ impl Loss for Logistic {
 
     fn curvature(&self) -> Option<&dyn SecondDerivative> {
         Some(self)
+    }
+
+    fn values(&self, rows: Range<usize>, f: &[f64], values: &mut [f64]) {
+        let signs = &self.signs[rows];
+        dispatch(
+            #[inline(always)]
+            || {
+                for ((value, f), sign) in values.iter_mut().zip(f).zip(signs) {
+                    *value = inlined::softplus(-(sign * f));
+                }
+            },
+        );
+    }
+
+    fn tangents(&self, rows: Range<usize>, f: &[f64], c: &mut [f64], tangents: &mut [Tangent]) {
+        let signs = &self.signs[rows];
+        dispatch(
+            #[inline(always)]
+            || {
+                for (((to, c), f), sign) in tangents.iter_mut().zip(c).zip(f).zip(signs) {
+                    (*to, *c) = tangent(*sign, *f);
+                }
+            },
+        );
+    }
+
+    fn slopes(&self, rows: Range<usize>, f: &[f64], c: &mut [f64]) {
+        let signs = &self.signs[rows];
+        dispatch(
+            #[inline(always)]
+            || {
+                for ((c, f), sign) in c.iter_mut().zip(f).zip(signs) {
+                    *c = slope(*sign, *f);
+                }
+            },
+        );
     }
 }
 
@@ -60,9 +113,20 @@ impl Conjugate for Logistic {
 }
 
 impl SecondDerivative for Logistic {
-    fn second_derivative(&self, _example: usize, f: &[f64], a: &mut [f64], _b: &mut [f64]) {
-        let small = (-f[0].abs()).exp();
-        a[0] = small / ((1.0 + small) * (1.0 + small));
+    fn second_derivative(&self, example: usize, f: &[f64], a: &mut [f64], _b: &mut [f64]) {
+        self.second_derivatives(example..example + 1, f, a);
+    }
+
+    fn second_derivatives(&self, _rows: Range<usize>, f: &[f64], both: &mut [f64]) {
+        dispatch(
+            #[inline(always)]
+            || {
+                for (a, f) in both.iter_mut().zip(f) {
+                    let share = inlined::exp(-f.abs());
+                    *a = share / ((1.0 + share) * (1.0 + share));
+                }
+            },
+        );
     }
 
     /// σ (1 − σ) d², where σ is the size of the slope.

@@ -5,6 +5,7 @@
 pub use super::ascent::DualSweep;
 use super::{Piece, Tie};
 use crate::line::{Envelope, LinePieces, LineRows, Pieces};
+use minorant_linalg::elementary;
 use std::ops::Range;
 
 /// The weight of each example in the risk, already divided by the sum of the example weights.
@@ -157,8 +158,8 @@ pub trait Loss: Sync {
     }
 
     /// The losses of consecutive rows, one by one. Passes over the data call this and
-    /// [`Loss::tangents`], so that a call through a pointer is paid once for many rows; nobody needs
-    /// to write them again.
+    /// [`Loss::tangents`], so that a call through a pointer is paid once for many rows. Only a loss whose
+    /// rows are quicker together, as exponentials are, writes them again, and with the same bits.
     fn values(&self, rows: Range<usize>, f: &[f64], values: &mut [f64]) {
         let each = f.chunks_exact(self.outputs()).zip(values);
         rows.zip(each).for_each(|(i, (f, value))| *value = self.value(i, f));
@@ -261,6 +262,17 @@ pub trait SecondDerivative: Loss {
             *rate = square - product * product;
         }
     }
+
+    /// The second derivatives of consecutive rows: the a of a row, and behind it the b where there are
+    /// several outputs. A loss whose rows are quicker together writes it again.
+    fn second_derivatives(&self, rows: Range<usize>, f: &[f64], both: &mut [f64]) {
+        let k = self.outputs();
+        let each = f.chunks_exact(k).zip(both.chunks_exact_mut(if k == 1 { 1 } else { 2 * k }));
+        rows.zip(each).for_each(|(i, (f, both))| {
+            let (a, b) = both.split_at_mut(k);
+            self.second_derivative(i, f, a, b);
+        });
+    }
 }
 
 /// A loss that is the sum of a convex function and a concave one.
@@ -307,7 +319,7 @@ pub(crate) fn allowed_slopes(label: usize, c: &mut [f64]) -> Option<f64> {
 
 /// −q ln q.
 pub(crate) fn entropy(q: f64) -> f64 {
-    if q > 0.0 { -q * q.ln() } else { 0.0 }
+    if q > 0.0 { -q * elementary::ln(q) } else { 0.0 }
 }
 
 /// How near to a kink counts as on it, relative to the numbers compared.

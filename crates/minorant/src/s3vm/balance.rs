@@ -3,6 +3,7 @@
 //! program over the labelings needs no solver: the largest decisions are positive.
 
 use super::S3vmError;
+use minorant_linalg::elementary::sigmoid_all;
 use std::fmt;
 use std::str::FromStr;
 
@@ -111,11 +112,16 @@ pub fn best_labels(scores: &[f64], (low, high): (usize, usize)) -> Vec<bool> {
 /// Soft labels 1/(1 + exp(−(gain − ν)/T)) that meet the balance: ν is 0 where they do by
 /// themselves, else it takes their sum to the nearer end.
 pub fn soft_labels(gains: &[f64], temperature: f64, (low, high): (usize, usize)) -> Vec<f64> {
-    let at = |nu: f64| gains.iter().map(move |g| logistic((g - nu) / temperature));
-    let free: f64 = at(0.0).sum();
+    let at = |nu: f64| {
+        let mut labels: Vec<f64> = gains.iter().map(|g| (g - nu) / temperature).collect();
+        sigmoid_all(&mut labels);
+        labels
+    };
+    let unmoved = at(0.0);
+    let free: f64 = unmoved.iter().sum();
     let target = free.clamp(low as f64, high as f64);
     if target == free {
-        return at(0.0).collect();
+        return unmoved;
     }
     if target <= 0.0 || target >= gains.len() as f64 {
         return vec![if target <= 0.0 { 0.0 } else { 1.0 }; gains.len()];
@@ -145,16 +151,7 @@ pub fn soft_labels(gains: &[f64], temperature: f64, (low, high): (usize, usize))
             break;
         }
     }
-    at(nu).collect()
-}
-
-fn logistic(x: f64) -> f64 {
-    if x >= 0.0 {
-        1.0 / (1.0 + (-x).exp())
-    } else {
-        let e = x.exp();
-        e / (1.0 + e)
-    }
+    at(nu)
 }
 
 #[cfg(test)]

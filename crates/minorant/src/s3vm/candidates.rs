@@ -6,6 +6,7 @@
 use super::balance::best_labels;
 use super::graph::{Graph, nearest};
 use super::work::S3vmProblem;
+use minorant_linalg::elementary;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -75,7 +76,7 @@ fn relabelled(problem: &S3vmProblem<'_>, incumbent: &[bool], rng: &mut Pcg64Mcg)
         std::iter::once(j).chain(found).collect()
     };
     let most = (u as f64 / 3.0).max(1.0);
-    let size = most.powf(rng.random::<f64>()).round() as usize;
+    let size = elementary::power(most, rng.random::<f64>()).round() as usize;
     let centre = rng.random_range(0..u);
     let mut labels = incumbent.to_vec();
     for j in around(centre, size.saturating_sub(1)) {
@@ -111,7 +112,7 @@ fn from_some(
     incumbent: &[bool],
     rng: &mut Pcg64Mcg,
 ) -> Vec<bool> {
-    let share = 0.02 * 15f64.powf(rng.random::<f64>());
+    let share = 0.02 * elementary::power(15.0, rng.random::<f64>());
     let leak = pick(rng, &LEAKS);
     let mut z: Vec<f64> = problem.signs.iter().map(|s| f64::from(*s)).collect();
     for (&i, &label) in problem.unlabelled.iter().zip(incumbent) {

@@ -9,6 +9,7 @@ use super::da::centre;
 use super::work::Worker;
 use crate::solver::Status;
 use minorant_linalg::dense::{axpy, dot};
+use minorant_linalg::elementary;
 
 /// Doublings of the unlabelled rows' weight.
 const LEVELS: i32 = 10;
@@ -52,12 +53,17 @@ pub(super) fn run(worker: &mut Worker<'_>) -> Result<(), Status> {
         Point { beta: worker.inner.beta().to_vec(), outputs: worker.inner.outputs().to_vec() };
     for level in (0..=LEVELS).rev() {
         let c2 = problem.c2 * 0.5f64.powi(level);
+        let bells = |h: &[f64]| {
+            let mut bells: Vec<f64> = h.iter().map(|h| -3.0 * h * h).collect();
+            elementary::exp_all(&mut bells);
+            bells
+        };
         let value = |h: &[f64], square: f64| {
-            let loss = |(h, s): (&f64, &i8)| match s {
-                0 => c2 * (-3.0 * h * h).exp(),
+            let loss = |((h, s), bell): ((&f64, &i8), f64)| match s {
+                0 => c2 * bell,
                 s => problem.c1 * (1.0 - f64::from(*s) * h).max(0.0).powi(2),
             };
-            0.5 * square + h.iter().zip(&problem.signs).map(loss).sum::<f64>()
+            0.5 * square + h.iter().zip(&problem.signs).zip(bells(h)).map(loss).sum::<f64>()
         };
         let mut h = centred(&at.outputs, mean);
         let mut square = dot(&at.beta, &at.outputs);
@@ -69,8 +75,9 @@ pub(super) fn run(worker: &mut Worker<'_>) -> Result<(), Status> {
             let mut gradient: Vec<f64> = h
                 .iter()
                 .zip(&problem.signs)
-                .map(|(h, s)| match s {
-                    0 => -6.0 * c2 * h * (-3.0 * h * h).exp(),
+                .zip(bells(&h))
+                .map(|((h, s), bell)| match s {
+                    0 => -6.0 * c2 * h * bell,
                     s => -2.0 * problem.c1 * f64::from(*s) * (1.0 - f64::from(*s) * h).max(0.0),
                 })
                 .collect();

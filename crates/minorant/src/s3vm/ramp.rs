@@ -16,6 +16,7 @@ use crate::kernel::Gram;
 use crate::risk::Cancel;
 use crate::solver::{Checkpoints, Status};
 use crate::trace::Observer;
+use minorant_linalg::elementary;
 use minorant_linalg::parallel::{map_chunks, split_evenly};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -219,7 +220,8 @@ fn candidate(
         let share = rng.random_range(0.2..0.9);
         return (0..n).map(|_| rng.random::<f64>() < share).collect();
     }
-    let size = (n as f64 / 3.0).max(1.0).powf(rng.random::<f64>()).round() as usize;
+    let most = (n as f64 / 3.0).max(1.0);
+    let size = elementary::power(most, rng.random::<f64>()).round() as usize;
     let centre = rng.random_range(0..n);
     let turned = !incumbent[centre];
     let mut kept = if number % 3 == 1 { vec![true; n] } else { incumbent.to_vec() };

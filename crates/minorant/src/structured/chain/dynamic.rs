@@ -8,6 +8,7 @@
 use super::sums::{padded, sums};
 use crate::structured::LogLoss;
 use minorant_linalg::dense::{LANES, dispatch};
+use minorant_linalg::elementary;
 
 /// Shared scores as the recursions want them.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +37,8 @@ pub(super) fn prepare(k: usize, boundary: bool, shared: &[f64]) -> Vec<f64> {
     } else {
         prepared.resize(k * k + 2 * k, 0.0);
     }
-    let factors: Vec<f64> = transitions.iter().map(|t| (t - largest).exp()).collect();
+    let mut factors: Vec<f64> = transitions.iter().map(|t| t - largest).collect();
+    elementary::exp_all(&mut factors);
     for from in 0..k {
         prepared.extend_from_slice(&factors[from * k..(from + 1) * k]);
         prepared.resize(prepared.len() + width - k, 0.0);
@@ -192,6 +194,8 @@ pub(super) fn log_likelihood(
     for (token, &label) in truth.unwrap_or_default().iter().enumerate() {
         own[token * k + label as usize] -= 1.0;
     }
+    // A token takes 2k additions and products, and fewer than 8 roundings besides: its exponentials
+    // and logarithms are off by `elementary::ERROR`, which is ε, each.
     let roundings = (length * (2 * k + 8)) as f64;
     let value = log_partition - of_truth;
     let shared_size = 2.0 * (length + 1) as f64;

@@ -4,7 +4,7 @@
 
 use super::dynamic::Shared;
 use minorant_linalg::dense::{LANES, dispatch};
-use minorant_linalg::exp;
+use minorant_linalg::elementary::{exp, inlined};
 use minorant_linalg::sum::Sum;
 
 /// From this range of transition scores on, sums are kept as logarithms: below it, a path through
@@ -56,7 +56,7 @@ fn sums_of_products(scores: &Shared<'_>, nodes: &[f64], own: &mut [f64], edges: 
                 }
                 exps[k..].fill(f64::NEG_INFINITY);
                 let top = largest(exps);
-                exps.iter_mut().for_each(|e| *e = exp::double(*e - top));
+                exps.iter_mut().for_each(|e| *e = inlined::exp(*e - top));
                 exps[k..].fill(0.0);
                 let (before, now) = shares.split_at_mut(token * width);
                 let now = &mut now[..width];
@@ -70,7 +70,7 @@ fn sums_of_products(scores: &Shared<'_>, nodes: &[f64], own: &mut [f64], edges: 
                 let inverse = 1.0 / scale;
                 now.iter_mut().for_each(|n| *n *= inverse);
                 scales[token] = inverse;
-                log_partition += top + scale.ln();
+                log_partition += top + inlined::ln(scale);
             }
             let (mut later, mut through) = (vec![0.0; width], vec![0.0; width]);
             later[..k].fill(1.0);
@@ -200,7 +200,7 @@ fn sums_of_logarithms(
             log_partition.add(total);
         }
         for (p, term) in own[here.clone()].iter_mut().zip(&terms) {
-            *p = (term - total).exp();
+            *p = exp(term - total);
         }
         if token == 0 {
             break;
@@ -220,7 +220,7 @@ fn sums_of_logarithms(
             for z in 0..k {
                 let share = before[from] + step(from, z) - total;
                 if share > VANISHING {
-                    edges[from * k + z] += share.exp();
+                    edges[from * k + z] += exp(share);
                 }
             }
         }
@@ -242,6 +242,14 @@ fn log_sum(terms: &[f64]) -> f64 {
     if top == f64::NEG_INFINITY {
         return top;
     }
-    let shares = terms.iter().map(|t| t - top).filter(|share| *share > NEGLIGIBLE);
-    top + shares.map(f64::exp).sum::<f64>().ln()
+    dispatch(
+        #[inline(always)]
+        || {
+            let mut sum = 0.0;
+            for share in terms.iter().map(|t| t - top).filter(|share| *share > NEGLIGIBLE) {
+                sum += inlined::exp(share);
+            }
+            top + inlined::ln(sum)
+        },
+    )
 }
