@@ -1,5 +1,5 @@
-//! What a run on rows takes of the memory at the least, estimated before anything is allocated: a
-//! sentence is better than an abort.
+//! What is too large: more examples than are counted, and what a run on rows takes of the memory at the
+//! least, estimated before anything is allocated. A sentence is better than an abort.
 
 use super::linear::{MULTICLASS, Multiclass};
 use super::{Data, Settings, TrainError, quarter_of_memory};
@@ -13,8 +13,28 @@ const POINTS: u128 = 4;
 /// Outputs of all rows that it holds: those of the point, and of a trial.
 const OUTPUTS: u128 = 2;
 
+/// Most examples: orders of examples, kinks of losses and columns of the data count them in 32 bits.
+const EXAMPLES: usize = u32::MAX as usize;
+
+/// Refuses more examples than can be counted.
+fn check_count(examples: usize) -> Result<(), TrainError> {
+    if examples <= EXAMPLES {
+        return Ok(());
+    }
+    Err(TrainError::Setting(format!(
+        "{examples} examples are more than the {EXAMPLES} that a model can be trained on"
+    )))
+}
+
+/// Refuses a run that is too large: more examples than can be counted, or weights and outputs that
+/// cannot be had.
+pub(crate) fn check_size(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
+    check_count(data.examples())?;
+    check_memory(data, settings)
+}
+
 /// Refuses a run whose weights and outputs cannot be had.
-pub(crate) fn check_memory(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
+fn check_memory(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
     let Data::Rows(data) = data else { return Ok(()) };
     let given = settings.get(&MAX_MEMORY);
     let most = given.or_else(|| quarter_of_memory().map(|bytes| 4 * bytes));
@@ -66,5 +86,21 @@ fn in_words(bytes: u128) -> String {
     match bytes {
         0..1_000_000_000 => format!("{} MB", bytes.div_ceil(1_000_000)),
         _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_are_counted_in_32_bits() {
+        for count in [1, EXAMPLES - 1, EXAMPLES] {
+            assert!(check_count(count).is_ok());
+        }
+        for count in [EXAMPLES + 1, usize::MAX] {
+            let told = check_count(count).expect_err("too many").to_string();
+            assert!(told.contains("more than the 4294967295 that a model can"), "{told}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::carried::Carrying;
 use super::hold_out::{Choice, Chosen, Judge, Validation};
-use super::memory::check_memory;
+use super::memory::check_size;
 use super::{Data, Facts, FittedModel, Form, PROOF_BYTES, Settings, TrainReport};
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{CONVEX_PROBLEMS, LOCALITY, MEMORY, PARTS, SEED, SOLVER};
@@ -152,7 +152,7 @@ pub fn train<'d>(
 ) -> Result<(FittedModel, TrainReport), TrainError> {
     settings.check()?;
     let data = data.into();
-    check_memory(data, settings)?;
+    check_size(data, settings)?;
     let (mut nobody, mut nowhere) = ((), ());
     let asked = Asked {
         settings,

@@ -59,7 +59,8 @@ options! {
     pub MEMORY: Option<usize> = ("memory", "M", Whole(1, u64::MAX))
         .otherwise("by the solver: lm-bmrm 200, nrbm 100, lbfgs 15").of_method()
         .probe_with("3", &["--solver", "nrbm", "--lambda", "0.0001", "--max-evals", "30"]);
-    /// Plane models of p-bmrm, prox-p-bmrm and ls-p-bmrm, one for each block of rows
+    /// Plane models of p-bmrm, prox-p-bmrm and ls-p-bmrm, one for each block of rows; rounded down to a
+    /// power of two
     pub PARTS: Option<usize> = ("parts", "P", Whole(1, u64::MAX))
         .otherwise("16 below 10000 weights, else 1").of_method()
         .probe_with("3", &["--solver", "p-bmrm"]);

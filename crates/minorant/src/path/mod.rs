@@ -11,7 +11,7 @@ pub use tune::{FoldError, Tuned, TunedPoint, tune};
 use crate::family::linear::{Linear, LinearForm, Rows, check_evaluations};
 use crate::family::{
     Data, Entry, Facts, Family, FittedModel, Model, Numbers, PROOF_BYTES, Settings, TrainError,
-    TrainReport, check_memory, method_options,
+    TrainReport, check_size, method_options,
 };
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{Norm, PENALTY};
@@ -127,7 +127,7 @@ pub fn path(
     lambdas.sort_by(|a, b| b.total_cmp(a));
     lambdas.dedup();
     settings.check()?;
-    check_memory(data.into(), settings)?;
+    check_size(data.into(), settings)?;
     if !settings.entry().model.is_convex {
         return Err(TrainError::Setting(format!(
             "a path needs a convex model, which {} is not: train it for each lambda",
