@@ -77,7 +77,7 @@ options! {
         ("convex-problems", "WHERE", Choice(ConvexProblems::CHOICES))
         .default("primal").of_method().needs(&[Is("solver", &["cccp"])])
         .probe_with("dual", &["--solver", "cccp"]);
-    /// Memory for planes or kernels, such as 500M or 4G
+    /// Memory for rows, their outputs and planes, or for kernels, such as 500M or 4G
     pub MAX_MEMORY: Option<u64> = ("max-memory", "BYTES", Bytes)
         .otherwise("a quarter of the machine's")
         .group(Group::Method).effect(Effect::Resources).probe("8");

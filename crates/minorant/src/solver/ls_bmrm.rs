@@ -79,11 +79,13 @@ impl Solver for LsBmrm {
         let (next, length) = Self::search(run, lines, best, &trial);
         let objective = run.objective(&next)?;
         let cut = lines.between(&next, &trial, MU);
-        let planes = run.planes(&cut, self.parts)?;
         run.offer_objective(objective);
-        run.master(|| self.bundle.add(&cut.w, planes, regularizer));
+        // Points that are no longer needed make room for the planes.
+        drop(trial);
         self.best = Some(next);
         self.combined = true;
+        let planes = run.planes(&cut, self.parts)?;
+        run.master(|| self.bundle.add(&cut.w, planes, regularizer));
         let kind = if length > 0.0 { "descent" } else { "null" };
         Ok(Step { kind, objective, length: Some(length) })
     }
