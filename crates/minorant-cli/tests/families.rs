@@ -1,5 +1,6 @@
 //! What holds for the models of every family alike: the keys of `train` and `inspect`, the lines of a
-//! trace, and checkpoints that are only resumed under the same settings.
+//! trace, checkpoints that are only resumed under the same settings, and notes on values of options that
+//! are taken otherwise than they were given.
 
 mod common;
 
@@ -114,5 +115,24 @@ fn a_checkpoint_is_resumed_under_the_same_settings_only() {
             let called = data.bench.call(&other);
             assert_eq!(called.code, 1, "{other}: {}", called.stderr);
         }
+    }
+}
+
+#[test]
+fn parts_are_rounded_down_to_a_power_of_two_with_a_note() {
+    let data = Data::new();
+    for name in ["svm", "chain-svm", "tree-svm"] {
+        let (files, always) = Data::usual(name);
+        let train = |parts: &str| {
+            let args = format!("train {name} {files} {always} --solver p-bmrm --parts {parts}");
+            let called = data.bench.call(&format!("{args} --max-evals 6 --quiet --out m{parts}"));
+            assert_eq!(called.code, 0, "{}", called.stderr);
+            (called.stderr, data.bench.read(&format!("m{parts}")))
+        };
+        let (told, model) = train("7");
+        assert_eq!(told.matches("note: --parts 7 is taken as 4").count(), 1, "{name}: {told}");
+        let (told, same) = train("4");
+        assert!(!told.contains("--parts"), "{name}: {told}");
+        assert!(model == same, "{name}");
     }
 }

@@ -380,7 +380,6 @@ fn files_of_other_kinds_are_told_apart() {
     let bench = Bench::new();
     bench.write("t.conll", "a x B\nb y I\n\na y I\n\n");
     bench.write("one.conll", "a\nb\n\n");
-    bench.write("t.crf", "B\tw=a\tp\nI\tw=b\n\nI\tw=a\n\n");
     bench.write("d.arff", "@relation r\n@attribute x numeric\n@attribute a {0,1}\n@data\n1,1\n");
     bench.write("open.xml", "<labels>\n<label name=\"a\"></label>\n");
     bench.write("cut.xml", "<labels><label name=\"a\"></label");
@@ -402,7 +401,7 @@ fn files_of_other_kinds_are_told_apart() {
                 "train svm train.svm --start chain.st",
                 "chain.st: expected start weights for a linear model, found those of chain-crf",
             ),
-            ("inspect t.crf", "for sequences of tokens give --format conll or --format crfsuite"),
+            ("inspect t.conll", "for sequences of tokens give --format conll or --format crfsuite"),
             (
                 "inspect d.arff --label-xml open.xml",
                 "open.xml: expected the end of the list (</labels>), found the end of the file in \
@@ -411,5 +410,5 @@ fn files_of_other_kinds_are_told_apart() {
             ("inspect d.arff --label-xml cut.xml", "expected the end of a tag (>), found the end"),
         ],
     );
-    assert!(bench.call("inspect t.crf --format crfsuite").text().contains("tokens"));
+    assert!(bench.call("inspect t.conll --format conll").text().contains("tokens"));
 }

@@ -44,6 +44,7 @@ fn sequences_of_every_format() {
         ("co.txt --format conll --template t", 3, ["N", "V"]),
         ("co.txt --template t", 3, ["N", "V"]),
         ("crf.txt --format crfsuite", 4, ["N", "V"]),
+        ("crf.txt", 4, ["N", "V"]),
         ("letters.data --format ocr --folds 0", 3, ["N", "V"]),
         ("letters.data --folds 0", 3, ["N", "V"]),
         ("s.npz", 2, ["5", "7"]),
@@ -67,6 +68,31 @@ fn sequences_of_every_format() {
     assert!(called.refused().starts_with("bad.txt:2: expected 3 columns"), "{}", called.stderr);
     let called = bench.call("inspect crf.txt --format crfsuite --template t");
     assert!(called.refused().contains("which a template goes with"), "{}", called.stderr);
+}
+
+#[test]
+fn files_of_crfsuite_are_known_by_their_content() {
+    let bench = Bench::new();
+    // Tables and rows with tabs and blank lines stay what they are.
+    bench.write("table.tsv", "1\t2.5\n\n0\t3.5\n");
+    bench.write("rows.svm", "1\t1:2\t2:3\n\n-1\t2:1\n");
+    for (file, features) in [("table.tsv", 1), ("rows.svm", 2)] {
+        let object = bench.call(&format!("inspect {file} --json")).json();
+        let expected = json!({"kind": "data", "examples": 2, "features": features});
+        assert_eq!(keys(&object, &["kind", "examples", "features"]), expected, "{file}");
+    }
+    bench.write("m.crfsuite", "lCRF\x10\x20\0\0FOMC\x64\0\0\0");
+    bench.write("crf.txt", "N\tw=a\nV\tw=b\tn:2\n\nN\tw=c\n");
+    for line in [
+        "inspect m.crfsuite",
+        "train svm m.crfsuite",
+        "train chain-crf m.crfsuite",
+        "train chain-crf m.crfsuite --format crfsuite",
+        "predict m.crfsuite crf.txt",
+    ] {
+        let called = bench.call(line);
+        assert!(called.refused().contains("found a model file of CRFsuite"), "{}", called.stderr);
+    }
 }
 
 #[test]

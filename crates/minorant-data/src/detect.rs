@@ -58,6 +58,7 @@ const LOOKED_AT: u64 = 16 << 10;
 /// Finds out what `source` is.
 pub(crate) fn detect(source: &Source<'_>) -> Result<Kind, ReadError> {
     let start = source.beginning(LOOKED_AT)?;
+    source.refuse_foreign(&start)?;
     Ok(kind_of(&start, source.path()))
 }
 

@@ -32,6 +32,7 @@ pub use in_memory::IntoLabels;
 pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files, read_for_model};
 pub use sequences::{
     Attributes, LabelledBy, RecordingOptions, Recordings, SequenceFormat, SequenceOptions,
-    Sequences, Template, read_recording_bytes, read_recordings, read_sequence_bytes,
-    read_sequences, recordings_in,
+    Sequences, Template, looks_like_attribute_lists, read_recording_bytes, read_recordings,
+    read_sequence_bytes, read_sequences, recordings_in,
 };
+pub use source::CRFSUITE_MODEL;

@@ -7,6 +7,9 @@ use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// What model files of CRFsuite begin with.
+pub const CRFSUITE_MODEL: &[u8] = b"lCRF";
+
 const FILE_BUFFER: usize = 256 * 1024;
 
 /// What archives are read from.
@@ -104,6 +107,14 @@ impl<'a> Source<'a> {
                 Err(why) => Err(ReadError::io(&self.name(), why)),
             },
         }
+    }
+
+    /// Refuses what is known not to be data by how it begins.
+    pub(crate) fn refuse_foreign(&self, start: &[u8]) -> Result<(), ReadError> {
+        if start.starts_with(CRFSUITE_MODEL) {
+            return Err(ReadError::whole(&self.name(), "data", "a model file of CRFsuite"));
+        }
+        Ok(())
     }
 
     /// The first `limit` decompressed bytes, or fewer where there are no more.

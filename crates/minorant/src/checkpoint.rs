@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Version};
 
 const KIND: &str = "checkpoint";
 /// Between two checkpoints a run works at least this many times as long as writing one took.
@@ -20,6 +20,9 @@ const SHARE: u32 = 20;
 struct Header {
     data_sha256: String,
     settings: String,
+    /// Which fingerprint the first is; files of 0.1 do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<u64>,
 }
 
 /// Checkpoints in a file.
@@ -44,16 +47,20 @@ impl FileCheckpoints {
         data: impl Into<Data<'d>>,
         settings: &Settings,
     ) -> Result<Self, FileError> {
-        let data_sha256 = data.into().sha256_with(settings.example_weights().as_deref());
-        Self::open(write, resume, Header { data_sha256, settings: settings.of_iterates() })
-    }
-
-    fn open(
-        write: Option<&Path>,
-        resume: Option<&Path>,
-        header: Header,
-    ) -> Result<Self, FileError> {
-        let resumed = resume.map(|path| load(path, &header)).transpose()?;
+        let (data, weights) = (data.into(), settings.example_weights());
+        let version = Version::default();
+        let header = Header {
+            data_sha256: data.sha256_of(version, weights.as_deref()),
+            settings: settings.of_iterates(),
+            fingerprint: version.number(),
+        };
+        // A file of another version is compared with what that version would have written.
+        let of_version = |number| {
+            let version = Version::of_number(number)?;
+            let data_sha256 = data.sha256_of(version, weights.as_deref());
+            Some(Header { data_sha256, fingerprint: number, ..header.clone() })
+        };
+        let resumed = resume.map(|path| load(path, &header, of_version)).transpose()?;
         // A run that ended before its first state is begun anew.
         let resumed = resumed.filter(|archive| !archive.is_empty());
         Ok(FileCheckpoints {
@@ -89,9 +96,22 @@ impl FileCheckpoints {
     }
 }
 
-fn load(path: &Path, header: &Header) -> Result<Archive, FileError> {
+fn load(
+    path: &Path,
+    header: &Header,
+    of_version: impl Fn(Option<u64>) -> Option<Header>,
+) -> Result<Archive, FileError> {
     let container = Container::read(path, KIND)?;
     let found: Header = container.header(path)?;
+    let other = (found.fingerprint != header.fingerprint).then(|| of_version(found.fingerprint));
+    let Some(header) = other.as_ref().map_or(Some(header), Option::as_ref) else {
+        let found = "one that a later Minorant wrote";
+        return Err(FileError::content(
+            path,
+            "a fingerprint of data that this version knows",
+            found,
+        ));
+    };
     let differs = |what: &str| FileError::Content {
         path: path.into(),
         expected: format!("a checkpoint of a run with the same {what}"),
@@ -146,5 +166,45 @@ impl Checkpoints for FileCheckpoints {
         }
         self.cost = start.elapsed();
         self.last = Some(Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use minorant_data::{Dataset, Label, LabelRows, Labels};
+    use minorant_linalg::Matrix;
+
+    /// What becomes of a checkpoint with this fingerprint of the data.
+    fn resumed(data: &Dataset<'_>, data_sha256: String, fingerprint: Option<u64>) -> String {
+        let settings = Settings::new("svm").expect("a model");
+        let header = Header { data_sha256, settings: settings.of_iterates(), fingerprint };
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("checkpoint");
+        let mut container = Container::new(&header);
+        container.put_integers("state", vec![1]);
+        container.write(&path, KIND).expect("a checkpoint");
+        match FileCheckpoints::new(None, Some(&path), data, &settings) {
+            Ok(mut checkpoints) => format!("{:?}", checkpoints.resume().map(|it| it.integers)),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn checkpoints_are_compared_by_the_fingerprint_that_they_have() {
+        let features = Matrix::dense(2, 1, vec![1.0, -1.0].into()).expect("a matrix");
+        let classes = vec![Label::Number(-1.0), Label::Number(1.0)];
+        let labels = Labels { classes, rows: LabelRows::Single(vec![1, 0]) };
+        let data = Dataset { features, labels };
+        for version in [Version::InOneStream, Version::OfRuns] {
+            let print = data.sha256_of(version, None);
+            let told = resumed(&data, print.clone(), version.number());
+            assert!(told.contains("\"state\": [1]"), "{told}");
+            let print = print.replace(|digit: char| digit.is_ascii_digit(), "a");
+            assert!(resumed(&data, print, version.number()).contains("one with other data"));
+        }
+        let print = data.sha256_of(Version::InOneStream, None);
+        assert!(resumed(&data, print.clone(), Version::OfRuns.number()).contains("other data"));
+        assert!(resumed(&data, print, Some(3)).contains("a later Minorant"));
     }
 }

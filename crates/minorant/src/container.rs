@@ -3,6 +3,7 @@
 //! containers; what their headers mean is theirs to say. Nothing in a container is executable, and
 //! nothing in it depends on time, place or threads.
 
+use minorant_data::CRFSUITE_MODEL;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::Serialize;
@@ -148,7 +149,11 @@ impl Container {
     ) -> Result<Self, FileError> {
         let error = |expected: &str, found: &str| FileError::content(path, expected, found);
         let what = format!("a Minorant {kind} file");
-        let no_container = |_| error(&what, "something else (no safetensors header)");
+        let found = match file.starts_with(CRFSUITE_MODEL) {
+            true => "a model file of CRFsuite",
+            false => "something else (no safetensors header)",
+        };
+        let no_container = |_| error(&what, found);
         let (_, metadata) = SafeTensors::read_metadata(&file).map_err(no_container)?;
         let header = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
         let header = header.ok_or_else(|| error(&what, "a safetensors file of another program"))?;

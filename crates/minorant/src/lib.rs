@@ -48,7 +48,7 @@ pub mod certificate;
 pub mod checkpoint;
 mod container;
 pub mod family;
-mod fingerprint;
+pub mod fingerprint;
 pub mod generate;
 pub mod hmm;
 pub mod kernel;

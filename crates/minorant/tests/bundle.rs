@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Case, Kind, Random, cases, difference, fit, random_case};
+use minorant::archive::Archive;
 use minorant::bundle::{Bundle, Limits};
 use minorant::family::linear::BIAS_WEIGHT;
 use minorant::linalg::Design;
@@ -17,6 +18,17 @@ use minorant::solver::{Method, Status};
 /// Cutting planes at the model's minimisers; checks every bound and returns the last one with the
 /// lowest objective.
 fn iterate(limits: Limits, parts: usize, seed: u64, rounds: usize) -> (f64, f64) {
+    let (_, bound, best) = iterate_to_the_end(limits, parts, seed, rounds);
+    (bound, best)
+}
+
+/// The same with the bundle.
+fn iterate_to_the_end(
+    limits: Limits,
+    parts: usize,
+    seed: u64,
+    rounds: usize,
+) -> (Bundle, f64, f64) {
     let mut random = Random::new(seed);
     let (n, d) = (40, 6);
     let rows = common::rows(&mut random, n, d, common::Values::Normal);
@@ -48,7 +60,7 @@ fn iterate(limits: Limits, parts: usize, seed: u64, rounds: usize) -> (f64, f64)
         }
         w = minimum.w;
     }
-    (bound, best)
+    (bundle, bound, best)
 }
 
 #[test]
@@ -56,11 +68,83 @@ fn aggregation_keeps_the_bound() {
     for seed in 0..cases(5, 100) {
         for planes in [3, 4, 5] {
             for parts in [1, 4] {
-                let limits = Limits { planes, idle: 20, remembered: usize::MAX };
+                let limits = Limits { planes, idle: 20, bytes: u64::MAX, remembered: usize::MAX };
                 let (bound, best) = iterate(limits, parts, seed, 150);
                 assert!(best - bound < 0.2 * best, "seed {seed}: [{bound}, {best}]");
             }
         }
+    }
+}
+
+/// A plane takes a normal of 7 numbers, and its point as many: where there is room for so many bytes,
+/// there are no more planes, and weight is folded into aggregates.
+#[test]
+fn bytes_are_a_limit_too() {
+    for seed in 0..cases(5, 100) {
+        for parts in [1, 4] {
+            for planes in [3, 5, 12] {
+                let each = 56 * (1 + parts as u64);
+                // The points behind an aggregate count; without room for them it forgets them.
+                let bytes = each * planes;
+                let limits = Limits { planes: usize::MAX, idle: 20, bytes, remembered: usize::MAX };
+                let (bundle, bound, best) = iterate_to_the_end(limits, parts, seed, 60);
+                assert!(
+                    bundle.len() <= parts * (planes as usize).max(3),
+                    "{} planes",
+                    bundle.len()
+                );
+                assert!(best - bound < 0.3 * best, "seed {seed}: [{bound}, {best}]");
+            }
+        }
+    }
+}
+
+/// A bundle of 0.1 wrote all coordinates of its normals, and nothing of slopes and aggregates.
+#[test]
+fn archives_of_earlier_versions_are_read() {
+    let limits = Limits { planes: 5, idle: 20, bytes: u64::MAX, remembered: usize::MAX };
+    let (bundle, ..) = iterate_to_the_end(limits, 2, 7, 20);
+    let mut archive = Archive::default();
+    bundle.save(&mut archive);
+    let mut earlier = archive.clone();
+    let values = earlier.take_reals("planes.values").expect("values");
+    assert_eq!(values.len(), 7 * bundle.len(), "dense normals");
+    earlier.put_reals("planes.normals", values);
+    earlier.reals.remove("origins.slopes");
+    for name in ["planes.counts", "planes.places", "origins.aggregates", "origins.slope_counts"] {
+        earlier.integers.remove(name).expect("an entry that 0.1 does not have");
+    }
+    let load = |mut archive| Bundle::load(7, 2, limits, &mut archive).expect("a bundle");
+    for archive in [archive.clone(), earlier] {
+        let mut again = Archive::default();
+        load(archive).save(&mut again);
+        let mut expected = Archive::default();
+        bundle.save(&mut expected);
+        assert_eq!(again, expected);
+    }
+    // Sparse normals: of 40 coordinates two are not 0, now and then others.
+    let mut bundle = Bundle::new(40, 1, limits);
+    let regularizer = L2::new(1.0).expect("a regularizer");
+    for round in 0..4 {
+        let mut normal = vec![0.0; 40];
+        (normal[3], normal[round / 2 + 8]) = (1.0 + round as f64, -2.0);
+        let plane = minorant::risk::Plane { normal, offset: 1.0, ..Default::default() };
+        bundle.add(&[0.0; 40], vec![plane], &regularizer);
+        bundle.minimise(&regularizer, 1e-15);
+    }
+    let mut archive = Archive::default();
+    bundle.save(&mut archive);
+    assert!(archive.reals["planes.values"].len() <= 12, "{:?}", archive.reals["planes.values"]);
+    let mut again = Bundle::load(40, 1, limits, &mut archive.clone()).expect("a bundle");
+    let mut second = Archive::default();
+    again.save(&mut second);
+    assert_eq!(archive, second);
+    assert_eq!(again.minimise(&regularizer, 1e-15).w, bundle.minimise(&regularizer, 1e-15).w);
+    for (name, change) in [("planes.places", 40), ("planes.counts", 5), ("planes.counts", 1 << 60)]
+    {
+        let mut damaged = archive.clone();
+        damaged.integers.get_mut(name).expect("an entry")[1] = change;
+        assert!(Bundle::load(40, 1, limits, &mut damaged).is_err(), "{name} {change}");
     }
 }
 
@@ -69,7 +153,8 @@ fn dropping_idle_planes_keeps_the_bound() {
     for seed in 0..cases(5, 100) {
         for idle in [0, 1, 3, 20] {
             for parts in [1, 4] {
-                let limits = Limits { planes: usize::MAX, idle, remembered: usize::MAX };
+                let limits =
+                    Limits { planes: usize::MAX, idle, bytes: u64::MAX, remembered: usize::MAX };
                 let (bound, best) = iterate(limits, parts, seed, 150);
                 assert!(best - bound < 1e-6 * best, "seed {seed} {idle}: [{bound}, {best}]");
             }
@@ -79,7 +164,7 @@ fn dropping_idle_planes_keeps_the_bound() {
 
 #[test]
 fn forgotten_origins_leave_no_proof() {
-    let limits = Limits { planes: 3, idle: 20, remembered: 4 };
+    let limits = Limits { planes: 3, idle: 20, bytes: u64::MAX, remembered: 4 };
     let mut bundle = Bundle::new(2, 1, limits);
     let regularizer = L2::new(1.0).expect("a regularizer");
     let mut random = Random::new(1);

@@ -75,34 +75,78 @@ fn rejects(model: &FittedModel, case: &Case, what: &str, change: impl Fn(&mut Ve
     assert!(changed.audit(&case.data, None).holds != Some(true), "{:?}: {what} passes", case.kind);
 }
 
+/// Rejects what changes of the slopes make of the model that a case has.
+fn check_tampering(case: &Case, outputs: usize) {
+    let (kind, model) = (case.kind, fit(case).0);
+    let k = outputs;
+    assert!(model.audit(&case.data, None).holds == Some(true), "{kind:?}");
+    let first = |s: &[f64]| (0..s.len()).step_by(k).find(|&at| s[at] != 0.0).expect("a slope");
+    rejects(&model, case, "one slope reversed", |s| {
+        let at = first(s);
+        s[at..at + k].iter_mut().for_each(|s| *s = -*s);
+    });
+    rejects(&model, case, "slopes outside of the box", |s| {
+        s.iter_mut().for_each(|s| *s *= if kind == Kind::SquaredHinge { -1.0 } else { 3.0 });
+    });
+    rejects(&model, case, "a slope just outside of the box", |s| {
+        let at = first(s);
+        let size = if kind == Kind::SquaredHinge { -1e-9 } else { 1.0 + 1e-9 };
+        s[at] = size * s[at].signum();
+        let others = -s[at] / (k - 1).max(1) as f64;
+        s[at + 1..at + k].fill(others);
+    });
+    rejects(&model, case, "the steepest slope left out", |s| {
+        let steepest = (0..s.len()).max_by(|&a, &b| s[a].abs().total_cmp(&s[b].abs()));
+        let at = steepest.expect("a slope") / k * k;
+        s[at..at + k].fill(0.0);
+    });
+    rejects(&model, case, "other slopes", |s| s.iter_mut().for_each(|s| *s *= 0.9));
+    rejects(&model, case, "no slopes at all", |s| s.fill(0.0));
+    rejects(&model, case, "a slope of NaN", |s| s[3] = f64::NAN);
+    rejects(&model, case, "an infinite slope", |s| s[3] = f64::INFINITY);
+    rejects(&model, case, "a slope less", |s| s.truncate(s.len() - 1));
+    rejects(&model, case, "swapped rows", |s| s.rotate_left(7 * k));
+    // Slopes of planes of a curved loss prove more than the planes do.
+    let proven = model.audit(&case.data, None).lower_bound;
+    let mut raised = model.clone();
+    let raise = |bound: &mut Option<f64>| *bound = proven.map(|bound| bound + 1e-6);
+    edit(&mut raised, |form| raise(&mut form.problems[0].certificate.lower_bound));
+    raise(&mut raised.facts.certificate.lower_bound);
+    assert!(raised.audit(&case.data, None).holds != Some(true), "{kind:?}: a raised bound passes");
+}
+
 #[test]
 fn tampered_slopes_are_rejected() {
     for kind in [Kind::Hinge, Kind::SquaredHinge, Kind::Multiclass, Kind::MulticlassLoss] {
-        let case = case_of(kind);
-        let model = fit(&case).0;
-        assert!(model.audit(&case.data, None).holds == Some(true), "{kind:?}");
-        let k = if kind.is_binary() { 1 } else { 4 };
-        rejects(&model, &case, "one slope reversed", |s| {
-            let at = (0..s.len()).step_by(k).find(|&at| s[at] != 0.0).expect("a slope");
-            s[at..at + k].iter_mut().for_each(|s| *s = -*s);
-        });
-        rejects(&model, &case, "slopes outside of the box", |s| {
-            s.iter_mut().for_each(|s| *s *= if kind == Kind::SquaredHinge { -1.0 } else { 3.0 });
-        });
-        rejects(&model, &case, "other slopes", |s| s.iter_mut().for_each(|s| *s *= 0.9));
-        rejects(&model, &case, "no slopes at all", |s| s.fill(0.0));
-        rejects(&model, &case, "a slope of NaN", |s| s[3] = f64::NAN);
-        rejects(&model, &case, "an infinite slope", |s| s[3] = f64::INFINITY);
-        rejects(&model, &case, "a slope less", |s| s.truncate(s.len() - 1));
-        rejects(&model, &case, "swapped rows", |s| s.rotate_left(7 * k));
-        let mut raised = model.clone();
-        let raise = |bound: &mut Option<f64>| *bound = bound.map(|bound| bound + 1e-6);
-        edit(&mut raised, |form| raise(&mut form.problems[0].certificate.lower_bound));
-        raise(&mut raised.facts.certificate.lower_bound);
-        assert!(
-            raised.audit(&case.data, None).holds != Some(true),
-            "{kind:?}: a raised bound passes"
-        );
+        check_tampering(&case_of(kind), if kind.is_binary() { 1 } else { 4 });
+    }
+}
+
+/// Where there are fewer examples than features, planes tell the slopes of their examples, and so do
+/// combinations of planes.
+#[test]
+fn tampered_slopes_of_planes_are_rejected() {
+    let kinds = [
+        Kind::Hinge,
+        Kind::SquaredHinge,
+        Kind::Logistic,
+        Kind::Multiclass,
+        Kind::MulticlassLoss,
+        Kind::Softmax,
+        Kind::Multilabel,
+    ];
+    for kind in kinds {
+        for (method, memory) in
+            [(Method::LsBmrm, None), (Method::PBmrm, None), (Method::LmBmrm, Some(4))]
+        {
+            let mut case = larger_case(kind, 30, 41, 5);
+            case.lambda(0.1);
+            case.solver(method);
+            memory.into_iter().for_each(|planes| case.memory(planes));
+            case.tol(1e-4);
+            case.max_evals(500);
+            check_tampering(&case, if kind.is_binary() { 1 } else { 4 });
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Example weights of sequences and images: a weight is the same as so many repetitions of its
 //! example, whatever the model, the unit of the mean and the method; the audit knows them.
 
-use minorant::checkpoint::Fingerprint;
 use minorant::data::{Attributes, Images, Sequences};
 use minorant::family::chain::{ChainForm, PAIRS, Weighed};
 use minorant::family::neuro::{HIDDEN, NeuroForm, PRETRAIN, Pretrain};
 use minorant::family::sequence::{BOUNDARY, PER, Per};
 use minorant::family::{Context, Data, FittedModel, Lambda, Settings, TrainReport, train};
+use minorant::fingerprint::Fingerprint;
 use minorant::generate::{PlatesOptions, parts, parts_shape, plates};
 use minorant::linalg::Matrix;
 use minorant::options::common::{MAX_EVALS, Norm, PENALTY, SOLVER, TOL, WEIGHTS};

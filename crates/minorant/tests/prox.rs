@@ -59,7 +59,7 @@ fn the_prox_master_is_that_of_a_shifted_regularizer() {
         let plain = make(lambda, random.normals(d)).expect("a regularizer");
         // Enough room for all planes, and so little of it that aggregates come in.
         let room = random.pick(&[usize::MAX, 4]);
-        let limits = Limits { planes: room, idle: 20, remembered: usize::MAX };
+        let limits = Limits { planes: room, idle: 20, bytes: u64::MAX, remembered: usize::MAX };
         let mut bundle = Bundle::new(d, parts, limits);
         let at = random.normals(d);
         bundle.set_center(&at, &plain);

@@ -6,7 +6,7 @@ use crate::output::{self, aligned};
 use anyhow::bail;
 use minorant::data::{
     Arrays, Dataset, Images, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings,
-    Sequences, recordings_in,
+    Sequences, looks_like_attribute_lists, recordings_in,
 };
 use minorant::family::{self, DataKind, OwnedData, label_in_output, options_of_rows, read};
 use minorant::linalg::{Matrix, Values};
@@ -21,13 +21,19 @@ pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
     let kind = match kind_of(&args.files[0]) {
         // An option that only sequences have says that the files hold sequences.
         DataKind::Rows if reading(DataKind::Rows).is_err() => DataKind::Sequences,
+        DataKind::Rows
+            if !reading(DataKind::Rows)?.is_given("format")
+                && looks_like_attribute_lists(&args.files[0]) =>
+        {
+            DataKind::Sequences
+        }
         kind => kind,
     };
     let settings = reading(kind)?;
     let facts = if kind == DataKind::Rows {
         let options = ReadOptions { for_prediction: true, ..options_of_rows(&settings) };
         let data = minorant::data::read(&args.files, &options);
-        // Columns of tokens and attributes have no mark of their own by which they could be known.
+        // Columns of tokens have no mark of their own by which they could be known.
         let data = match data {
             Err(why) if !settings.is_given("format") && is_sequence_like(&args.files[0]) => {
                 bail!("{why}; for sequences of tokens give --format conll or --format crfsuite")

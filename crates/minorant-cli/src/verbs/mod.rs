@@ -53,6 +53,7 @@ fn with_data<const VERB: u8>(
     problem.check_files(&[])?;
     let mut files = OUTPUTS.iter().filter_map(|name| settings.file(name));
     files.try_for_each(|path| FileError::check_writable(&path))?;
+    note(&settings.notes());
     let cancel = cancel_on_interrupt();
     on_threads(settings.get(&THREADS), || {
         let begin = Instant::now();

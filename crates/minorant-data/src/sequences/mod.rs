@@ -23,7 +23,7 @@ use crate::error::ReadError;
 use crate::source::Source;
 use builder::Builder;
 use minorant_linalg::{Matrix, Storage};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Sequences of tokens.
 #[derive(Debug, Clone)]
@@ -159,10 +159,9 @@ fn read_sources(sources: &[Source<'_>], options: &SequenceOptions) -> Result<Seq
     };
     let mut builder = Builder::new(options);
     for source in sources {
-        let format = match options.format {
-            Some(format) => format,
-            None => detect(source)?,
-        };
+        let start = source.beginning(LOOKED_AT)?;
+        source.refuse_foreign(&start)?;
+        let format = options.format.unwrap_or_else(|| detect(&start));
         options.refuse_foreign(source, format)?;
         let before = builder.tokens();
         match format {
@@ -180,11 +179,33 @@ fn read_sources(sources: &[Source<'_>], options: &SequenceOptions) -> Result<Seq
     builder.finish(&first.name())
 }
 
-/// The format that a file looks like.
-fn detect(source: &Source<'_>) -> Result<SequenceFormat, ReadError> {
-    let start = source.beginning(64 << 10)?;
+/// How much of a file is looked at to know its format.
+const LOOKED_AT: u64 = 64 << 10;
+
+/// Whether a file looks like CRFsuite's attribute lists: tabs, attributes after the first of them, and a
+/// blank line between tokens. Tables and rows of LIBSVM text look otherwise.
+pub fn looks_like_attribute_lists(path: &Path) -> bool {
+    // A pipe gives its bytes only once.
+    let source = if path.is_file() { Source::at(path).ok() } else { None };
+    let Some(start) = source.and_then(|source| source.beginning(LOOKED_AT).ok()) else {
+        return false;
+    };
+    let lines = || start.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
+    let full = || lines().enumerate().filter(|(_, line)| !line.is_empty()).map(|(at, _)| at);
+    let has_gap = full().zip(full().skip(1)).any(|(at, next)| next > at + 1);
+    // LIBSVM text has numbers before its colons.
+    let is_pair = |cell: &[u8]| {
+        let name = cell.split(|&b| b == b':').next().unwrap_or_default();
+        cell.contains(&b':') && crate::number::parse(name).is_ok()
+    };
+    let mut cells = lines().flat_map(|line| line.split(|&b| b == b'\t').skip(1));
+    has_gap && detect(&start) == SequenceFormat::Crfsuite && !cells.any(is_pair)
+}
+
+/// The format that a file looks like by its beginning.
+fn detect(start: &[u8]) -> SequenceFormat {
     if start.starts_with(b"PK") {
-        return Ok(SequenceFormat::Npz);
+        return SequenceFormat::Npz;
     }
     let line = start.split(|&b| b == b'\n').find(|line| !line.trim_ascii().is_empty());
     let line = line.unwrap_or_default();
@@ -193,12 +214,12 @@ fn detect(source: &Source<'_>) -> Result<SequenceFormat, ReadError> {
     let empty_end = cells.last().is_some_and(|cell| cell.trim_ascii().is_empty());
     let cells = &cells[..cells.len() - usize::from(empty_end)];
     if cells.len() > 7 && cells.iter().enumerate().all(|(at, cell)| at == 1 || number(cell)) {
-        return Ok(SequenceFormat::Ocr);
+        return SequenceFormat::Ocr;
     }
     let attribute = |cell: &&[u8]| cell.iter().any(|b| matches!(b, b'=' | b':' | b'['));
-    Ok(if cells.len() > 1 && cells[1..].iter().any(attribute) {
+    if cells.len() > 1 && cells[1..].iter().any(attribute) {
         SequenceFormat::Crfsuite
     } else {
         SequenceFormat::Conll
-    })
+    }
 }

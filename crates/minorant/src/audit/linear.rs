@@ -254,7 +254,12 @@ impl LinearLosses<'_> {
                 });
             }
             Truth::Class(label) => label,
-            Truth::Set(_) => return None,
+            Truth::Set(set) => {
+                // With a label loss, which pairs a minorant is made of is not told by its slopes.
+                let is_uniform = self.loss == Hinge && self.label_loss.is_none();
+                let total = is_uniform.then(|| of_pairs(set, slope))??;
+                return Some(near(total, total * slope.len() as f64));
+            }
         };
         let mut others = 0.0;
         for (_, slope) in slope.iter_mut().enumerate().filter(|(z, _)| *z != label) {
@@ -335,6 +340,30 @@ fn less(a: Sum, b: Sum) -> f64 {
 /// A number that ought to lie between 0 and `most`, moved there if rounding has carried it out.
 fn allowed(q: f64, most: f64) -> Option<f64> {
     (-OUTSIDE <= q && q <= most + OUTSIDE).then(|| q.clamp(0.0, most))
+}
+
+/// The share of pairs in a mixture of pairs of a label of the set and one outside of it, by what the
+/// mixture takes from the one and gives to the other: both must be the same.
+fn of_pairs(set: &[u32], slope: &mut [f64]) -> Option<f64> {
+    let (mut taken, mut given) = (0.0, 0.0);
+    for (z, slope) in slope.iter_mut().enumerate() {
+        if set.contains(&(z as u32)) {
+            *slope = -allowed(-*slope, 1.0)?;
+            taken -= *slope;
+        } else {
+            *slope = allowed(*slope, 1.0)?;
+            given += *slope;
+        }
+    }
+    let total = allowed(f64::min(taken, given), 1.0)?;
+    if (taken - given).abs() > OUTSIDE {
+        return None;
+    }
+    // Moved back, so that the slopes add up to 0 as well as numbers can.
+    for slope in slope.iter_mut() {
+        *slope *= if *slope < 0.0 { total / taken } else { total / given.max(f64::MIN_POSITIVE) };
+    }
+    Some(total)
 }
 
 fn entropy(q: f64) -> f64 {

@@ -7,7 +7,7 @@
 //! with the best point are carried along, so an iteration reads the stored planes once to combine
 //! them and once to take the products with new ones.
 
-use super::normal::Normal;
+use super::normal::{self, Normal};
 use super::state;
 use crate::archive::{Archive, ArchiveError};
 use crate::master::{Gram, Master};
@@ -351,7 +351,7 @@ impl LocalBundle {
             self.master.push(0);
         }
         for (normal, offset, at_best, reach, kind) in new {
-            let normal = Normal::store(normal);
+            let normal = Normal::store(normal, self.planes.last().map(|last| &last.normal));
             self.planes.push(LocalPlane { normal, offset, at_best, reach, idle: 0, kind });
         }
         self.at_minimum.resize(self.planes.len(), 0.0);
@@ -419,7 +419,7 @@ impl LocalBundle {
             self.master.push(0);
             appended.push(total);
             let kind = if made_up { Kind::NullStep2Aggregate } else { Kind::Aggregate };
-            let normal = Normal::store(normal);
+            let normal = Normal::store(normal, self.planes.last().map(|last| &last.normal));
             self.planes.push(LocalPlane {
                 normal,
                 offset,
@@ -454,9 +454,8 @@ impl LocalBundle {
 
     /// Writes everything that later iterations depend on.
     pub fn save(&self, archive: &mut Archive) {
-        let (planes, dim) = (&self.planes, self.best.u.len());
-        let normals = planes.iter().flat_map(|plane| plane.normal.expand(dim));
-        archive.put_reals("planes.normals", normals.collect());
+        let planes = &self.planes;
+        normal::save(planes.iter().map(|plane| &plane.normal), archive);
         let numbers = planes.iter().flat_map(|p| [p.offset, p.at_best, p.reach]);
         archive.put_reals("planes.numbers", numbers.collect());
         archive.put_integers("planes.idle", planes.iter().map(|p| u64::from(p.idle)));
@@ -476,18 +475,18 @@ impl LocalBundle {
     ) -> Result<Self, ArchiveError> {
         let bad = || ArchiveError("planes".into());
         let u = archive.take_reals("best.u")?;
-        let normals = archive.take_reals("planes.normals")?;
+        let normals = normal::load(u.len(), archive)?;
         let numbers = archive.take_reals("planes.numbers")?;
         let idle = archive.take_integers("planes.idle")?;
         let kinds = archive.take_integers("planes.kinds")?;
         let count = idle.len();
-        if normals.len() != count * u.len() || numbers.len() != 3 * count || kinds.len() != count {
+        if normals.len() != count || numbers.len() != 3 * count || kinds.len() != count {
             return Err(bad());
         }
         let mut planes = Vec::new();
-        for (j, numbers) in numbers.as_chunks::<3>().0.iter().enumerate() {
+        for (j, (numbers, normal)) in numbers.as_chunks::<3>().0.iter().zip(normals).enumerate() {
             planes.push(LocalPlane {
-                normal: Normal::store(normals[j * u.len()..(j + 1) * u.len()].to_vec()),
+                normal,
                 offset: numbers[0],
                 at_best: numbers[1],
                 reach: numbers[2],

@@ -20,12 +20,18 @@ use crate::risk::Plane;
 use minorant_linalg::parallel::map;
 use normal::Normal;
 use origin::{Origin, Visit};
+use std::cmp::Reverse;
+
+/// Fewest planes of a part that limits leave room for: an aggregate and two others.
+const LEAST: usize = 3;
 
 /// What a bundle may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Planes of each part, its aggregate included; at least 3.
     pub planes: usize,
+    /// Bytes of all planes and of what they came from, but that three planes of each part have room.
+    pub bytes: u64,
     /// Iterations that a plane may stay without weight before it is dropped.
     pub idle: u32,
     /// Points that an aggregate may remember for the proof.
@@ -91,7 +97,7 @@ impl Bundle {
         Bundle {
             dim,
             parts,
-            limits: Limits { planes: limits.planes.max(3), ..limits },
+            limits: Limits { planes: limits.planes.max(LEAST), ..limits },
             planes: Vec::new(),
             gram: Gram::new(),
             master: Master::new(parts),
@@ -114,13 +120,15 @@ impl Bundle {
     /// idle planes go, then weight is folded into aggregates where the limit asks for it.
     pub fn add(&mut self, w: &[f64], planes: Vec<Plane>, regularizer: &L2) {
         assert_eq!(planes.len(), self.parts);
-        self.make_room();
         let visit = (!planes.iter().any(|plane| plane.tells_slopes())).then(|| {
             let ties = planes.iter().flat_map(|plane| plane.ties.iter().copied()).collect();
             Visit { id: self.visits, w: w.into(), ties }
         });
         self.visits += 1;
         let new: Vec<Plane> = planes.into_iter().map(|p| regularizer.plane_in_metric(p)).collect();
+        let bytes = |plane: &Plane| Normal::bytes_of(&plane.normal) + 8 * plane.slopes.len() as u64;
+        let of_visit = visit.as_ref().map_or(0, Visit::bytes);
+        self.make_room(new.iter().map(bytes).sum::<u64>() + of_visit);
         // Old planes are read once each: all products with one before the next.
         let products_with = |old: &Held| new.iter().map(|p| old.normal.dot(&p.normal)).collect();
         let old: Vec<Vec<f64>> = map(self.planes.len(), |at| products_with(&self.planes[at]));
@@ -142,7 +150,7 @@ impl Bundle {
                 None => Origin::Slopes(plane.slopes.into()),
             };
             self.planes.push(Held {
-                normal: Normal::store(plane.normal),
+                normal: Normal::store(plane.normal, self.planes.last().map(|last| &last.normal)),
                 length,
                 normal_error: plane.normal_error,
                 offset: plane.offset,
@@ -195,26 +203,45 @@ impl Bundle {
         )
     }
 
-    fn make_room(&mut self) {
+    /// Makes room for a plane more of each part, which together take so many bytes.
+    fn make_room(&mut self, bytes: u64) {
         let idle = self.limits.idle;
         self.retain(&self.planes.iter().map(|plane| plane.idle <= idle).collect::<Vec<_>>());
         for part in 0..self.parts {
-            if self.planes.iter().filter(|plane| plane.part == part).count() >= self.limits.planes {
-                self.shrink(part);
+            if self.count(part) >= self.limits.planes {
+                self.shrink(part, self.limits.planes - 1);
             }
+        }
+        while self.bytes().saturating_add(bytes) > self.limits.bytes {
+            // The first of the parts that have most planes gives one up.
+            let most = (0..self.parts).max_by_key(|&part| (self.count(part), Reverse(part)));
+            let Some((part, count)) = most.map(|part| (part, self.count(part))) else { break };
+            if count < LEAST {
+                break;
+            }
+            self.shrink(part, count - 1);
         }
     }
 
-    /// Makes room for one more plane of `part`: the planes that have been idle longest go; if
-    /// weight would be lost, the part's weight is first folded into its aggregate (Proposition 1 of
-    /// Do and Artières: the model keeps its minimum).
-    fn shrink(&mut self, part: usize) {
-        let room = self.limits.planes - 1;
+    fn count(&self, part: usize) -> usize {
+        self.planes.iter().filter(|plane| plane.part == part).count()
+    }
+
+    /// Bytes that the planes take with what they came from.
+    fn bytes(&self) -> u64 {
+        let normals: u64 = self.planes.iter().map(|plane| plane.normal.bytes()).sum();
+        normals + origin::bytes(self.planes.iter().map(|plane| &plane.origin))
+    }
+
+    /// Leaves `room` planes of `part`: the planes that have been idle longest go; if weight would be
+    /// lost, the part's weight is first folded into its aggregate (Proposition 1 of Do and Artières: the
+    /// model keeps its minimum).
+    fn shrink(&mut self, part: usize, room: usize) {
         let mut order: Vec<usize> =
             (0..self.len()).filter(|&j| self.planes[j].part == part).collect();
         let excess = order.len() - room;
         // Longest idle first, the older first among equals; carriers of weight last.
-        order.sort_by_key(|&j| (std::cmp::Reverse(self.planes[j].idle), j));
+        order.sort_by_key(|&j| (Reverse(self.planes[j].idle), j));
         let mut keep = vec![true; self.len()];
         if self.planes[order[excess - 1]].idle > 0 {
             order[..excess].iter().for_each(|&j| keep[j] = false);
@@ -254,7 +281,10 @@ impl Bundle {
         self.master.push(part);
         self.master.set_weights(&weights);
         self.planes.push(Held {
-            normal: Normal::store(sum.normal().to_vec()),
+            normal: Normal::store(
+                sum.normal().to_vec(),
+                self.planes.last().map(|last| &last.normal),
+            ),
             length: products[self.len()].sqrt(),
             normal_error: sum.normal_error(),
             offset: sum.offset(),

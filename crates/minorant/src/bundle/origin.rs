@@ -14,6 +14,12 @@ pub(super) struct Visit {
     pub(super) ties: Arc<[Tie]>,
 }
 
+impl Visit {
+    pub(super) fn bytes(&self) -> u64 {
+        (8 * self.w.len() + size_of_val(&*self.ties)) as u64
+    }
+}
+
 /// Where a plane came from.
 #[derive(Debug, Clone)]
 pub(super) enum Origin {
@@ -66,6 +72,18 @@ impl Origin {
             Origin::Aggregate(list.into_values().collect())
         }
     }
+}
+
+/// Bytes that origins take; points that several planes came from are there once.
+pub(super) fn bytes<'a>(origins: impl Iterator<Item = &'a Origin>) -> u64 {
+    let mut visits = BTreeMap::new();
+    let mut slopes = 0;
+    for origin in origins {
+        slopes += origin.slopes().map_or(0, |slopes| 8 * slopes.len() as u64);
+        let shares = origin.shares().unwrap_or_default();
+        visits.extend(shares.into_iter().map(|(visit, _)| (visit.id, visit.bytes())));
+    }
+    slopes + visits.values().sum::<u64>()
 }
 
 /// The slopes of a convex combination of planes of one part; nothing where there is none, or where

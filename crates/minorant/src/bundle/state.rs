@@ -1,8 +1,8 @@
 //! A bundle to and from an archive, with the same bits.
 
-use super::normal::Normal;
+use super::normal;
 use super::origin::{Origin, Visit};
-use super::{Bundle, Center, Held, Limits};
+use super::{Bundle, Center, Held, LEAST, Limits};
 use crate::archive::{Archive, ArchiveError};
 use crate::master::{Gram, Master, MasterState};
 use crate::risk::Tie;
@@ -53,8 +53,7 @@ impl Bundle {
         archive.put_reals("origins.slopes", slopes);
         let aggregates = self.planes.iter().map(|plane| u64::from(plane.is_aggregate));
         archive.put_integers("origins.aggregates", aggregates);
-        let normals = self.planes.iter().flat_map(|plane| plane.normal.expand(self.dim));
-        archive.put_reals("planes.normals", normals.collect());
+        normal::save(self.planes.iter().map(|plane| &plane.normal), archive);
         archive.put_reals("planes.offsets", self.planes.iter().map(|p| p.offset).collect());
         let sizes = self.planes.iter().flat_map(|p| [p.length, p.normal_error, p.offset_error]);
         archive.put_reals("planes.sizes", sizes.collect());
@@ -99,9 +98,12 @@ impl Bundle {
             let (id, share) = shares.next()?;
             Some((visits.get(&id)?.clone(), share))
         };
-        let aggregates = archive.take_integers("origins.aggregates")?;
-        let slope_counts = archive.take_integers("origins.slope_counts")?;
-        let slopes = archive.take_reals("origins.slopes")?;
+        // Archives of 0.1 know no slopes, and tell aggregates by their origins.
+        let aggregates = archive.take_integers("origins.aggregates");
+        let aggregates = aggregates
+            .unwrap_or_else(|_| counts.iter().map(|&count| u64::from(count != 0)).collect());
+        let slope_counts = archive.take_integers("origins.slope_counts").unwrap_or_default();
+        let slopes = archive.take_reals("origins.slopes").unwrap_or_default();
         let (mut slopes, mut slope_counts) = (&slopes[..], slope_counts.into_iter());
         let mut take_slopes = || {
             let (of_plane, rest) = slopes.split_at_checked(slope_counts.next()? as usize)?;
@@ -120,30 +122,31 @@ impl Bundle {
                 }
             });
         }
-        let normals = archive.take_reals("planes.normals")?;
+        let normals = normal::load(dim, archive)?;
         let offsets = archive.take_reals("planes.offsets")?;
         let sizes = archive.take_reals("planes.sizes")?;
         let of_part = archive.take_integers("planes.parts")?;
         let idle = archive.take_integers("planes.idle")?;
         let count = origins.len();
-        let fits = normals.len() == count * dim
-            && [offsets.len(), of_part.len(), idle.len(), aggregates.len()] == [count; 4]
+        let lengths = [normals.len(), offsets.len(), of_part.len(), idle.len(), aggregates.len()];
+        let fits = lengths == [count; 5]
             && sizes.len() == 3 * count
             && of_part.iter().all(|&part| part < parts as u64);
         if !fits {
             return Err(bad("planes"));
         }
-        let planes = origins.into_iter().enumerate().map(|(j, origin)| Held {
-            normal: Normal::store(normals[j * dim..(j + 1) * dim].to_vec()),
-            length: sizes[3 * j],
-            normal_error: sizes[3 * j + 1],
-            offset: offsets[j],
-            offset_error: sizes[3 * j + 2],
-            part: of_part[j] as usize,
-            idle: idle[j] as u32,
-            is_aggregate: aggregates[j] != 0,
-            origin,
-        });
+        let planes =
+            origins.into_iter().zip(normals).enumerate().map(|(j, (origin, normal))| Held {
+                normal,
+                length: sizes[3 * j],
+                normal_error: sizes[3 * j + 1],
+                offset: offsets[j],
+                offset_error: sizes[3 * j + 2],
+                part: of_part[j] as usize,
+                idle: idle[j] as u32,
+                is_aggregate: aggregates[j] != 0,
+                origin,
+            });
         let (gram, master) = load_master(count, parts, archive)?;
         if (0..count).any(|j| master.part_of(j) as u64 != of_part[j]) {
             return Err(bad("master"));
@@ -151,7 +154,7 @@ impl Bundle {
         Ok(Bundle {
             dim,
             parts,
-            limits: Limits { planes: limits.planes.max(3), ..limits },
+            limits: Limits { planes: limits.planes.max(LEAST), ..limits },
             planes: planes.collect(),
             gram,
             master,

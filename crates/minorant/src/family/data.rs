@@ -2,7 +2,7 @@
 //! fingerprint. The readers themselves are `minorant-data`'s.
 
 use super::Settings;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Version};
 use crate::options::reading::{
     FEATURES, FOLDS, FORMAT_OF_ROWS, FORMAT_OF_SEQUENCES, HASH_BITS, LABEL_COLUMN, LABEL_XML,
     LABELS, MIN_COUNT, STORAGE, TEMPLATE, ZERO_BASED,
@@ -85,9 +85,9 @@ macro_rules! kinds {
         }
 
         impl Fingerprint for Data<'_> {
-            fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
+            fn sha256_of(&self, version: Version, example_weights: Option<&[f64]>) -> String {
                 match self {
-                    $(Data::$kind(data) => data.sha256_with(example_weights)),+
+                    $(Data::$kind(data) => data.sha256_of(version, example_weights)),+
                 }
             }
         }

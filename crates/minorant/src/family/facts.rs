@@ -5,6 +5,7 @@
 use super::{Data, Misfit, Settings, TrainReport};
 use crate::audit::Claim;
 use crate::certificate::Certificate;
+use crate::fingerprint::Version;
 use crate::options::common::WEIGHTS;
 use serde_json::{Map, Value as Json, json};
 
@@ -37,6 +38,8 @@ pub struct Facts {
     pub examples: usize,
     /// SHA-256 of the training data and of its example weights.
     pub data_sha256: String,
+    /// Which fingerprint that is.
+    pub fingerprint: Version,
 }
 
 impl From<Certificate> for Claim {
@@ -71,6 +74,7 @@ impl Facts {
             python: None,
             examples: data.examples(),
             data_sha256,
+            fingerprint: Version::default(),
             settings,
         }
     }
@@ -108,7 +112,8 @@ impl Facts {
         let counts = [("iterations", self.iterations), ("evaluations", self.evaluations)];
         let known = counts.into_iter().filter_map(|(name, count)| Some((name, json!(count?))));
         let python = self.python.clone().map(|notes| ("python", notes));
-        header.extend(known.chain(python).map(|(name, value)| (name.into(), value)));
+        let version = self.fingerprint.number().map(|number| (Version::KEY, json!(number)));
+        header.extend(known.chain(python).chain(version).map(|(name, value)| (name.into(), value)));
         header
     }
 
@@ -134,6 +139,11 @@ impl Facts {
             return Err(Misfit::without("a positive lambda"));
         }
         let examples = fields.get("examples").and_then(Json::as_u64);
+        let version = fields.get(Version::KEY);
+        let fingerprint = Version::of_number(version.and_then(Json::as_u64));
+        let fingerprint = fingerprint.filter(|known| known.number().is_some() == version.is_some());
+        let fingerprint = fingerprint
+            .ok_or_else(|| Misfit::without("a fingerprint of data that this version knows"))?;
         Ok(Facts {
             settings,
             lambda,
@@ -149,6 +159,7 @@ impl Facts {
             python: fields.get("python").cloned(),
             examples: examples.ok_or_else(|| incomplete("examples"))? as usize,
             data_sha256: text("data_sha256")?,
+            fingerprint,
         })
     }
 }
@@ -162,5 +173,28 @@ mod tests {
         let header = json!({"model": "oracle", "solver": "auto", "objective": 1.0});
         let Err(Misfit(expected)) = Facts::of_header(&header) else { panic!("an unknown model") };
         assert!(expected.contains("instead of 'oracle'"), "{expected}");
+    }
+
+    #[test]
+    fn a_fingerprint_is_that_of_the_version_which_the_file_names() {
+        let header = json!({
+            "model": "svm", "solver": "bmrm", "status": "converged", "tol": 1e-3,
+            "objective": 1.0, "examples": 3, "data_sha256": "abc",
+        });
+        let read = |version: Option<Json>| {
+            let mut header = header.clone();
+            version.into_iter().for_each(|version| header["fingerprint"] = version);
+            Facts::of_header(&header)
+        };
+        for (version, known) in [(None, Version::InOneStream), (Some(json!(2)), Version::OfRuns)] {
+            let facts = read(version.clone()).expect("facts");
+            assert_eq!(facts.fingerprint, known);
+            // A file that is written again keeps what it has.
+            assert_eq!(facts.header().get("fingerprint"), version.as_ref());
+        }
+        for version in [json!(1), json!(3), json!("2"), json!(null)] {
+            let Err(Misfit(expected)) = read(Some(version)) else { panic!("unknown version") };
+            assert!(expected.contains("a fingerprint of data that this version knows"));
+        }
     }
 }

@@ -152,7 +152,7 @@ impl FittedModel {
         }
         let facts = &self.facts;
         let is_same = data.examples() == facts.examples
-            && data.sha256_with(example_weights) == facts.data_sha256;
+            && data.sha256_of(facts.fingerprint, example_weights) == facts.data_sha256;
         if !is_same {
             return refused(
                 "this is not the data that the model was trained on (files, labels, example \

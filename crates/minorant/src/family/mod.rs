@@ -45,7 +45,7 @@ pub use report::TrainReport;
 pub use settings::{Lambda, Settings, quarter_of_memory};
 pub use walk::{Context, TrainError, train};
 
-pub(crate) use memory::check_memory;
+pub(crate) use memory::{check_size, left_for_planes};
 pub(crate) use stored::{Reader, Writer};
 pub(crate) use walk::{Answer, Asked, Walk, method_options};
 

@@ -3,9 +3,10 @@
 
 use super::{Entry, model, models_with};
 use crate::options::common::{
-    ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, SOLVER, WEIGHTS,
+    ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, PARTS, SOLVER, WEIGHTS,
 };
 use crate::options::{Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Value, in_words};
+use crate::risk::cut::power_of_two;
 use crate::solver::StopRules;
 use crate::system::bytes_of;
 use serde_json::{Value as Json, json};
@@ -243,6 +244,19 @@ impl Settings {
             Some(Value::File(path)) => Some(path.clone()),
             _ => None,
         }
+    }
+
+    /// What is to be remarked on values that are taken otherwise than they were given.
+    pub fn notes(&self) -> Vec<String> {
+        let asked = self.entry.option(PARTS.spec.name).and_then(|_| self.get(&PARTS));
+        let asked = asked.filter(|parts| !parts.is_power_of_two());
+        let note = |parts| {
+            let taken = power_of_two(parts);
+            format!(
+                "--parts {parts} is taken as {taken}: rows are cut into a power of two of parts"
+            )
+        };
+        asked.map(note).into_iter().collect()
     }
 
     // What files and checkpoints hold.

@@ -4,7 +4,7 @@
 
 use super::carried::Carrying;
 use super::hold_out::{Choice, Chosen, Judge, Validation};
-use super::memory::check_memory;
+use super::memory::{check_size, left_for_planes};
 use super::{Data, Facts, FittedModel, Form, PROOF_BYTES, Settings, TrainReport};
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{CONVEX_PROBLEMS, LOCALITY, MEMORY, PARTS, SEED, SOLVER};
@@ -152,7 +152,7 @@ pub fn train<'d>(
 ) -> Result<(FittedModel, TrainReport), TrainError> {
     settings.check()?;
     let data = data.into();
-    check_memory(data, settings)?;
+    check_size(data, settings)?;
     let (mut nobody, mut nowhere) = ((), ());
     let asked = Asked {
         settings,
@@ -160,6 +160,7 @@ pub fn train<'d>(
         start: context.start.as_deref(),
         to_rounding: context.to_rounding,
         proof_bytes: context.proof_bytes,
+        plane_bytes: left_for_planes(data, settings),
     };
     let observer = context.observer.unwrap_or(&mut nobody);
     let checkpoints = context.checkpoints.unwrap_or(&mut nowhere);
@@ -203,14 +204,18 @@ const ROUGH: f64 = 1e-10;
 const CHEAP: usize = 1 << 20;
 
 /// The settings of methods. What the model does not take has its default.
-pub(crate) fn method_options(settings: &Settings, proof_bytes: u64) -> MethodOptions {
+pub(crate) fn method_options(
+    settings: &Settings,
+    proof_bytes: u64,
+    plane_bytes: Option<u64>,
+) -> MethodOptions {
     MethodOptions {
         memory: settings.get(&MEMORY),
         parts: settings.get(&PARTS),
         seed: settings.get(&SEED),
         locality: settings.get(&LOCALITY),
         convex_problems: settings.get(&CONVEX_PROBLEMS),
-        max_bytes: settings.max_bytes(),
+        max_bytes: plane_bytes,
         proof_bytes,
         ..MethodOptions::default()
     }
@@ -229,6 +234,8 @@ pub struct Asked<'w> {
     pub(crate) to_rounding: bool,
     /// Bytes that a proof may take.
     pub(crate) proof_bytes: u64,
+    /// Bytes that planes may take before aggregation sets in.
+    pub(crate) plane_bytes: Option<u64>,
 }
 
 /// A run on its way: what families ask while they train.
@@ -274,7 +281,7 @@ impl Walk<'_> {
     ) -> Result<(Method, MethodOptions), TrainError> {
         let asked = self.asked_method()?;
         let is_auto = asked == Method::Auto;
-        let given = method_options(self.settings, self.proof_bytes);
+        let given = method_options(self.settings, self.proof_bytes, self.plane_bytes);
         // Where the seed is also that of the start, a solver that has no use for it does not refuse it.
         let of_solver = self
             .settings

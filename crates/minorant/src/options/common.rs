@@ -59,7 +59,8 @@ options! {
     pub MEMORY: Option<usize> = ("memory", "M", Whole(1, u64::MAX))
         .otherwise("by the solver: lm-bmrm 200, nrbm 100, lbfgs 15").of_method()
         .probe_with("3", &["--solver", "nrbm", "--lambda", "0.0001", "--max-evals", "30"]);
-    /// Plane models of p-bmrm, prox-p-bmrm and ls-p-bmrm, one for each block of rows
+    /// Plane models of p-bmrm, prox-p-bmrm and ls-p-bmrm, one for each block of rows; rounded down to a
+    /// power of two
     pub PARTS: Option<usize> = ("parts", "P", Whole(1, u64::MAX))
         .otherwise("16 below 10000 weights, else 1").of_method()
         .probe_with("3", &["--solver", "p-bmrm"]);
@@ -76,7 +77,7 @@ options! {
         ("convex-problems", "WHERE", Choice(ConvexProblems::CHOICES))
         .default("primal").of_method().needs(&[Is("solver", &["cccp"])])
         .probe_with("dual", &["--solver", "cccp"]);
-    /// Memory for planes or kernels, such as 500M or 4G
+    /// Memory for rows, their outputs and planes, or for kernels, such as 500M or 4G
     pub MAX_MEMORY: Option<u64> = ("max-memory", "BYTES", Bytes)
         .otherwise("a quarter of the machine's")
         .group(Group::Method).effect(Effect::Resources).probe("8");

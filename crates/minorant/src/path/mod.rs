@@ -12,7 +12,7 @@ pub use tune::{FoldError, Tuned, TunedPoint, tune};
 use crate::family::linear::{Linear, LinearForm, Rows, check_evaluations};
 use crate::family::{
     Data, Entry, Facts, Family, FittedModel, Model, Numbers, PROOF_BYTES, Settings, TrainError,
-    TrainReport, check_memory, method_options,
+    TrainReport, check_size, left_for_planes, method_options,
 };
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{Norm, PENALTY};
@@ -134,7 +134,7 @@ pub fn path(
     lambdas.sort_by(|a, b| b.total_cmp(a));
     lambdas.dedup();
     settings.check()?;
-    check_memory(data.into(), settings)?;
+    check_size(data.into(), settings)?;
     if !settings.entry().model.is_convex {
         return Err(TrainError::Setting(format!(
             "a path needs a convex model, which {} is not: train it for each lambda",
@@ -332,7 +332,10 @@ impl<'a> Tracks<'a> {
                 Method::Auto => Method::pick_bundle(problem),
                 method => method,
             };
-            let options = method_options(self.rows.settings, PROOF_BYTES);
+            // The problems of all classes keep their planes from one λ to the next.
+            let left = left_for_planes(Data::Rows(self.rows.data), self.rows.settings);
+            let each = left.map(|bytes| bytes / self.rows.targets.problems() as u64);
+            let options = method_options(self.rows.settings, PROOF_BYTES, each);
             track.solver = Some(track.method.build_owned(problem, &options)?);
         }
         let Some(solver) = &mut track.solver else { unreachable!("a solver was just built") };

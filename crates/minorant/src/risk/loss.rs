@@ -289,7 +289,7 @@ pub trait Difference: Loss {
 pub(crate) const TIE: f64 = 1e-9;
 
 /// How far outside of what a loss allows a slope may lie by rounding.
-const OUTSIDE: f64 = 1e-13;
+pub(super) const OUTSIDE: f64 = 1e-13;
 
 /// A slope's size that ought to lie between 0 and `most`, moved there if rounding has carried it
 /// out; nothing if it lies further out.

@@ -5,7 +5,7 @@
 //! or with all of them has loss 0.
 
 use super::Piece;
-use super::loss::{KINK, Kinks, Loss, Piecewise, TIE, Tangent};
+use super::loss::{Conjugate, KINK, Kinks, Loss, OUTSIDE, Piecewise, TIE, Tangent, allowed_size};
 use crate::line::{Envelope, Pieces};
 
 /// The multilabel hinge loss of label sets.
@@ -161,6 +161,34 @@ impl Loss for MultilabelHinge {
     fn kinks(&self) -> Option<&dyn Kinks> {
         Some(self)
     }
+
+    fn conjugate(&self) -> Option<&dyn Conjugate> {
+        self.margins.is_none().then_some(self)
+    }
+}
+
+impl Conjugate for MultilabelHinge {
+    /// A minorant is a mixture of pairs and of nothing: its slopes at the labels that the example lacks
+    /// say how much of it is pairs, those at the labels that it has say the same, and each pair lifts it
+    /// by the uniform margin. (With other margins, which pairs lift it most is a transport problem.)
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        let member = &self.member[example * self.classes..(example + 1) * self.classes];
+        let mut sums = [0.0; 2];
+        for (c, &has) in c.iter_mut().zip(member) {
+            let sign = if has { -1.0 } else { 1.0 };
+            let size = allowed_size(sign * *c, 1.0)?;
+            *c = sign * size;
+            sums[usize::from(has)] += size;
+        }
+        if (sums[0] - sums[1]).abs() > OUTSIDE {
+            return None;
+        }
+        let total = allowed_size(sums[0].min(sums[1]), 1.0)?;
+        for (c, &has) in c.iter_mut().zip(member).filter(|(c, _)| **c != 0.0) {
+            *c *= total / sums[usize::from(has)];
+        }
+        Some(total)
+    }
 }
 
 impl Piecewise for MultilabelHinge {
@@ -219,5 +247,50 @@ impl Kinks for MultilabelHinge {
         }
         let slope = Piece::Slope { up: other as u32, down: z as u32 };
         Some(if top > 0.0 { slope } else { Piece::Flat })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    /// Offsets of mixtures of tangents are theirs and lie below the loss; what is no mixture is refused.
+    #[test]
+    fn the_conjugate_is_that_of_mixtures_of_pairs() {
+        let mut rng = Pcg64Mcg::seed_from_u64(3);
+        let classes = 4;
+        for case in 0..500 {
+            let member: Vec<bool> = (0..classes).map(|_| rng.random_bool(0.5)).collect();
+            let loss = MultilabelHinge::new(classes, member.clone(), None);
+            let mut outputs = || (0..classes).map(|_| rng.random_range(-2.0..2.0)).collect();
+            let points: Vec<Vec<f64>> = (0..8).map(|_| outputs()).collect();
+            let (mut mixture, mut offset) = (vec![0.0; classes], 0.0);
+            for f in &points {
+                let mut c = vec![0.0; classes];
+                offset += loss.tangent(0, f, &mut c).offset / 8.0;
+                mixture.iter_mut().zip(c).for_each(|(sum, c)| *sum += c / 8.0);
+            }
+            let mut c = mixture.clone();
+            let found = loss.highest_offset(0, &mut c).expect("a minorant");
+            assert!((found - offset).abs() < 1e-15, "case {case}: {found}, not {offset}");
+            for f in &points {
+                let height: f64 = found + c.iter().zip(f).map(|(c, f)| c * f).sum::<f64>();
+                assert!(height <= loss.value(0, f) + 1e-14, "case {case}");
+            }
+            for at in 0..classes {
+                // A slope alone, with the wrong sign, or too much of all.
+                for change in [1e-9, -1e-9, 2.0, -2.0, f64::NAN] {
+                    let mut c = mixture.clone();
+                    c[at] += change;
+                    assert_eq!(loss.highest_offset(0, &mut c), None, "case {case}");
+                }
+            }
+            if found > 0.0 {
+                let mut c: Vec<f64> = mixture.iter().map(|c| c * 1.01 / found).collect();
+                assert_eq!(loss.highest_offset(0, &mut c), None, "case {case}");
+            }
+        }
     }
 }

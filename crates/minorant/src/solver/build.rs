@@ -26,6 +26,8 @@ const PAIRS: usize = 15;
 const PLANES_OF_A_WALK: usize = 100;
 /// Planes that give Newton's method its bound: the last ones matter.
 const PLANES_OF_NEWTON: usize = 20;
+/// Bytes of points that aggregates may remember for the proof, however little memory there is.
+const ALWAYS_REMEMBERED: u64 = 64 << 20;
 /// Bytes that a dense inverse Hessian may take where nothing else is said.
 const MATRIX_BYTES: u64 = 1 << 30;
 
@@ -49,7 +51,7 @@ impl Method {
                 return Ok(dual);
             }
             let dim = problem.risk.dim();
-            let limits = Method::Bmrm.limits(dim, 1, options);
+            let limits = Method::Bmrm.limits(dim, options);
             let planes = Box::new(Bmrm::new(dim, 1, limits));
             return Ok(Box::new(PlanesAfter::new(dual, planes, dim, 1, limits, SOON)));
         }
@@ -78,11 +80,15 @@ impl Method {
             return Err(MethodError::Setting(format!("the memory must be at least {least} {of}")));
         }
         let parts = method.parts(risk, options)?;
-        let limits = method.limits(risk.dim(), parts, options);
+        let limits = method.limits(risk.dim(), options);
         let nrbm = |strategy| -> Box<dyn Solver> {
             Box::new(Nrbm::new(problem, strategy, options.locality, limits))
         };
-        let (dim, pairs) = (risk.dim(), options.memory.unwrap_or(PAIRS));
+        let dim = risk.dim();
+        // A step is kept with the change of the gradient along it.
+        let room = options.max_bytes.unwrap_or(u64::MAX) / (16 * dim as u64).max(1);
+        let room = usize::try_from(room).unwrap_or(usize::MAX).max(1);
+        let pairs = options.memory.unwrap_or(PAIRS).min(room);
         let bounded = risk.is_convex() && problem.regularizer.lambda() > 0.0;
         let companion = || Companion::new(dim, parts, limits, bounded);
         let tolerance = options.direction_tolerance;
@@ -108,7 +114,7 @@ impl Method {
             Method::Lbfgs => {
                 let by_oracle = risk.lines().is_none() && dim < MANY_WEIGHTS;
                 let usual = if by_oracle { ORACLE_PAIRS } else { PAIRS };
-                let pairs = options.memory.unwrap_or(usual);
+                let pairs = options.memory.unwrap_or(usual).min(room);
                 Box::new(Lbfgs::new(dim, pairs, companion(), risk.is_smooth()))
             }
             Method::Gd => Box::new(Gd::new(dim, companion())),
@@ -139,7 +145,7 @@ impl Method {
                 let patience = if is_chosen { SOON } else { LATE };
                 let planes = Method::pick_bundle(problem);
                 let parts = planes.parts(risk, options)?;
-                let limits = planes.limits(dim, parts, options);
+                let limits = planes.limits(dim, options);
                 let planes = Box::new(LsBmrm::new(dim, parts, limits));
                 Box::new(PlanesAfter::new(Box::new(dual), planes, dim, parts, limits, patience))
             }
@@ -170,7 +176,7 @@ impl Method {
         }
     }
 
-    fn limits(self, dim: usize, parts: usize, options: &MethodOptions) -> Limits {
+    fn limits(self, dim: usize, options: &MethodOptions) -> Limits {
         let asked = match self {
             Method::Hybrid => usize::MAX,
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
@@ -180,14 +186,13 @@ impl Method {
             Method::Sgd => options.memory.unwrap_or(SGD_MEMORY),
             _ => options.memory.unwrap_or(usize::MAX),
         };
-        // Each plane takes its normal and, for the proof, the point where it touches (one for all
-        // parts).
-        let bytes = dim as u64 * 8;
-        let fits = |limit: u64| {
-            usize::try_from(limit / (bytes * (parts as u64 + 1)).max(1)).unwrap_or(usize::MAX)
-        };
-        let planes = options.max_bytes.map_or(asked, |limit| asked.min(fits(limit)));
-        let remembered = usize::try_from(options.proof_bytes / bytes.max(1)).unwrap_or(usize::MAX);
-        Limits { planes, idle: IDLE, remembered }
+        let bytes = options.max_bytes.unwrap_or(u64::MAX);
+        // A plane that holds near a point takes its normal; the bundle of the others counts for itself.
+        let of_vector = (dim as u64 * 8).max(1);
+        let count = |bytes: u64| usize::try_from(bytes / of_vector).unwrap_or(usize::MAX);
+        let planes = if self.is_local() { asked.min(count(bytes)) } else { asked };
+        // The points behind an aggregate are there as long as it is.
+        let remembered = count(options.proof_bytes.min(ALWAYS_REMEMBERED.max(bytes / 2)));
+        Limits { planes, bytes, idle: IDLE, remembered }
     }
 }

@@ -78,12 +78,14 @@ impl Solver for LsBmrm {
         let trial = run.evaluate(minimum.w)?;
         let (next, length) = Self::search(run, lines, best, &trial);
         let objective = run.objective(&next)?;
-        let cut = lines.between(&next, &trial, MU);
-        let planes = run.planes(&cut, self.parts)?;
         run.offer_objective(objective);
-        run.master(|| self.bundle.add(&cut.w, planes, regularizer));
-        self.best = Some(next);
+        // Points that are no longer needed make room for the next ones.
+        let best = self.best.insert(next);
         self.combined = true;
+        let cut = lines.between(best, &trial, MU);
+        drop(trial);
+        let planes = run.planes(&cut, self.parts)?;
+        run.master(|| self.bundle.add(&cut.w, planes, regularizer));
         let kind = if length > 0.0 { "descent" } else { "null" };
         Ok(Step { kind, objective, length: Some(length) })
     }

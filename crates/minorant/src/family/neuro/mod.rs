@@ -225,7 +225,7 @@ fn check_method(
     let risk = NeuroRisk::new(network, inputs, &data.starts, &data.labels, shares);
     walk.asked_method()?.build(
         Problem::new(&risk, regularizer),
-        &method_options(walk.settings, walk.proof_bytes),
+        &method_options(walk.settings, walk.proof_bytes, walk.plane_bytes),
     )?;
     Ok(())
 }

@@ -1,24 +1,19 @@
-//! A SHA-256 of a data set's content as it is stored: shape, values, labels, example weights. Two
-//! files that hold the same data have the same fingerprint.
+//! The fingerprint that files of Minorant 0.1 have: one SHA-256 over everything from the first row to
+//! the last. Such files are audited and resumed by it; nothing new is written with it.
 
 use crate::container::hex;
 use minorant_data::{Dataset, Images, LabelRows, Recordings, Sequences};
 use minorant_linalg::Matrix;
 use sha2::{Digest, Sha256};
 
-/// Data that a run can be trained on.
-pub trait Fingerprint {
+/// Data that files of 0.1 were made of.
+pub trait InOneStream {
     /// The SHA-256 of all that is in the data, and of the weights of its examples where there are any.
-    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String;
-
-    /// The SHA-256 of all that is in the data.
-    fn sha256(&self) -> String {
-        self.sha256_with(None)
-    }
+    fn sha256_of_0_1(&self, example_weights: Option<&[f64]>) -> String;
 }
 
-impl Fingerprint for Dataset<'_> {
-    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
+impl InOneStream for Dataset<'_> {
+    fn sha256_of_0_1(&self, example_weights: Option<&[f64]>) -> String {
         let mut hash = Sha256::new();
         add_rows(&mut hash, &self.features);
         for class in &self.labels.classes {
@@ -38,8 +33,8 @@ impl Fingerprint for Dataset<'_> {
     }
 }
 
-impl Fingerprint for Sequences {
-    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
+impl InOneStream for Sequences {
+    fn sha256_of_0_1(&self, example_weights: Option<&[f64]>) -> String {
         let mut hash = Sha256::new();
         add_rows(&mut hash, &self.tokens);
         self.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
@@ -52,8 +47,8 @@ impl Fingerprint for Sequences {
     }
 }
 
-impl Fingerprint for Recordings {
-    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
+impl InOneStream for Recordings {
+    fn sha256_of_0_1(&self, example_weights: Option<&[f64]>) -> String {
         let mut hash = Sha256::new();
         add_rows(&mut hash, &self.frames);
         self.starts.iter().for_each(|&start| hash.update((start as u64).to_le_bytes()));
@@ -69,8 +64,8 @@ impl Fingerprint for Recordings {
 }
 
 /// The fingerprint of images is that of the arrays which they are written as.
-impl Fingerprint for Images {
-    fn sha256_with(&self, example_weights: Option<&[f64]>) -> String {
+impl InOneStream for Images {
+    fn sha256_of_0_1(&self, example_weights: Option<&[f64]>) -> String {
         let mut hash = Sha256::new();
         for named in self.arrays() {
             hash.update(named.name);
