@@ -1,6 +1,6 @@
 //! The losses of linear models once more, in their plainest form: rows are read one by one, outputs
-//! are sums in twice the working precision, and each loss has its value, a tangent, and the highest minorant with given
-//! slopes (its convex conjugate).
+//! are sums in twice the working precision, and each loss has its value, a tangent, and the highest
+//! minorant with given slopes (its convex conjugate).
 
 use super::{Below, Minorant, NO_PIECE, PlainLoss};
 use crate::proof::Piece;
@@ -52,7 +52,7 @@ pub struct LinearLosses<'a> {
     pub features: &'a Matrix<'a>,
     /// The constant feature.
     pub bias: Option<f64>,
-    /// What is true of them.
+    /// What is true of the rows.
     pub truths: PlainKind<'a>,
     /// Linear outputs of a row.
     pub outputs: usize,

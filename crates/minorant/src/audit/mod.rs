@@ -128,7 +128,7 @@ impl Penalty {
 /// One of the problems that were solved for a model.
 #[derive(Debug)]
 pub struct Plain<'a> {
-    /// Its losses.
+    /// The losses of its examples.
     pub losses: Box<dyn PlainLoss + 'a>,
     /// What the loss of each example counts.
     pub shares: Vec<f64>,
@@ -136,7 +136,7 @@ pub struct Plain<'a> {
     pub penalty: Penalty,
     /// The model's weights.
     pub w: &'a [f64],
-    /// What the model claims of it.
+    /// What the model claims of the problem.
     pub claim: Claim,
 }
 

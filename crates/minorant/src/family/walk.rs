@@ -233,7 +233,7 @@ pub struct Asked<'w> {
 
 /// A run on its way: what families ask while they train.
 pub struct Walk<'w> {
-    /// What is asked of it.
+    /// What is asked of the run.
     pub(crate) asked: Asked<'w>,
     /// Watches the run.
     pub(crate) observer: &'w mut dyn Observer,

@@ -109,7 +109,7 @@ pub fn tune(
     Ok(Tuned { best_lambda: best_lambda.ok_or_else(none)?, points, evaluations })
 }
 
-/// The mean and the standard error of it.
+/// The mean of some errors, and the standard error of that mean.
 fn mean_and_error(errors: &[f64]) -> (f64, f64) {
     let count = errors.len() as f64;
     let mean = errors.iter().sum::<f64>() / count;
