@@ -2,7 +2,7 @@
 //! Scores are added up attribute by attribute and paths compared first to last, as the model's
 //! definition says: where outputs tie, that order decides which of them a plane is made of.
 
-use super::{Below, Minorant, PlainLoss};
+use super::{Below, Minorant, PlainLoss, entropy, entropy_of_rest};
 use crate::structured::chain::{ChainShape, Pairs};
 use minorant_data::Sequences;
 use minorant_linalg::sum::Sum;
@@ -339,9 +339,8 @@ fn shares(logs: &[f64]) -> (Vec<f64>, f64) {
     let largest = first_best(shares.len(), |at| shares[at]);
     let others = shares.iter().enumerate().filter(|(at, _)| *at != largest).map(|(_, q)| *q);
     let rest: f64 = others.clone().sum();
-    let entropy: f64 = others.filter(|q| *q > 0.0).map(|q| -q * q.ln()).sum();
-    let of_largest = if rest < 1.0 { -(1.0 - rest) * (-rest).ln_1p() } else { 0.0 };
-    (shares, entropy + of_largest)
+    let entropy = others.map(entropy).sum::<f64>() + entropy_of_rest(rest);
+    (shares, entropy)
 }
 
 fn log_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {

@@ -2,7 +2,7 @@
 //! are sums in twice the working precision, and each loss has its value, a tangent, and the highest
 //! minorant with given slopes (its convex conjugate).
 
-use super::{Below, Minorant, NO_PIECE, PlainLoss};
+use super::{Below, Minorant, NO_PIECE, PlainLoss, entropy, entropy_of_rest};
 use crate::proof::Piece;
 use minorant_data::Labels;
 use minorant_linalg::Matrix;
@@ -333,13 +333,4 @@ fn less(a: Sum, b: Sum) -> f64 {
 /// A number that ought to lie between 0 and `most`, moved there if rounding has carried it out.
 fn allowed(q: f64, most: f64) -> Option<f64> {
     (-OUTSIDE <= q && q <= most + OUTSIDE).then(|| q.clamp(0.0, most))
-}
-
-fn entropy(q: f64) -> f64 {
-    if q > 0.0 { -q * q.ln() } else { 0.0 }
-}
-
-/// The entropy of 1 − q, also where q is next to nothing.
-fn entropy_of_rest(q: f64) -> f64 {
-    if q < 1.0 { -(1.0 - q) * (-q).ln_1p() } else { 0.0 }
 }

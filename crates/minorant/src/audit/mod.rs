@@ -282,6 +282,16 @@ fn within(distance: f64, limit: f64) -> bool {
     distance <= limit
 }
 
+/// −q log q.
+fn entropy(q: f64) -> f64 {
+    if q > 0.0 { -q * q.ln() } else { 0.0 }
+}
+
+/// The entropy of 1 − q, also where q is next to nothing.
+fn entropy_of_rest(q: f64) -> f64 {
+    if q < 1.0 { -(1.0 - q) * (-q).ln_1p() } else { 0.0 }
+}
+
 /// sᵢ / Σ sᵢ uᵢ for examples of so many units each, which weigh 1 unless weights are given.
 pub fn mean_shares(example_weights: Option<&[f64]>, units: &[usize]) -> Result<Vec<f64>, String> {
     let weights = example_weights.map_or_else(|| vec![1.0; units.len()], <[f64]>::to_vec);
