@@ -83,11 +83,14 @@ pub struct Family {
     /// Start weights from a model that was fitted before, where the family's models take some.
     pub start_from: Option<StartFrom>,
     /// The fitted form that a model file holds beside the facts.
-    pub load: fn(&mut Facts, &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit>,
+    pub load: fn(&mut Facts, &mut Reader<'_>) -> Loaded,
 }
 
 /// Makes start weights of a fitted model, for training on the data under the settings.
 pub type StartFrom = fn(&FittedModel, Data<'_>, &Settings) -> Result<Vec<f64>, TrainError>;
+
+/// A form that was read from a model file, or what the file should hold and does not.
+pub type Loaded = Result<Box<dyn Form>, Misfit>;
 
 /// What a model file should hold and does not.
 #[derive(Debug, Clone, PartialEq, Eq)]

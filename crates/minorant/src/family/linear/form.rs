@@ -10,8 +10,8 @@ use crate::certificate::Certificate;
 use crate::family::classes::{self, of_counts, share};
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
-    Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Numbers,
-    Outputs, Predictions, Reader, Reading, Style, Wanted, Writer,
+    Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit,
+    Numbers, Outputs, Predictions, Reader, Reading, Style, Wanted, Writer,
 };
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::options::{Named, named};
@@ -96,7 +96,7 @@ impl LinearForm {
     }
 
     /// The form that a model file holds.
-    pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+    pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Loaded {
         let named = |key: &str| -> Result<String, Misfit> { file.key(key) };
         let unknown = |what: &str| Misfit::without(format!("a {what} that this version knows"));
         let targets = TargetKind::named(&named("task")?).ok_or_else(|| unknown("task"))?;
