@@ -27,6 +27,9 @@ else:
 class Callbacks:
     """What an estimator tells the callbacks that are set on it."""
 
+    #: Whether there are any.
+    are_set = False
+
     def __init__(self, estimator, X, y, sample_weight):
         begin = getattr(estimator, "_init_callback_context", None)
         self._context = None
@@ -38,8 +41,6 @@ class Callbacks:
         self._context.call_on_fit_task_begin(**self._about)
         # A context of a meta-estimator may bring callbacks that are not set on this estimator.
         self.are_set = bool(getattr(estimator, "_skl_callbacks", None))
-
-    are_set = False
 
     def iteration(self, attributes):
         """Tells of an iteration; whether a callback wants to stop."""

@@ -12,8 +12,8 @@ _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 
 
 def merged(mappings):
-    """One mapping of several, a class's own first: its words hold, at the place that the furthest
-    base gives the name."""
+    """One mapping of several, that of a class before those of its bases. Of entries with the same name
+    the class's own holds, and stands where the furthest base has the name."""
     found = {}
     for mapping in mappings:
         for name, entry in mapping.items():

@@ -94,9 +94,9 @@ class CertifiedEstimator(BaseEstimator):
             cls.__doc__ = complete(docs)
 
     def _keep(self, arguments):
-        """Keeps the arguments of a constructor, its ``locals()``, as they are. What several estimators
-        have is declared in their bases; their own parameters they assign themselves, for those who
-        read types."""
+        """Keeps the arguments of a constructor, its ``locals()``, as they are. Parameters that several
+        estimators have are declared in the bases; an estimator assigns its own ones itself, so that
+        type checkers see them."""
         vars(self).update((name, kept) for name, kept in arguments.items() if name != "self")
 
     @contextmanager

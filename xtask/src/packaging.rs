@@ -1,6 +1,6 @@
-//! That the packages install: the command by `cargo install`, the Python package from its sdist and
-//! from its wheel, in fresh environments of every CPython on the machine, and that `cargo deny`
-//! has nothing against what comes in. Not what the packages do; the tests know.
+//! Checks that the packages install (the command by `cargo install`, the Python package from its sdist and
+//! from its wheel, in fresh environments of every CPython on the machine) and that `cargo deny`
+//! has nothing against what comes in. What the packages do is the tests' business.
 
 use super::python::{interpreter, pip};
 use super::{Step, answers, call, cargo, has_tool, remove, root, say};

@@ -117,7 +117,7 @@ impl Peers {
 
 impl Drop for Peers {
     fn drop(&mut self) {
-        // It waits for requests for ever; there is nothing to save.
+        // The process waits for requests for ever, and has nothing to save.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,6 +1,8 @@
 //! Numbers as people read them. Claims are rounded to the side on which they stay true: a lower
 //! bound down, an objective up. Nothing here knows HTML.
 
+use minorant::family::setting_in_words;
+
 /// What stands where there is no number.
 pub(crate) const NONE: &str = "–";
 
@@ -49,9 +51,9 @@ pub(crate) fn bound(value: f64) -> String {
     directed(value, OBJECTIVE_DIGITS, -1.0)
 }
 
-/// A setting such as λ for terminals, without zeros at its end.
+/// A setting such as λ, as the library writes settings, or a dash where it is not finite.
 pub(crate) fn setting(value: f64) -> String {
-    plain(value, 6).map_or_else(|| NONE.into(), |text| without_zeros(&text))
+    Some(value).filter(|value| value.is_finite()).map_or_else(|| NONE.into(), setting_in_words)
 }
 
 /// A fraction in percent, rounded up.

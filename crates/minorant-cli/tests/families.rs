@@ -26,6 +26,10 @@ fn every_model_tells_the_same_of_itself() {
         let object = data.bench.call("inspect m --json").json();
         assert_eq!(object["model"], name);
         inspected.push((name, keys(&object)));
+        let text = data.bench.call("inspect m").text();
+        let headings: Vec<&str> = text.lines().map(|line| line[..13].trim_end()).collect();
+        let told: BTreeSet<&&str> = headings.iter().collect();
+        assert_eq!(told.len(), headings.len(), "{name} tells something twice:\n{text}");
         let trace = String::from_utf8(data.bench.read("t")).expect("a trace");
         for line in trace.lines() {
             let mut line = keys(&serde_json::from_str(line).expect("a line of JSON"));

@@ -246,7 +246,7 @@ fn what_cannot_be_trained_is_refused_in_one_sentence() {
     bench.write("negative.csv", "1,1,2,0\n-1,2,1,0\n0,0,0,1\n");
     let cases = [
         ("zero-one.svm", "0 means unlabelled"),
-        ("one.svm", "found 1 only"),
+        ("one.svm", "found one class only, 1"),
         ("none.csv --label-column none", "labels"),
         ("nan.svm", "nan.svm:1"),
         ("moons.svm --sigma 0", "sigma must be a positive number"),

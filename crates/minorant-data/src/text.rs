@@ -13,13 +13,13 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 /// Text is read in blocks of this size.
 const BLOCK: usize = 8 << 20;
-/// And parsed in pieces of at least this size.
+/// Blocks are parsed in pieces of at least this size.
 const SMALLEST_PIECE: usize = 128 << 10;
 /// No line may be longer: without a limit, one compressed megabyte could ask for gigabytes.
 const LONGEST_LINE: usize = 1 << 30;
 /// Sparse rows may name any column up to this one.
 const FREE_COLUMNS: u64 = 10_000_000;
-/// And beyond it up to this many for each non-zero.
+/// Beyond that number, up to this many columns for each non-zero are allowed.
 const COLUMNS_PER_NONZERO: u64 = 1000;
 
 /// What a format makes of a line that comes before the rows.

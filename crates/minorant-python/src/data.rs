@@ -134,7 +134,9 @@ impl Examples<'_> {
                 self.sequences(attributes)
             }
             DataKind::Recordings(labelled_by) => self.recordings(labelled_by),
-            DataKind::Plates | DataKind::Parts => refuse("Python hands over no images"),
+            DataKind::Plates | DataKind::Parts => {
+                refuse("the model is of images, which the Python package does not hand over")
+            }
         }
     }
 

@@ -91,7 +91,7 @@ impl Model {
                 let shape = [numbers.rows(), numbers.width];
                 numbers.values.into_pyarray(py).reshape(shape)
             }
-            None => refuse(format!("{} has no such numbers", self.0.name())),
+            None => refuse(format!("{} predicts no numbers besides its labels", self.0.name())),
         }
     }
 

@@ -57,7 +57,7 @@ pub(crate) fn train<'py>(
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Trained<'py>> {
     let settings = settings(model, options)?;
-    let held = examples.of_kind(settings.entry().family.data(&settings))?;
+    let held = examples.of_kind(settings.entry().data(&settings))?;
     let start = start.map(|start| PyResult::Ok(start.as_slice()?.to_vec())).transpose()?;
     let (cancel, threads) = (Cancel::new(), threads(&settings));
     let work = |observer: &mut dyn Observer| {

@@ -1,6 +1,6 @@
 //! Checkpoint files: a solver's archive with what identifies the run, so that it is resumed only
-//! on the same data with the same settings. Written now and then, at a small share of the time;
-//! a checkpoint never changes what the run computes.
+//! on the same data with the same settings. A checkpoint is written now and then, at a
+//! small share of the time, and never changes what the run computes.
 
 use crate::archive::Archive;
 use crate::container::{Array, Container, FileError, write_atomically};

@@ -1,6 +1,6 @@
 //! Draws one chart as a figure with an inline SVG: axes, lines (stepped or joined), a thinner one
 //! for a lower bound, a legend. Colours and dashes are classes of the style sheet, so that
-//! the page's theme decides them. Which values and scales, `curves` and `path` say.
+//! the page's theme decides them. `curves` and `path` choose values and scales.
 
 use super::axis::Axis;
 use super::escape;

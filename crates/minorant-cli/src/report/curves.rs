@@ -31,7 +31,7 @@ pub(super) fn figures(runs: &[Run<'_>], tol: f64) -> Vec<String> {
         runs.iter().map(|run| (run.solver, moments(run))).collect();
     let objectives = EFFORTS.map(|effort| objective_chart(&runs, &effort));
     let gaps = EFFORTS.map(|effort| gap_chart(&runs, &effort, tol));
-    // That there is nothing to draw is said once.
+    // Where no run has a gap, one empty chart says so for both efforts.
     let shown = if gaps[0].lines.is_empty() { 1 } else { gaps.len() };
     objectives.iter().chain(&gaps[..shown]).map(Chart::to_html).collect()
 }

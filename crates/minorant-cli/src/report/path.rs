@@ -1,5 +1,4 @@
 //! The page of a path: errors, objectives and gaps over λ, and what is proven between neighbours.
-//! It only shows what it is given.
 
 use super::axis::{Axis, LARGEST, LEAST_GAP, drawable, rule};
 use super::chart::{Chart, Line, extremes};

@@ -51,19 +51,18 @@ fn check_size<const N: usize>(factors: [usize; N]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The noise; one that is negative or not finite is refused.
-fn noise(args: &GenerateArgs, usual: f64) -> anyhow::Result<f64> {
-    let noise: f64 = args.all("noise").pop().unwrap_or(usual);
-    ensure!(
-        noise >= 0.0 && noise.is_finite(),
-        "--noise must be a number of 0 or more, not {noise}"
-    );
+/// The noise, where it is given or has a default; one that is negative or not finite is refused.
+fn noise(args: &GenerateArgs) -> anyhow::Result<Option<f64>> {
+    let noise: Option<f64> = args.all("noise").pop();
+    if let Some(noise) = noise.filter(|noise| !(*noise >= 0.0 && noise.is_finite())) {
+        anyhow::bail!("--noise must be a number of 0 or more, not {noise}");
+    }
     Ok(noise)
 }
 
 fn of_clouds(args: &GenerateArgs, clouds_of: Clouds) -> Made {
     let [examples] = some(args, ["examples"])?;
-    let noise = noise(args, clouds_of.usual_noise())?;
+    let noise = noise(args)?.unwrap_or(clouds_of.usual_noise());
     let (labeled, skip): (Option<usize>, usize) = (args.all("labeled").pop(), args.whole("skip"));
     if let Some(labeled) = labeled.filter(|labeled| *labeled > examples) {
         anyhow::bail!("--labeled must be at most the {examples} examples, not {labeled}");
@@ -84,7 +83,7 @@ fn of_plates(args: &GenerateArgs) -> Made {
         "--widths must be from 1 to 65536 numbers of at least 1"
     );
     ensure!(longest >= 2, "--max-length must be at least 2, not {longest}");
-    let (noise, seed) = (noise(args, 1.0)?, args.whole("seed") as u64);
+    let (noise, seed) = (noise(args)?.unwrap_or_default(), args.whole("seed") as u64);
     let images = images.saturating_add(skip);
     check_size([images, widths.iter().max().copied().unwrap_or(0), height, longest])?;
     let options = PlatesOptions { seed, images, height, widths, noise, longest };
@@ -107,7 +106,7 @@ fn of_parts(args: &GenerateArgs) -> Made {
 fn of_phones(args: &GenerateArgs) -> Made {
     let [sequences, labels, features] = some(args, ["sequences", "labels", "features"])?;
     ensure!(labels > 1, "--labels must be at least 2");
-    let noise = noise(args, 1.0)?;
+    let noise = noise(args)?.unwrap_or_default();
     check_size([sequences, FRAMES, features])?;
     check_size([labels, labels.max(3 * features)])?;
     let size = Phones { sequences, labels, features, noise };

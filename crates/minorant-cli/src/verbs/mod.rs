@@ -79,7 +79,7 @@ fn with_model(
     })
 }
 
-/// Tells what there is to remark.
+/// Tells notes on standard error.
 fn note<'s>(notes: impl IntoIterator<Item = &'s String>) {
     notes.into_iter().for_each(|note| output::tell(&format!("note: {note}")));
 }

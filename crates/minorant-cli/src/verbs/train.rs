@@ -15,7 +15,7 @@ pub(crate) fn run(problem: &ProblemArgs<TRAIN>) -> anyhow::Result<()> {
         let tol = settings.tol();
         let start = settings.file("start").map(|file| -> anyhow::Result<Vec<f64>> {
             let model = FittedModel::load(&file)?;
-            let weights = settings.entry().family.start_from(&model, data.view(), &settings);
+            let weights = settings.entry().start_from(&model, data.view(), &settings);
             weights.with_context(|| file.display().to_string())
         });
         let start = start.transpose()?;
@@ -60,7 +60,7 @@ pub(crate) fn run(problem: &ProblemArgs<TRAIN>) -> anyhow::Result<()> {
 }
 
 /// Writes model and proof; the lines that tell where they are.
-fn save(settings: &Settings, model: &FittedModel) -> anyhow::Result<Vec<String>> {
+pub(super) fn save(settings: &Settings, model: &FittedModel) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     let proof = settings.file("proof");
     if let Some(path) = &proof {

@@ -1,11 +1,11 @@
 //! `minorant tune`: λ by cross-validation over paths, then a model of the best λ on all data.
 
-use super::train::in_words;
+use super::train::{in_words, save};
 use super::{Job, watched, with_data};
 use crate::args::TuneArgs;
 use crate::number::setting;
 use crate::output::{self, percent, train_json};
-use minorant::family::{Lambda, PROOF_BYTES};
+use minorant::family::Lambda;
 use minorant::options::common::SEED;
 use minorant::path::{FoldError, TunedPoint, geometric, tune};
 use serde_json::json;
@@ -31,12 +31,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
             settings.set_lambda(Lambda::Lambda(tuned.best_lambda));
             let trained = watched("training", data.into(), &settings, &cancel)?;
             let (model, report) = (&trained.model, &trained.report);
-            let out = settings.file("out");
-            if let Some(file) = &out
-                && !model.save(file, PROOF_BYTES)?
-            {
-                output::tell("note: the model is saved without a proof");
-            }
+            let saved = save(&settings, model)?;
             if settings.is_given("json") {
                 let point = |point: &TunedPoint| {
                     json!({
@@ -62,7 +57,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
             let head = ["lambda", "validation error", "± standard error", ""];
             output::print(&(output::table(head, tuned.points.iter().map(row)) + "\n"))?;
             output::print(&in_words(model, report, &data_name))?;
-            out.map_or(Ok(()), |file| output::print(&format!("model         {}", file.display())))
+            saved.iter().try_for_each(|line| output::print(line))
         },
     )
 }

@@ -2,7 +2,7 @@
 //! Scores are added up attribute by attribute and paths compared first to last, as the model's
 //! definition says: where outputs tie, that order decides which of them a plane is made of.
 
-use super::{Below, Minorant, PlainLoss};
+use super::{Below, Minorant, PlainLoss, entropy_of_rest};
 use crate::structured::chain::{ChainShape, Pairs};
 use minorant_data::Sequences;
 use minorant_linalg::elementary;
@@ -348,8 +348,7 @@ fn shares(logs: &[f64]) -> (Vec<f64>, f64) {
     let terms = shares.iter().zip(logarithms).map(|(q, ln)| if *q > 0.0 { -q * ln } else { 0.0 });
     let terms = terms.enumerate().filter(|(at, _)| *at != largest);
     let entropy: f64 = terms.map(|(_, term)| term).sum();
-    let of_largest = if rest < 1.0 { -(1.0 - rest) * elementary::ln_1p(-rest) } else { 0.0 };
-    (shares, entropy + of_largest)
+    (shares, entropy + entropy_of_rest(rest))
 }
 
 fn log_sum(terms: impl Iterator<Item = f64>) -> f64 {

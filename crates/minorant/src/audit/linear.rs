@@ -1,8 +1,8 @@
 //! The losses of linear models once more, in their plainest form: rows are read one by one, outputs
-//! are sums in twice the working precision, and each loss has its value, a tangent, and the highest minorant with given
-//! slopes (its convex conjugate).
+//! are sums in twice the working precision, and each loss has its value, a tangent, and the highest
+//! minorant with given slopes (its convex conjugate).
 
-use super::{Below, Minorant, NO_PIECE, PlainLoss};
+use super::{Below, Minorant, NO_PIECE, PlainLoss, entropy, entropy_of_rest};
 use crate::proof::Piece;
 use minorant_data::Labels;
 use minorant_linalg::Matrix;
@@ -53,7 +53,7 @@ pub struct LinearLosses<'a> {
     pub features: &'a Matrix<'a>,
     /// The constant feature.
     pub bias: Option<f64>,
-    /// What is true of them.
+    /// What is true of the rows.
     pub truths: PlainKind<'a>,
     /// Linear outputs of a row.
     pub outputs: usize,
@@ -364,13 +364,4 @@ fn of_pairs(set: &[u32], slope: &mut [f64]) -> Option<f64> {
         *slope *= if *slope < 0.0 { total / taken } else { total / given.max(f64::MIN_POSITIVE) };
     }
     Some(total)
-}
-
-fn entropy(q: f64) -> f64 {
-    if q > 0.0 { -q * elementary::ln(q) } else { 0.0 }
-}
-
-/// The entropy of 1 − q, also where q is next to nothing.
-fn entropy_of_rest(q: f64) -> f64 {
-    if q < 1.0 { -(1.0 - q) * elementary::ln_1p(-q) } else { 0.0 }
 }

@@ -18,6 +18,7 @@ pub mod linear;
 pub use bound::Minorant;
 
 use crate::proof::{Piece, Proof};
+use minorant_linalg::elementary;
 use minorant_linalg::parallel;
 use minorant_linalg::sum::Sum;
 use std::fmt::Debug;
@@ -129,7 +130,7 @@ impl Penalty {
 /// One of the problems that were solved for a model.
 #[derive(Debug)]
 pub struct Plain<'a> {
-    /// Its losses.
+    /// The losses of its examples.
     pub losses: Box<dyn PlainLoss + 'a>,
     /// What the loss of each example counts.
     pub shares: Vec<f64>,
@@ -137,7 +138,7 @@ pub struct Plain<'a> {
     pub penalty: Penalty,
     /// The model's weights.
     pub w: &'a [f64],
-    /// What the model claims of it.
+    /// What the model claims of the problem.
     pub claim: Claim,
 }
 
@@ -281,6 +282,16 @@ fn judge(claim: Claim, bound: f64, rounding: f64) -> Result<(), String> {
 /// Whether a distance keeps within a limit; one that is not a number does not.
 fn within(distance: f64, limit: f64) -> bool {
     distance <= limit
+}
+
+/// −q log q.
+fn entropy(q: f64) -> f64 {
+    if q > 0.0 { -q * elementary::ln(q) } else { 0.0 }
+}
+
+/// The entropy of 1 − q, also where q is next to nothing.
+fn entropy_of_rest(q: f64) -> f64 {
+    if q < 1.0 { -(1.0 - q) * elementary::ln_1p(-q) } else { 0.0 }
 }
 
 /// sᵢ / Σ sᵢ uᵢ for examples of so many units each, which weigh 1 unless weights are given.

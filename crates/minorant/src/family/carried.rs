@@ -6,7 +6,7 @@ use crate::solver::{Checkpoints, Status};
 
 /// What checkpoints hold besides the state of a method.
 pub(crate) trait Carried: Default {
-    /// Stores it beside that state.
+    /// Stores what is carried beside the state of the method.
     fn save(&self, archive: &mut Archive);
 
     /// Whether a run can go on from a checkpoint that is taken now.

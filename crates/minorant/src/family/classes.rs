@@ -1,8 +1,8 @@
 //! Predicted classes compared with the true ones: counts for each class, and the share that is
 //! wrong.
 
-use super::{Evaluation, Style, TrainError};
-use minorant_data::{Label, Labels};
+use super::{Evaluation, Style, TrainError, refuse};
+use minorant_data::{Label, LabelRows, Labels};
 
 /// Counts for one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -122,8 +122,23 @@ pub(crate) fn share(count: f64, whole: usize) -> f64 {
 /// The label that marks a row without label, for models that learn from such rows.
 pub(crate) const UNLABELLED: Label = Label::Number(0.0);
 
-/// The classes besides 0, which means unlabelled, and which of them each row has.
-pub(crate) fn labelled_classes(labels: &Labels, rows: &[u32]) -> (Vec<Label>, Vec<Option<u32>>) {
+/// The classes besides 0, which means unlabelled, and which of them each row has; refuses labels that a
+/// model of such rows cannot be trained on.
+pub(crate) fn labelled_classes(
+    labels: &Labels,
+    model: &str,
+) -> Result<(Vec<Label>, Vec<Option<u32>>), TrainError> {
+    let rows = match &labels.rows {
+        LabelRows::Single(rows) => rows,
+        LabelRows::None => {
+            return refuse(format!(
+                "the data has no labels; {model} needs some, and 0 for rows without one"
+            ));
+        }
+        LabelRows::Sets { .. } => {
+            return refuse(format!("{model} takes one label a row, and 0 for rows without one"));
+        }
+    };
     let mut classes = Vec::new();
     let mut numbers = Vec::new();
     for label in &labels.classes {
@@ -131,25 +146,32 @@ pub(crate) fn labelled_classes(labels: &Labels, rows: &[u32]) -> (Vec<Label>, Ve
         numbers.push(is_class.then_some(classes.len() as u32));
         classes.extend(is_class.then(|| label.clone()));
     }
-    (classes, rows.iter().map(|&z| numbers[z as usize]).collect())
+    match &classes[..] {
+        [] => refuse("expected some rows with a label other than 0, found none"),
+        [only] => refuse(format!(
+            "expected labelled rows of two or more classes, found one class only, {only}: 0 means \
+             unlabelled, so a file with the classes 0 and {only} needs other labels, such as -1 and {only}"
+        )),
+        _ => Ok((classes, rows.iter().map(|&z| numbers[z as usize]).collect())),
+    }
 }
 
 /// Refuses costs that are not one number of 0 or more for each pair of classes, 0 on the diagonal.
 pub(crate) fn check_costs(delta: &[f64], classes: usize) -> Result<(), TrainError> {
     if delta.len() != classes * classes {
-        return Err(TrainError::Setting(format!(
+        return refuse(format!(
             "expected a label loss of {classes} x {classes} numbers, found {}",
             delta.len()
-        )));
+        ));
     }
     for (at, &loss) in delta.iter().enumerate() {
         let (truth, other) = (at / classes, at % classes);
         if !(loss >= 0.0 && loss.is_finite()) || (truth == other && loss != 0.0) {
-            return Err(TrainError::Setting(format!(
+            return refuse(format!(
                 "expected a label loss that is 0 on the diagonal and nowhere negative, found {loss} in row {}, column {}",
                 truth + 1,
                 other + 1
-            )));
+            ));
         }
     }
     Ok(())

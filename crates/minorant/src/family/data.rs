@@ -164,7 +164,7 @@ pub struct Purpose {
 /// Reads data to train a model on: the files, and rows without labels where a file of such is
 /// among the settings.
 pub fn read_training(settings: &Settings, files: &[PathBuf]) -> Result<OwnedData, ReadError> {
-    let data = read(settings.entry().family.data(settings), settings, files, true)?;
+    let data = read(settings.entry().data(settings), settings, files, true)?;
     let (OwnedData::Rows(rows), Some(path)) = (&data, settings.file("unlabeled")) else {
         return Ok(data);
     };

@@ -125,7 +125,7 @@ impl FittedModel {
     /// only other models of its family have.
     pub fn settings_in_header(&self) -> Map<String, Json> {
         let family = self.facts.settings.entry().family;
-        let all = family.options().iter().flat_map(|list| list.iter());
+        let all = family.options.iter().flat_map(|list| list.iter());
         let names = all.filter(|taken| taken.spec.effect == Effect::Model);
         let mut found: Map<String, Json> =
             names.map(|taken| (taken.spec.stored_name(), Json::Null)).collect();
@@ -310,7 +310,7 @@ impl FittedModel {
         let mut facts = Facts::of_header(&container.header).map_err(misfit)?;
         let family = facts.settings.entry().family;
         let mut file = Reader { container: &mut container };
-        let form = family.load(&mut facts, &mut file).map_err(misfit)?;
+        let form = (family.load)(&mut facts, &mut file).map_err(misfit)?;
         let mut model = FittedModel::new(facts, form, Vec::new());
         model.proofs = model.take_proofs(&mut file).map_err(misfit)?;
         Ok(model)

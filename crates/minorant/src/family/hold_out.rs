@@ -2,8 +2,8 @@
 //! them as it goes on, and those that did best become the answer. What is held out is decided by
 //! the data alone, and a resumed run remembers its choice.
 
-use super::TrainError;
 use super::carried::Carried;
+use super::{TrainError, refuse};
 use crate::archive::{Archive, ArchiveError};
 use crate::trace::{Observer, TraceRecord};
 use std::cell::RefCell;
@@ -43,9 +43,9 @@ pub(crate) fn split(
     let held = held_out(&labels, fraction);
     if !held.contains(&true) || !held.contains(&false) {
         let found = examples.len();
-        return Err(TrainError::Setting(format!(
+        return refuse(format!(
             "expected enough examples to hold out a share of {fraction}, found {found}"
-        )));
+        ));
     }
     Ok([false, true]
         .map(|side| (0..held.len()).filter(|&i| held[i] == side).map(|i| examples[i]).collect()))
@@ -131,7 +131,7 @@ impl Observer for Validation<'_> {
     }
 }
 
-/// The choice so far, if there is one: of a judge, and of the checkpoints that carry it along.
+/// The choice so far, if there is one. A judge makes it, and checkpoints carry it along.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Choice(pub(super) Rc<RefCell<Option<Chosen>>>);
 

@@ -1,14 +1,13 @@
 //! Example weights as users give them: checked once for rows, sequences and images alike, and what
 //! they make of a mean. A weight is the same as so many repetitions of its example.
 
-use super::TrainError;
+use super::{TrainError, refuse};
 use crate::risk::ExampleWeights;
 use minorant_linalg::sum::Sum;
 
 /// Refuses weights that are not one number of 0 or more for each of so many examples, which are
 /// called `what`.
 pub(crate) fn check(weights: &[f64], examples: usize, what: &str) -> Result<(), TrainError> {
-    let refuse = |sentence: String| Err(TrainError::Setting(sentence));
     if weights.len() != examples {
         let article = if what.starts_with('i') { "an" } else { "a" };
         return refuse(format!(
@@ -24,10 +23,10 @@ pub(crate) fn check(weights: &[f64], examples: usize, what: &str) -> Result<(), 
         ));
     }
     if !weights.iter().any(|s| *s > 0.0) {
-        return refuse("expected some example weight above 0, found none".into());
+        return refuse("expected some example weight above 0, found none");
     }
     if !weights.iter().sum::<f64>().is_finite() {
-        return refuse("the example weights add up to more than a number can hold".into());
+        return refuse("the example weights add up to more than a number can hold");
     }
     Ok(())
 }
@@ -65,9 +64,9 @@ impl Mean {
         check(weights, units.len(), what)?;
         let total = weights.iter().zip(units).map(|(s, u)| s * u as f64).collect::<Sum>().value();
         if !(total > 0.0 && total.is_finite()) {
-            return Err(TrainError::Setting(format!(
+            return refuse(format!(
                 "expected a positive sum of example weights times tokens, found {total}"
-            )));
+            ));
         }
         let shares = weights.iter().map(|s| s / total).collect();
         Ok(Mean { shares: ExampleWeights::Each(shares), total })

@@ -47,7 +47,7 @@ pub use walk::{Context, TrainError, train};
 
 pub(crate) use memory::{check_size, left_for_planes};
 pub(crate) use stored::{Reader, Writer};
-pub(crate) use walk::{Answer, Asked, Walk, method_options};
+pub(crate) use walk::{Answer, Asked, Walk, method_options, refuse};
 
 use crate::options::{OptionSpec, Probe, Taken};
 use std::sync::LazyLock;
@@ -66,41 +66,31 @@ pub struct Model {
 }
 
 /// A kind of models with the same data, options, solvers and fitted form.
-pub trait Family: Sync {
+#[derive(Debug)]
+pub struct Family {
     /// Its models.
-    fn models(&self) -> &'static [Model];
-
+    pub models: &'static [Model],
     /// The options of its models, as lists that families may share.
-    fn options(&self) -> &'static [&'static [Taken]];
-
+    pub options: &'static [&'static [Taken]],
     /// The names of the solvers that a model has, `auto` first.
-    fn solvers(&self, model: &Model) -> Vec<&'static str>;
-
+    pub solvers: fn(&Model) -> Vec<&'static str>,
     /// What data a model is trained on.
-    fn data(&self, settings: &Settings) -> DataKind;
-
+    pub data: fn(&Settings) -> DataKind,
     /// What its models predict.
-    fn offers(&self) -> &'static [Wanted] {
-        &[Wanted::Labels, Wanted::Scores]
-    }
-
+    pub offers: &'static [Wanted],
     /// Trains: from data to an answer. Settings were checked against the option table.
-    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError>;
-
+    pub fit: fn(Data<'_>, &mut Walk<'_>) -> Result<Answer, TrainError>,
     /// Start weights from a model that was fitted before, where the family's models take some.
-    fn start_from(
-        &self,
-        model: &FittedModel,
-        _data: Data<'_>,
-        settings: &Settings,
-    ) -> Result<Vec<f64>, TrainError> {
-        let (found, name) = (model.name(), settings.model());
-        Err(TrainError::Setting(format!("{name} does not start from weights of {found}")))
-    }
-
+    pub start_from: Option<StartFrom>,
     /// The fitted form that a model file holds beside the facts.
-    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit>;
+    pub load: fn(&mut Facts, &mut Reader<'_>) -> Loaded,
 }
+
+/// Makes start weights of a fitted model, for training on the data under the settings.
+pub type StartFrom = fn(&FittedModel, Data<'_>, &Settings) -> Result<Vec<f64>, TrainError>;
+
+/// A form that was read from a model file, or what the file should hold and does not.
+pub type Loaded = Result<Box<dyn Form>, Misfit>;
 
 /// What a model file should hold and does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,13 +104,13 @@ impl Misfit {
 }
 
 /// The families, in the order in which their models are listed.
-static FAMILIES: [&dyn Family; 6] = [
-    &linear::Linear,
-    &kernel::Kernels,
-    &chain::ChainFamily,
-    &neuro::NeuroFamily,
-    &image::Image,
-    &hmm::Hmm,
+static FAMILIES: [&Family; 6] = [
+    &linear::FAMILY,
+    &kernel::FAMILY,
+    &chain::FAMILY,
+    &neuro::FAMILY,
+    &image::FAMILY,
+    &hmm::FAMILY,
 ];
 
 /// A model with its family and everything that the option table says of it.
@@ -129,7 +119,7 @@ pub struct Entry {
     /// The model.
     pub model: &'static Model,
     /// Its family.
-    pub family: &'static dyn Family,
+    pub family: &'static Family,
 }
 
 impl std::fmt::Debug for Entry {
@@ -142,7 +132,7 @@ impl Entry {
     /// The options that the model takes.
     pub fn options(&self) -> impl Iterator<Item = Taken> + use<> {
         let name = self.model.name;
-        let all = self.family.options().iter().flat_map(|list| list.iter().copied());
+        let all = self.family.options.iter().flat_map(|list| list.iter().copied());
         all.filter(move |taken| taken.models.is_empty() || taken.models.contains(&name))
     }
 
@@ -159,14 +149,34 @@ impl Entry {
 
     /// The names of the model's solvers.
     pub fn solvers(&self) -> Vec<&'static str> {
-        self.family.solvers(self.model)
+        (self.family.solvers)(self.model)
+    }
+
+    /// What data the model is trained on under some settings.
+    pub fn data(&self, settings: &Settings) -> DataKind {
+        (self.family.data)(settings)
+    }
+
+    /// Start weights from a model that was fitted before, where the model takes some.
+    pub fn start_from(
+        &self,
+        model: &FittedModel,
+        data: Data<'_>,
+        settings: &Settings,
+    ) -> Result<Vec<f64>, TrainError> {
+        match self.family.start_from {
+            Some(start_from) => start_from(model, data, settings),
+            None => {
+                let (found, name) = (model.name(), self.model.name);
+                refuse(format!("{name} does not start from weights of {found}"))
+            }
+        }
     }
 }
 
 static MODELS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-    let of = |family: &'static dyn Family| {
-        family.models().iter().map(move |model| Entry { model, family })
-    };
+    let of =
+        |family: &'static Family| family.models.iter().map(move |model| Entry { model, family });
     FAMILIES.into_iter().flat_map(of).collect()
 });
 
@@ -187,7 +197,7 @@ pub fn model(name: &str) -> Result<Entry, String> {
 /// The first model that is trained on data of a kind; it reads such data as all of them do.
 pub fn model_for(kind: DataKind) -> Entry {
     let takes = |entry: &&Entry| {
-        let found = entry.family.data(&Settings::of(**entry));
+        let found = entry.data(&Settings::of(**entry));
         std::mem::discriminant(&found) == std::mem::discriminant(&kind)
     };
     *models().iter().find(takes).unwrap_or(&models()[0])

@@ -20,7 +20,7 @@ pub enum Wanted {
 impl Wanted {
     /// Refuses what the family of a model does not offer, and names the models that have it.
     pub(crate) fn check(self, entry: Entry) -> Result<(), String> {
-        if entry.family.offers().contains(&self) {
+        if entry.family.offers.contains(&self) {
             return Ok(());
         }
         let what = match self {
@@ -28,7 +28,7 @@ impl Wanted {
             Wanted::Scores => "decision values (--scores)",
             Wanted::Marginals => "probabilities of labels (--marginals)",
         };
-        let offering = models().iter().filter(|entry| entry.family.offers().contains(&self));
+        let offering = models().iter().filter(|entry| entry.family.offers.contains(&self));
         let names: Vec<&str> = offering.map(|entry| entry.model.name).collect();
         Err(format!("{what} go with {}, not with {}", names.join(", "), entry.model.name))
     }

@@ -35,7 +35,7 @@ pub struct TrainReport {
     pub direction_steps: u64,
     /// Seconds of optimisation.
     pub seconds: f64,
-    /// Seconds of them in the master and the bundle's vectors.
+    /// Seconds of optimisation that went into the master and the bundle's vectors.
     pub master_seconds: f64,
     /// How far rounding may have moved the objective, which is rounded up by so much.
     pub rounding: f64,

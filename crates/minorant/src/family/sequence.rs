@@ -3,7 +3,7 @@
 
 use super::{
     Data, DataKind, Description, Evaluation, Misfit, Numbers, Outputs, Predictions, Reader,
-    Reading, TrainError, Wanted, Writer, form, tokens,
+    Reading, TrainError, Wanted, Writer, form, refuse, tokens,
 };
 use crate::options::Kind::{Choice, Flag};
 use crate::options::{Key, Named, named, options};
@@ -47,7 +47,7 @@ options! {
 pub(crate) fn labelled<'d>(data: Data<'d>) -> Result<&'d Sequences, TrainError> {
     let data = data.sequences()?;
     if data.labels.is_empty() {
-        return Err(TrainError::Setting("the data has no labels to train on".into()));
+        return refuse("the data has no labels to train on");
     }
     Ok(data)
 }

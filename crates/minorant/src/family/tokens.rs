@@ -1,5 +1,5 @@
-//! Labels of tokens compared with the true ones: errors of tokens and of sequences, and chunks where
-//! labels name such.
+//! Labels of tokens compared with the true ones: errors of tokens, of sequences, and of chunks where
+//! labels name chunks.
 
 use super::classes::{Tally, share};
 use super::{ClassCounts, Evaluation, Style};

@@ -44,6 +44,11 @@ impl From<String> for TrainError {
     }
 }
 
+/// Refuses data that does not go with the settings, in a sentence.
+pub(crate) fn refuse<T>(sentence: impl std::fmt::Display) -> Result<T, TrainError> {
+    Err(TrainError::Setting(sentence.to_string()))
+}
+
 /// What a run has besides data and settings: who may cancel it, who watches, where its state is
 /// kept, where it starts.
 pub struct Context<'c> {
@@ -165,7 +170,7 @@ pub fn train<'d>(
     let observer = context.observer.unwrap_or(&mut nobody);
     let checkpoints = context.checkpoints.unwrap_or(&mut nowhere);
     let mut walk = Walk { asked, observer, checkpoints };
-    let answer = settings.entry().family.fit(data, &mut walk)?;
+    let answer = (settings.entry().family.fit)(data, &mut walk)?;
     // The fingerprint reads the data once more, for which somebody in a hurry does not wait.
     let weights = settings.example_weights();
     let sha256 = if context.cancel.is_hurried() {
@@ -240,7 +245,7 @@ pub struct Asked<'w> {
 
 /// A run on its way: what families ask while they train.
 pub struct Walk<'w> {
-    /// What is asked of it.
+    /// What is asked of the run.
     pub(crate) asked: Asked<'w>,
     /// Watches the run.
     pub(crate) observer: &'w mut dyn Observer,

@@ -9,7 +9,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
 use std::f64::consts::PI;
 
-/// Which clouds.
+/// The shape of the clouds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clouds {
     /// Two half circles that reach into each other.
@@ -21,7 +21,7 @@ pub enum Clouds {
 /// What clouds are made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CloudsOptions {
-    /// Which.
+    /// The shape of the clouds.
     pub clouds: Clouds,
     /// Number of points.
     pub examples: usize,

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
 
-/// How many of what there are.
+/// The sizes of the recordings that are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Phones {
     /// Sequences.

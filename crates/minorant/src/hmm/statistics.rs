@@ -31,7 +31,7 @@ impl Statistics {
         Statistics { weight: 1.0, counts, squares: sums.clone(), sums }
     }
 
-    /// Adds those of other sequences.
+    /// Adds the statistics of other sequences.
     pub(super) fn add(&mut self, other: &Statistics) {
         let pairs = [
             (&mut self.counts, &other.counts),

@@ -11,7 +11,7 @@ const ROWS_PER_CHANGE: usize = 100;
 pub(super) fn run(worker: &mut Worker<'_>, mut chosen: Vec<u32>) -> Result<(), Status> {
     let changes = (chosen.len() / ROWS_PER_CHANGE).max(1);
     let mut before: Option<Vec<u32>> = None;
-    // Each change lowers the objective, so that none comes back.
+    // Each change lowers the objective, so that no choice comes back.
     for _ in 0..4 * chosen.len().max(1) {
         worker.solve(&chosen, before.as_deref())?;
         let (_, better) = worker.objective();

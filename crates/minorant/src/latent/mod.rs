@@ -38,7 +38,7 @@ pub enum LatentError {
     /// The method is none of these.
     #[error("latent-svm has no solver '{0}'; its solvers are: auto, pdm, gd, cccp, ao, lcs")]
     Solver(&'static str),
-    /// There must be enough inner problems for an answer.
+    /// The run may solve fewer inner problems than an answer takes.
     #[error("at least one inner optimisation for each of {0} components is needed for an answer")]
     Evaluations(usize),
 }
@@ -141,9 +141,9 @@ fn run_local(solver: Solver, worker: &mut Worker<'_>, options: &Options) -> Resu
     }
 }
 
-/// Solves the inner problems of the best choice to a fine tolerance, and measures the answer; with
-/// what has cut that short, if anything. Where the run was stopped there is but a moment left, in
-/// which it goes on from what there is.
+/// Solves the inner problems of the best choice to a fine tolerance, and measures the answer; returns
+/// besides what has cut the solving short, if anything. Where the run was stopped there is but a moment
+/// left, in which the solving goes on from the solutions that are known.
 fn finish(
     problem: &LatentProblem<'_>,
     options: &Options,

@@ -133,7 +133,7 @@ impl Answer for Solution {
     }
 }
 
-/// Somebody who solves inner problems within a number of them.
+/// Solves inner problems for a method, no more than the method may solve.
 #[derive(Debug)]
 pub(super) struct Worker<'p> {
     pub(super) problem: &'p LatentProblem<'p>,

@@ -1,5 +1,5 @@
-//! The last resort: moving weight between two planes of a part at a time. It converges from
-//! anywhere whatever the inner products are, only slowly; the active set is what does the work.
+//! The master's last resort: weight is moved between two planes of a part at a time, which converges
+//! from anywhere whatever the inner products are, but slowly. `active_set.rs` is what does the work.
 
 use minorant_linalg::dense::axpy;
 

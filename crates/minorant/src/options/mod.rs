@@ -66,7 +66,7 @@ pub enum Effect {
     Files,
 }
 
-/// What else must hold for an option to be of use.
+/// A condition without which an option is of no use.
 #[derive(Debug, Clone, Copy)]
 pub enum Need {
     /// Another option, given or by default, has one of these values.
@@ -271,7 +271,7 @@ impl OptionError {
         OptionError { option: option.into(), what: what.into(), is_usage: false }
     }
 
-    /// The same, as a mistake of whoever typed it.
+    /// The same error, as a mistake of the command line.
     pub fn of_usage(self) -> Self {
         OptionError { is_usage: true, ..self }
     }
@@ -299,7 +299,7 @@ impl Taken {
         Taken { spec, models, probe: None }
     }
 
-    /// The same, with a situation of its own in which it matters.
+    /// The same option, with a situation of its own in which it matters.
     pub const fn probed(self, probe: Probe) -> Self {
         Taken { probe: Some(probe), ..self }
     }

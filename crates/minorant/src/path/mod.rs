@@ -9,10 +9,10 @@ mod tune;
 use minorant_linalg::elementary;
 pub use tune::{FoldError, Tuned, TunedPoint, tune};
 
-use crate::family::linear::{Linear, LinearForm, Rows, check_evaluations};
+use crate::family::linear::{self, LinearForm, Rows, check_evaluations};
 use crate::family::{
-    Data, Entry, Facts, Family, FittedModel, Model, Numbers, PROOF_BYTES, Settings, TrainError,
-    TrainReport, check_size, left_for_planes, method_options,
+    Data, Entry, Facts, FittedModel, Model, Numbers, PROOF_BYTES, Settings, TrainError,
+    TrainReport, check_size, left_for_planes, method_options, refuse,
 };
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{Norm, PENALTY};
@@ -80,7 +80,8 @@ pub struct PathOptions<'a> {
 /// The models that have a path: linear ones whose problem is convex.
 pub fn models() -> impl Iterator<Item = Entry> {
     let has_path = |model: &&'static Model| model.is_convex;
-    Linear.models().iter().filter(has_path).map(|model| Entry { model, family: &Linear })
+    let family = &linear::FAMILY;
+    family.models.iter().filter(has_path).map(move |model| Entry { model, family })
 }
 
 /// Points of a path, at most.
@@ -95,19 +96,15 @@ fn rounded(x: f64) -> f64 {
 pub fn geometric(from: f64, to: f64, count: usize) -> Result<Vec<f64>, TrainError> {
     let (high, low) = (from.max(to), from.min(to));
     if ![from, to].iter().all(|end| *end > 0.0 && end.is_finite()) {
-        return Err(TrainError::Setting(format!(
-            "the ends of a path must be positive numbers, not {from} and {to}"
-        )));
+        return refuse(format!("the ends of a path must be positive numbers, not {from} and {to}"));
     }
     if count == 0 || (count == 1 && high > low) {
-        return Err(TrainError::Setting(format!(
-            "a path from {from} to {to} needs at least 2 points, not {count}"
-        )));
+        return refuse(format!("a path from {from} to {to} needs at least 2 points, not {count}"));
     }
     if count > MOST_POINTS {
-        return Err(TrainError::Setting(format!(
+        return refuse(format!(
             "a path has at most {MOST_POINTS} points, not {count}: each is a model of its own"
-        )));
+        ));
     }
     let share = |i: usize| i as f64 / (count.max(2) - 1) as f64;
     // Twelve digits, so that a path from 1 to 0.01 meets 0.1 and not a neighbour of it.
@@ -136,10 +133,10 @@ pub fn path(
     settings.check()?;
     check_size(data.into(), settings)?;
     if !settings.entry().model.is_convex {
-        return Err(TrainError::Setting(format!(
+        return refuse(format!(
             "a path needs a convex model, which {} is not: train it for each lambda",
             settings.model()
-        )));
+        ));
     }
     let rows = Rows::new(data, settings)?;
     let mut tracks = Tracks::new(&rows, path, cancel)?;
@@ -225,7 +222,7 @@ impl<'a> Tracks<'a> {
     ) -> Result<Self, TrainError> {
         if rows.settings.get(&PENALTY) == Norm::L1 {
             let why = "a path goes with the penalty l2: planes and bounds serve every lambda there";
-            return Err(TrainError::Setting(why.into()));
+            return refuse(why);
         }
         let count = rows.targets.problems();
         rows.check_start(path.start)?;

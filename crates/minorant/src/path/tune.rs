@@ -3,7 +3,7 @@
 
 use super::{PathOptions, path};
 use crate::family::linear::Rows;
-use crate::family::{Settings, TrainError};
+use crate::family::{Settings, TrainError, refuse};
 use crate::options::common::WEIGHTS;
 use crate::risk::Cancel;
 use minorant_data::{Dataset, LabelRows, Labels};
@@ -60,9 +60,7 @@ pub fn tune(
     Rows::new(data, settings)?;
     let rows = data.features.rows();
     if folds < 2 || folds > rows {
-        return Err(TrainError::Setting(format!(
-            "expected 2 to {rows} folds for {rows} rows, found {folds}"
-        )));
+        return refuse(format!("expected 2 to {rows} folds for {rows} rows, found {folds}"));
     }
     let fold_of = deal(&data.labels, folds, seed);
     let mut points: Vec<TunedPoint> = Vec::new();
@@ -80,7 +78,7 @@ pub fn tune(
         let found = path(&data.select_rows(&kept), &settings, wanted, cancel, &mut |_| {})?;
         if !found.is_whole || cancel.is_cancelled() {
             let why = "cross-validation was stopped before every lambda had its errors";
-            return Err(TrainError::Setting(why.into()));
+            return refuse(why);
         }
         for (at, point) in found.points.iter().enumerate() {
             let (Some(lambda), Some(error)) = (point.report.lambda, point.validation_error) else {
@@ -109,7 +107,7 @@ pub fn tune(
     Ok(Tuned { best_lambda: best_lambda.ok_or_else(none)?, points, evaluations })
 }
 
-/// The mean and the standard error of it.
+/// The mean of some errors, and the standard error of that mean.
 fn mean_and_error(errors: &[f64]) -> (f64, f64) {
     let count = errors.len() as f64;
     let mean = errors.iter().sum::<f64>() / count;

@@ -44,7 +44,7 @@ pub(crate) struct Stop {
     pub(crate) cancel: Cancel,
     pub(crate) clock: Clock,
     pub(crate) max_seconds: Option<f64>,
-    /// Whether somebody was told to stop.
+    /// Whether a method was told to stop.
     is_told: Arc<AtomicBool>,
 }
 
@@ -88,7 +88,7 @@ impl Stop {
     }
 }
 
-/// What was done so far, and the best of it.
+/// What a search has done so far, and the best answer that it has found.
 pub(crate) struct Account<'o, A> {
     observer: &'o mut dyn Observer,
     checkpoints: &'o mut dyn Checkpoints,
@@ -202,7 +202,7 @@ impl<'o, A: Answer> Account<'o, A> {
         self.is_cut_short |= !self.limit_is_own;
     }
 
-    /// Whether somebody wants states.
+    /// Whether states of the search are to be kept.
     pub(super) fn keeps_states(&self) -> bool {
         !self.is_cut_short && self.checkpoints.are_wanted()
     }

@@ -2,7 +2,7 @@
 //! unlabelled rows' weight grows from next to nothing to C2, and the local solution is followed: where
 //! a label no longer suits the decision function it changes, and the solution moves on from there.
 //!
-//! It is not their algorithm. They follow the path exactly, from one breakpoint to the next, and a
+//! The method is not the algorithm of these authors. They follow the path exactly, from one breakpoint to the next, and a
 //! label changes where its row meets the boundary. Here the weight takes nineteen values, each half as
 //! large again as the one before, and the inner problem is solved for each from the solution before:
 //! breakpoints in between are passed unseen, and at each weight all labels that the balance lets change

@@ -83,7 +83,7 @@ pub enum Solver {
 }
 
 impl Solver {
-    /// All of them.
+    /// All solvers.
     pub const ALL: [Solver; 8] = [
         Solver::Pdm,
         Solver::Gd,

@@ -38,7 +38,7 @@ pub(super) fn finish(inner: &mut Inner<'_>, tol: f64) -> Option<usize> {
 }
 
 enum Step {
-    /// There was nothing to gain.
+    /// No free coordinate could gain anything.
     None,
     /// The minimiser on the free coordinates was reached.
     Full,

@@ -27,7 +27,7 @@ const LEVEL: f64 = 1e-3;
 /// Δ at most this, relative to the objective, counts as 0.
 const ZERO: f64 = 1e-9;
 
-/// Where it stands between two rounds.
+/// Where the search stands between two rounds.
 pub(super) struct State {
     round: u64,
     labels: Vec<bool>,
@@ -35,8 +35,8 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The state that was saved, or the one to begin with. What was drawn before is drawn again,
-    /// which brings the generator to where it was.
+    /// The state that was saved, or the one to begin with. The numbers that were drawn before the state
+    /// was saved are drawn again, which brings the generator to where it was.
     pub(super) fn resume(
         saved: Option<Archive>,
         problem: &S3vmProblem<'_>,

@@ -203,8 +203,8 @@ impl<'p> Worker<'p> {
 
     /// Solves the inner problem for weights λ⁺, λ⁻: one inner optimisation.
     pub(crate) fn solve_weights(&mut self, plus: &[f64], minus: &[f64]) -> Result<(), Status> {
-        // There must be an answer, so the first is begun whatever the clock says, and as far as it
-        // gets it is one.
+        // A run must have an answer: its first inner problem is begun whatever the clock says, and
+        // however far that one gets, its solution is an answer.
         let may_end = self.spent > 0 || self.best.is_some();
         if may_end {
             self.stop.check()?;

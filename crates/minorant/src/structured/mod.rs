@@ -35,9 +35,9 @@ pub struct Scores<'s> {
 /// Weights to read.
 #[derive(Debug, Clone, Copy)]
 pub struct Weights<'w> {
-    /// All of them.
+    /// All weights, as methods have them.
     pub folded: &'w [f64],
-    /// What [`StructuredModel::unfold`] made of them; empty where only some examples are looked at.
+    /// What [`StructuredModel::unfold`] made of all weights; empty where only some examples are looked at.
     pub unfolded: &'w [f64],
 }
 

@@ -11,14 +11,13 @@ use super::classes::check_costs;
 use super::mean::Mean;
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
-    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, Wanted, solvers,
+    Answer, Data, DataKind, Family, Model, TrainError, TrainReport, Walk, Wanted, refuse, solvers,
 };
 use crate::options::Kind::Choice;
 use crate::options::common::{
     BIAS, EVERY_RUN, LABEL_LOSS, Norm, PARTS, PENALTY, PROOF, REGULARIZED, SEED,
 };
-use crate::options::{Named, Taken, named, options, reading};
+use crate::options::{Named, named, options, reading};
 use crate::regularizer::L2;
 use crate::risk::{ExampleWeights, Risk};
 use crate::solver::{Method, Problem};
@@ -64,87 +63,71 @@ taken! {
     (ChainSvm ChainCrf) file proof: PROOF;
 }
 
-static OPTIONS: [&[Taken]; 4] = [REGULARIZED, OWN, EVERY_RUN, reading::SEQUENCES];
-
 /// The family of chains.
-#[derive(Debug)]
-pub struct ChainFamily;
+pub(super) static FAMILY: Family = Family {
+    models: &[ChainSvm::MODEL, ChainCrf::MODEL],
+    options: &[REGULARIZED, OWN, EVERY_RUN, reading::SEQUENCES],
+    solvers: solvers_of,
+    data: |_| DataKind::Sequences,
+    offers: &[Wanted::Labels, Wanted::Scores, Wanted::Marginals],
+    fit,
+    start_from: None,
+    load: |facts, file| Ok(Box::new(ChainForm::read(facts, file)?)),
+};
 
-impl Family for ChainFamily {
-    fn models(&self) -> &'static [Model] {
-        &[ChainSvm::MODEL, ChainCrf::MODEL]
+/// The names of a model's solvers.
+fn solvers_of(model: &Model) -> Vec<&'static str> {
+    let is_svm = model.name == ChainSvm::MODEL.name;
+    let of_crf = &[Method::Lbfgs, Method::Owlqn, Method::OwlqnStar];
+    let own: &[Method] = if is_svm { &[Method::Bcfw] } else { of_crf };
+    solvers::names(solvers::CONVEX, own)
+}
+
+fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+    let data = labelled(data)?;
+    let label_loss = walk.get(&LABEL_LOSS);
+    if let Some(costs) = &label_loss {
+        check_costs(costs, data.classes.len())?;
     }
-
-    fn options(&self) -> &'static [&'static [Taken]] {
-        &OPTIONS
-    }
-
-    fn solvers(&self, model: &Model) -> Vec<&'static str> {
-        let own: &[Method] = match model.name {
-            name if name == ChainSvm::MODEL.name => &[Method::Bcfw],
-            _ => &[Method::Lbfgs, Method::Owlqn, Method::OwlqnStar],
+    check_memory(data, walk.settings.max_bytes())?;
+    let example_weights = walk.settings.example_weights();
+    let units = walk.get(&PER).units(&data.starts);
+    let mean = Mean::new(example_weights.as_deref(), units, "sequence")?;
+    let pairs = match walk.get(&PAIRS) {
+        Weighed::All => Pairs::All,
+        Weighed::Observed => observed(data, &mean.shares),
+    };
+    let shape = ChainShape {
+        attributes: data.attributes.len(),
+        labels: data.classes.len(),
+        pairs,
+        bias: walk.get(&BIAS),
+        boundary: walk.get(&BOUNDARY),
+    };
+    let lambda = walk.settings.lambda(mean.total)?;
+    let quadratic = L2::new(lambda)?;
+    let (regularizer, l1) = match walk.get(&PENALTY) {
+        Norm::L2 => (quadratic, 0.0),
+        Norm::L1 => (L2::none(), lambda),
+    };
+    data.tokens.prepare_for_passes();
+    let (mut outcome, method) = {
+        let costs = label_loss.clone();
+        let chain = Chain::new(&shape, &data.tokens, &data.starts, &data.labels, costs);
+        let risk: Box<dyn Risk + '_> = match walk.settings.model() {
+            "chain-svm" => Box::new(MarginRisk::new(chain, mean.shares)),
+            _ => Box::new(LikelihoodRisk::new(chain, mean.shares)),
         };
-        solvers::names(solvers::CONVEX, own)
-    }
-
-    fn data(&self, _settings: &Settings) -> DataKind {
-        DataKind::Sequences
-    }
-
-    fn offers(&self) -> &'static [Wanted] {
-        &[Wanted::Labels, Wanted::Scores, Wanted::Marginals]
-    }
-
-    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-        let data = labelled(data)?;
-        let label_loss = walk.get(&LABEL_LOSS);
-        if let Some(costs) = &label_loss {
-            check_costs(costs, data.classes.len())?;
-        }
-        check_memory(data, walk.settings.max_bytes())?;
-        let example_weights = walk.settings.example_weights();
-        let units = walk.get(&PER).units(&data.starts);
-        let mean = Mean::new(example_weights.as_deref(), units, "sequence")?;
-        let pairs = match walk.get(&PAIRS) {
-            Weighed::All => Pairs::All,
-            Weighed::Observed => observed(data, &mean.shares),
-        };
-        let shape = ChainShape {
-            attributes: data.attributes.len(),
-            labels: data.classes.len(),
-            pairs,
-            bias: walk.get(&BIAS),
-            boundary: walk.get(&BOUNDARY),
-        };
-        let lambda = walk.settings.lambda(mean.total)?;
-        let quadratic = L2::new(lambda)?;
-        let (regularizer, l1) = match walk.get(&PENALTY) {
-            Norm::L2 => (quadratic, 0.0),
-            Norm::L1 => (L2::none(), lambda),
-        };
-        data.tokens.prepare_for_passes();
-        let (mut outcome, method) = {
-            let costs = label_loss.clone();
-            let chain = Chain::new(&shape, &data.tokens, &data.starts, &data.labels, costs);
-            let risk: Box<dyn Risk + '_> = match walk.settings.model() {
-                "chain-svm" => Box::new(MarginRisk::new(chain, mean.shares)),
-                _ => Box::new(LikelihoodRisk::new(chain, mean.shares)),
-            };
-            let problem = Problem::new(&*risk, &regularizer).with_l1(l1);
-            walk.minimise(problem, walk.settings.rules())?
-        };
-        let sizes = (data.len(), data.attributes.len());
-        let runs = std::slice::from_ref(&outcome);
-        let report = TrainReport::of_runs(method.name(), sizes, lambda, runs);
-        let proofs = vec![outcome.proof.take()];
-        let (vocabulary, weights) = (Vocabulary::of(data), outcome.point.w);
-        let form = ChainForm { shape, vocabulary, label_loss, weights };
-        Ok(Answer { form: Box::new(form), proofs, report })
-    }
-
-    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
-        Ok(Box::new(ChainForm::read(facts, file)?))
-    }
+        let problem = Problem::new(&*risk, &regularizer).with_l1(l1);
+        walk.minimise(problem, walk.settings.rules())?
+    };
+    let sizes = (data.len(), data.attributes.len());
+    let runs = std::slice::from_ref(&outcome);
+    let report = TrainReport::of_runs(method.name(), sizes, lambda, runs);
+    let proofs = vec![outcome.proof.take()];
+    let (vocabulary, weights) = (Vocabulary::of(data), outcome.point.w);
+    let form = ChainForm { shape, vocabulary, label_loss, weights };
+    Ok(Answer { form: Box::new(form), proofs, report })
 }
 
 /// Refuses sequences that are too long: all scores of a sequence are held in memory at once, and so
@@ -160,10 +143,10 @@ fn check_memory(data: &Sequences, max_bytes: Option<u64>) -> Result<(), TrainErr
     if scores <= most {
         return Ok(());
     }
-    Err(TrainError::Setting(format!(
+    refuse(format!(
         "the scores of a sequence of {longest} tokens with {classes} labels take {scores} bytes, \
          more than the {most} bytes that are allowed"
-    )))
+    ))
 }
 
 /// The pairs that occur in sequences which weigh something: one of weight 0 is as good as left out.

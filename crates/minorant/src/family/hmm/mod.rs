@@ -10,8 +10,7 @@ use super::builder::{models, taken};
 use super::hold_out::{error_of, split};
 use super::mean::{Mean, counted};
 use super::{
-    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, solvers,
+    Answer, Data, DataKind, Family, Settings, TrainError, TrainReport, Walk, Wanted, solvers,
 };
 use crate::hmm::{
     Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth, maximum_likelihood,
@@ -19,7 +18,7 @@ use crate::hmm::{
 use crate::options::Kind::{Choice, Pairs, Whole};
 use crate::options::Range::Positive;
 use crate::options::common::{EVERY_RUN, LOCALITY, REGULARIZED, SEED, VALIDATION_FRACTION};
-use crate::options::{Named, OptionError, Probe, Taken, named, options, reading};
+use crate::options::{Named, OptionError, Probe, named, options, reading};
 use crate::regularizer::L2;
 use crate::solver::{Method, Problem, RunError};
 use minorant_data::{Label, LabelRows, LabelledBy, Recordings};
@@ -82,99 +81,83 @@ taken! {
     (LargeMarginHmm) whole seed: SEED, Probe::with("7", SEED_PROBE);
 }
 
-static OPTIONS: [&[Taken]; 4] = [REGULARIZED, OWN, EVERY_RUN, reading::RECORDINGS];
-
 /// Most weights of a model, and most states.
 const MOST_WEIGHTS: u128 = 1 << 31;
 
 /// The family of hidden Markov models.
-#[derive(Debug)]
-pub struct Hmm;
+pub(super) static FAMILY: Family = Family {
+    models: &[LargeMarginHmm::MODEL],
+    options: &[REGULARIZED, OWN, EVERY_RUN, reading::RECORDINGS],
+    solvers: |_| solvers::names(&[Method::Auto], &[]),
+    data: |settings| DataKind::Recordings(labelled_by(settings.get(&TASK))),
+    offers: &[Wanted::Labels, Wanted::Scores],
+    fit,
+    start_from: None,
+    load: |facts, file| Ok(Box::new(HmmForm::read(facts, file)?)),
+};
 
-impl Family for Hmm {
-    fn models(&self) -> &'static [Model] {
-        &[LargeMarginHmm::MODEL]
-    }
-
-    fn options(&self) -> &'static [&'static [Taken]] {
-        &OPTIONS
-    }
-
-    fn solvers(&self, _model: &Model) -> Vec<&'static str> {
-        solvers::names(&[Method::Auto], &[])
-    }
-
-    fn data(&self, settings: &Settings) -> DataKind {
-        DataKind::Recordings(labelled_by(settings.get(&TASK)))
-    }
-
-    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-        let (data, settings) = (data.recordings()?, walk.settings);
-        let labels = labels(data, settings.get(&TASK), "train on")?;
-        check_lengths(data, settings)?;
-        let shape = shape(data, settings)?;
-        let weights = settings.example_weights();
-        let weights = weights.as_deref();
-        let examples = counted(weights, data.len(), "sequence")?;
-        // Of classes of sequences a share each is held out.
-        let class = |i: usize| if shape.task == Task::Classify { labels[i] } else { 0 };
-        let sides = split(examples, class, settings.get(&VALIDATION_FRACTION))?;
-        let scaling = scaling(data, weights).map_err(|feature| {
-            format!("the values of feature {} are too large to be squared", feature + 1)
-        })?;
-        let values = scaling.apply(&data.frames);
-        let [seen, held_out] =
-            sides.map(|of| Selection::new(data, &values, labels, weights, shape, &of));
-        drop(values);
-        let counts = seen.weights.as_deref();
-        let (frames, truth) = (seen.frames(), seen.truth());
-        let start = maximum_likelihood(&shape, frames, truth, counts, walk.cancel);
-        let start = start.map_err(RunError::from)?;
-        let units = seen.starts[1..].iter().map(|_| 1);
-        let mean = Mean::new(counts, units, "sequence")?;
-        let lambda = settings.lambda(mean.total)?;
-        let group_weights = settings.get(&GROUP_WEIGHT);
-        let regularizer = L2::new(lambda)?.with_center(start.clone())?;
-        let regularizer = match thetas(&shape, &group_weights)? {
-            Some(thetas) => regularizer.with_weights(thetas)?,
-            None => regularizer,
-        };
-        let risk = HmmRisk::new(shape, frames, truth, mean.shares);
-        let problem = Problem::new(&risk, &regularizer);
-        let judge = |w: &[f64]| held_out.error(w);
-        let has_judge = held_out.starts.len() > 1;
-        let (outcome, method, chosen) =
-            walk.minimise_judged(problem, settings.rules(), has_judge.then_some(&judge))?;
-        let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
-        let penalty = regularizer.value(&outcome.point.w);
-        let runs = std::slice::from_ref(&outcome);
-        let report = TrainReport {
-            regularizer: penalty,
-            risk: outcome.certificate.objective - penalty,
-            further: vec![
-                ("task", json!(shape.task.name())),
-                ("validation_error", json!(validation_error)),
-                ("chosen_at", json!(chosen_at)),
-            ],
-            ..TrainReport::of_runs(method.name(), (data.len(), shape.features), lambda, runs)
-        };
-        let form = HmmForm {
-            shape,
-            classes: data.labels.classes.clone(),
-            scaling,
-            group_weights,
-            frames: data.frames.rows(),
-            validation_error,
-            chosen_at,
-            weights: outcome.point.w,
-            start,
-        };
-        Ok(Answer { form: Box::new(form), proofs: vec![None], report })
-    }
-
-    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
-        Ok(Box::new(HmmForm::read(facts, file)?))
-    }
+fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+    let (data, settings) = (data.recordings()?, walk.settings);
+    let labels = labels(data, settings.get(&TASK), "train on")?;
+    check_lengths(data, settings)?;
+    let shape = shape(data, settings)?;
+    let weights = settings.example_weights();
+    let weights = weights.as_deref();
+    let examples = counted(weights, data.len(), "sequence")?;
+    // Where sequences have classes, a share of each class is held out.
+    let class = |i: usize| if shape.task == Task::Classify { labels[i] } else { 0 };
+    let sides = split(examples, class, settings.get(&VALIDATION_FRACTION))?;
+    let scaling = scaling(data, weights).map_err(|feature| {
+        format!("the values of feature {} are too large to be squared", feature + 1)
+    })?;
+    let values = scaling.apply(&data.frames);
+    let [seen, held_out] =
+        sides.map(|of| Selection::new(data, &values, labels, weights, shape, &of));
+    drop(values);
+    let counts = seen.weights.as_deref();
+    let (frames, truth) = (seen.frames(), seen.truth());
+    let start = maximum_likelihood(&shape, frames, truth, counts, walk.cancel);
+    let start = start.map_err(RunError::from)?;
+    let units = seen.starts[1..].iter().map(|_| 1);
+    let mean = Mean::new(counts, units, "sequence")?;
+    let lambda = settings.lambda(mean.total)?;
+    let group_weights = settings.get(&GROUP_WEIGHT);
+    let regularizer = L2::new(lambda)?.with_center(start.clone())?;
+    let regularizer = match thetas(&shape, &group_weights)? {
+        Some(thetas) => regularizer.with_weights(thetas)?,
+        None => regularizer,
+    };
+    let risk = HmmRisk::new(shape, frames, truth, mean.shares);
+    let problem = Problem::new(&risk, &regularizer);
+    let judge = |w: &[f64]| held_out.error(w);
+    let has_judge = held_out.starts.len() > 1;
+    let (outcome, method, chosen) =
+        walk.minimise_judged(problem, settings.rules(), has_judge.then_some(&judge))?;
+    let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
+    let penalty = regularizer.value(&outcome.point.w);
+    let runs = std::slice::from_ref(&outcome);
+    let report = TrainReport {
+        regularizer: penalty,
+        risk: outcome.certificate.objective - penalty,
+        further: vec![
+            ("task", json!(shape.task.name())),
+            ("validation_error", json!(validation_error)),
+            ("chosen_at", json!(chosen_at)),
+        ],
+        ..TrainReport::of_runs(method.name(), (data.len(), shape.features), lambda, runs)
+    };
+    let form = HmmForm {
+        shape,
+        classes: data.labels.classes.clone(),
+        scaling,
+        group_weights,
+        frames: data.frames.rows(),
+        validation_error,
+        chosen_at,
+        weights: outcome.point.w,
+        start,
+    };
+    Ok(Answer { form: Box::new(form), proofs: vec![None], report })
 }
 
 /// What has a label in the data of a task.

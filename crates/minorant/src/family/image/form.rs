@@ -7,8 +7,8 @@ use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
 use crate::audit::{Plain, PlainLoss};
 use crate::family::classes::share;
 use crate::family::{
-    Audited, Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Outputs, Predictions,
-    Reader, Reading, Settings, Style, Wanted, Writer,
+    Audited, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit, Outputs,
+    Predictions, Reader, Reading, Settings, Style, Wanted, Writer,
 };
 use crate::options::Named;
 use crate::structured::segment::SegmentLoss;
@@ -109,7 +109,7 @@ pub struct ImageForm {
 
 impl ImageForm {
     /// The form that a model file holds.
-    pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+    pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Loaded {
         let shape = ImageShape::load(facts, file)?;
         facts.lambda.ok_or_else(|| Misfit::without("a positive lambda"))?;
         let weights = file.weights("weights", shape.dim())?;

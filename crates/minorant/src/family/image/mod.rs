@@ -8,19 +8,14 @@ pub use form::{ImageForm, ImageShape};
 
 use super::builder::{models, taken};
 use super::{
-    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, Wanted, mean, solvers,
+    Answer, Data, DataKind, Family, TrainError, TrainReport, Walk, Wanted, mean, refuse, solvers,
 };
 use crate::options::Kind::Choice;
 use crate::options::common::{self, PARTS, PROOF, SEED};
-use crate::options::{Named, Taken, named, options};
+use crate::options::{Named, named, options};
 use crate::regularizer::L2;
 use crate::solver::{Method, Problem};
 use crate::structured::segment::SegmentLoss;
-
-/// The family of models of images.
-#[derive(Debug)]
-pub struct Image;
 
 models! {
     regularized;
@@ -53,52 +48,39 @@ taken! {
     (SegmentSvm TreeSvm) file proof: PROOF;
 }
 
-impl Family for Image {
-    fn models(&self) -> &'static [Model] {
-        &[SegmentSvm::MODEL, TreeSvm::MODEL]
-    }
-
-    fn options(&self) -> &'static [&'static [Taken]] {
-        static ALL: &[&[Taken]] = &[common::REGULARIZED, common::EVERY_RUN, OWN];
-        ALL
-    }
-
-    fn solvers(&self, _model: &Model) -> Vec<&'static str> {
-        solvers::names(solvers::CONVEX, &[Method::Bcfw])
-    }
-
-    fn data(&self, settings: &Settings) -> DataKind {
+/// The family of models of images.
+pub(super) static FAMILY: Family = Family {
+    models: &[SegmentSvm::MODEL, TreeSvm::MODEL],
+    options: &[common::REGULARIZED, common::EVERY_RUN, OWN],
+    solvers: |_| solvers::names(solvers::CONVEX, &[Method::Bcfw]),
+    data: |settings| {
         if settings.model() == SegmentSvm::MODEL.name { DataKind::Plates } else { DataKind::Parts }
-    }
+    },
+    offers: &[Wanted::Labels],
+    fit,
+    start_from: None,
+    load: ImageForm::load,
+};
 
-    fn offers(&self) -> &'static [Wanted] {
-        &[Wanted::Labels]
+fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+    let (data, settings) = (data.images()?, walk.settings);
+    if !data.are_labelled() {
+        return refuse("the images have no labels to train on");
     }
-
-    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-        let (data, settings) = (data.images()?, walk.settings);
-        if !data.are_labelled() {
-            return Err(TrainError::Setting("the images have no labels to train on".into()));
-        }
-        let weights = settings.example_weights();
-        let mean = mean::Mean::new(weights.as_deref(), (0..data.len()).map(|_| 1), "image")?;
-        let lambda = settings.lambda(mean.total)?;
-        let regularizer = L2::new(lambda)?;
-        let shape = ImageShape::of(data, settings)?;
-        let risk = convert::risk(data, &shape, mean.shares)?;
-        let problem = Problem::new(&*risk, &regularizer);
-        let (mut outcome, method) = walk.minimise(problem, settings.rules())?;
-        let sizes = (data.len(), outcome.point.w.len());
-        let outcomes = std::slice::from_ref(&outcome);
-        let report = TrainReport::of_runs(method.name(), sizes, lambda, outcomes);
-        let proofs = vec![outcome.proof.take()];
-        let form = Box::new(ImageForm { shape, weights: outcome.point.w });
-        Ok(Answer { form, proofs, report })
-    }
-
-    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
-        ImageForm::load(facts, file)
-    }
+    let weights = settings.example_weights();
+    let mean = mean::Mean::new(weights.as_deref(), (0..data.len()).map(|_| 1), "image")?;
+    let lambda = settings.lambda(mean.total)?;
+    let regularizer = L2::new(lambda)?;
+    let shape = ImageShape::of(data, settings)?;
+    let risk = convert::risk(data, &shape, mean.shares)?;
+    let problem = Problem::new(&*risk, &regularizer);
+    let (mut outcome, method) = walk.minimise(problem, settings.rules())?;
+    let sizes = (data.len(), outcome.point.w.len());
+    let outcomes = std::slice::from_ref(&outcome);
+    let report = TrainReport::of_runs(method.name(), sizes, lambda, outcomes);
+    let proofs = vec![outcome.proof.take()];
+    let form = Box::new(ImageForm { shape, weights: outcome.point.w });
+    Ok(Answer { form, proofs, report })
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! The choice of a kernel: its options, the width that fits the data where none is given, and the
-//! rows that it is taken of.
+//! kernel matrix of a data set's rows.
 
-use super::setting;
-use crate::family::{Settings, TrainError, setting_in_words};
+use crate::family::{Settings, TrainError, refuse, setting_in_words};
 use crate::kernel::{Gram, Kernel, Points};
 use crate::options::Kind::{self, Number, Whole};
 use crate::options::Need::Is;
@@ -60,7 +59,7 @@ impl<'d> Rows<'d> {
         }
     }
 
-    /// The kernel matrix, whose time is part of the run's: what is left of it stays in the rules.
+    /// The kernel matrix. Computing it is part of the run: the rules keep the seconds that are left.
     pub(super) fn gram(
         &self,
         rules: &mut StopRules,
@@ -71,7 +70,7 @@ impl<'d> Rows<'d> {
         let is_over = || cancel.is_cancelled() || left().is_some_and(|left| left <= 0.0);
         let gram = Gram::new_until(self.kernel, &self.points, self.max_bytes, &is_over);
         rules.max_seconds = left().map(|left| left.max(0.0));
-        gram.map_err(setting)
+        gram.or_else(refuse)
     }
 }
 

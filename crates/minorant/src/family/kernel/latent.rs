@@ -2,9 +2,9 @@
 
 use super::choice::Rows;
 use super::found::Found;
-use super::{KernelForm, Member, method, setting, two_classes};
+use super::{KernelForm, Member, method, two_classes};
 use crate::family::builder::{models, taken};
-use crate::family::{Answer, TrainError, Walk};
+use crate::family::{Answer, TrainError, Walk, refuse};
 use crate::latent::{self, LatentProblem, SOLVERS};
 use crate::options::Kind::{Number, Whole};
 use crate::options::Range::Positive;
@@ -59,5 +59,5 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let fit = latent::fit(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
     let form =
         KernelForm::new(&MEMBER, &rows, &data.labels.classes, [("c_pos", c_pos), ("c_neg", c_neg)]);
-    Ok(Found::of_components(fit.map_err(setting)?).answer(form, method.solver.name(), data))
+    Ok(Found::of_components(fit.or_else(refuse)?).answer(form, method.solver.name(), data))
 }

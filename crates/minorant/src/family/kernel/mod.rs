@@ -18,14 +18,12 @@ pub use robust::{C, RAMP};
 pub use s3vm::{ABS_TOL, BALANCE, C1, C2, MODE, RAMP_OF_CCCP};
 
 use super::builder::taken;
-use super::{
-    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError, Walk,
-};
+use super::{Answer, Data, DataKind, Family, Model, Settings, TrainError, Walk, Wanted, refuse};
 use crate::options::Kind::Number;
 use crate::options::Range::Fraction;
 use crate::options::common::{self, EVERY_RUN, SEED, SOLVER};
 use crate::options::reading::ROWS;
-use crate::options::{Effect, Key, Need, Probe, Taken, options};
+use crate::options::{Effect, Key, Need, Probe, options};
 use crate::s3vm::{Options, Solver};
 use builders::{LatentSvm, RobustSvm, S3vm};
 use minorant_data::{Dataset, LabelRows};
@@ -67,8 +65,6 @@ taken! {
 }
 
 static MEMBERS: [&Member; 3] = [&s3vm::MEMBER, &latent::MEMBER, &robust::MEMBER];
-static OPTIONS: [&[Taken]; 6] =
-    [s3vm::OPTIONS, latent::OPTIONS, robust::OPTIONS, SHARED, EVERY_RUN, ROWS];
 
 /// One model of the family, as its own file declares it.
 #[derive(Debug)]
@@ -90,42 +86,32 @@ struct Member {
     unproven: &'static str,
 }
 
-/// The family of kernel models.
-#[derive(Debug)]
-pub struct Kernels;
-
-impl Kernels {
-    fn member(name: &str) -> &'static Member {
-        let found = MEMBERS.into_iter().find(|member| member.name == name);
-        found.unwrap_or_else(|| unreachable!("{name} is no kernel model"))
-    }
+/// The model of this name.
+fn member(name: &str) -> &'static Member {
+    let found = MEMBERS.into_iter().find(|member| member.name == name);
+    found.unwrap_or_else(|| unreachable!("{name} is no kernel model"))
 }
 
-impl Family for Kernels {
-    fn models(&self) -> &'static [Model] {
-        &[S3vm::MODEL, LatentSvm::MODEL, RobustSvm::MODEL]
-    }
+/// The family of kernel models.
+pub(super) static FAMILY: Family = Family {
+    models: &[S3vm::MODEL, LatentSvm::MODEL, RobustSvm::MODEL],
+    options: &[s3vm::OPTIONS, latent::OPTIONS, robust::OPTIONS, SHARED, EVERY_RUN, ROWS],
+    solvers: solvers_of,
+    data: |_| DataKind::Rows,
+    offers: &[Wanted::Labels, Wanted::Scores],
+    fit,
+    start_from: None,
+    load: |facts, file| Ok(Box::new(KernelForm::load(member(facts.model()), facts, file)?)),
+};
 
-    fn options(&self) -> &'static [&'static [Taken]] {
-        &OPTIONS
-    }
+/// The names of a model's solvers.
+fn solvers_of(model: &Model) -> Vec<&'static str> {
+    let names = member(model.name).solvers.iter().map(|solver| solver.name());
+    std::iter::once("auto").chain(names).collect()
+}
 
-    fn solvers(&self, model: &Model) -> Vec<&'static str> {
-        let names = Kernels::member(model.name).solvers.iter().map(|solver| solver.name());
-        std::iter::once("auto").chain(names).collect()
-    }
-
-    fn data(&self, _: &Settings) -> DataKind {
-        DataKind::Rows
-    }
-
-    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-        (Kernels::member(walk.settings.model()).fit)(data.rows()?, walk)
-    }
-
-    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
-        Ok(Box::new(KernelForm::load(Kernels::member(facts.model()), facts, file)?))
-    }
+fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+    (member(walk.settings.model()).fit)(data.rows()?, walk)
 }
 
 /// The settings of methods that all models take.
@@ -137,14 +123,6 @@ fn method(settings: &Settings) -> Options {
         rules: settings.rules(),
         ..Options::default()
     }
-}
-
-fn refuse<T>(sentence: impl std::fmt::Display) -> Result<T, TrainError> {
-    Err(setting(sentence))
-}
-
-fn setting(error: impl std::fmt::Display) -> TrainError {
-    TrainError::Setting(error.to_string())
 }
 
 /// Which of two classes each row has.

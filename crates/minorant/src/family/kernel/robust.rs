@@ -3,9 +3,9 @@
 
 use super::choice::Rows;
 use super::found::Found;
-use super::{KernelForm, Member, method, setting, two_classes};
+use super::{KernelForm, Member, method, two_classes};
 use crate::family::builder::{models, taken};
-use crate::family::{Answer, TrainError, Walk};
+use crate::family::{Answer, TrainError, Walk, refuse};
 use crate::options::Kind::Number;
 use crate::options::Range::{BelowOne, Positive};
 use crate::options::options;
@@ -56,5 +56,5 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let problem = RampProblem { gram: &gram, signs, c, ramp };
     let fit = fit_ramp(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
     let form = KernelForm::new(&MEMBER, &rows, &data.labels.classes, [("c", c), ("ramp", ramp)]);
-    Ok(Found::of_functions(&[fit.map_err(setting)?]).answer(form, method.solver.name(), data))
+    Ok(Found::of_functions(&[fit.or_else(refuse)?]).answer(form, method.solver.name(), data))
 }

@@ -3,12 +3,12 @@
 
 use super::choice::{Rows, choose};
 use super::found::Found;
-use super::{BY_PDM, KernelForm, Member, TOL, method, refuse, setting};
+use super::{BY_PDM, KernelForm, Member, TOL, method};
 use crate::archive::{Archive, ArchiveError};
 use crate::family::builder::{Word, models, taken};
 use crate::family::carried::{Carrying, Finished, finished};
 use crate::family::classes::{UNLABELLED, labelled_classes};
-use crate::family::{Answer, Context, FittedModel, Settings, TrainError, Walk, train};
+use crate::family::{Answer, Context, FittedModel, Settings, TrainError, Walk, refuse, train};
 use crate::kernel::Kernel;
 use crate::options::Kind::{Choice, Number, Text};
 use crate::options::Need::Is;
@@ -21,7 +21,7 @@ use crate::s3vm::{
     self, Answer as _, Balance, MOST_COUNTED, Mode, Options, S3vmFit, S3vmProblem, Solution, Solver,
 };
 use crate::solver::{RunError, Status, StopRules};
-use minorant_data::{Dataset, Label, LabelRows};
+use minorant_data::{Dataset, LabelRows};
 use std::path::PathBuf;
 
 named!(Mode {
@@ -121,7 +121,7 @@ fn functions(classes: usize) -> usize {
 
 /// Rows labelled 0 have no label.
 fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-    let (classes, labels) = classes_of(data)?;
+    let (classes, labels) = labelled_classes(&data.labels, MEMBER.name)?;
     let unlabelled = labels.iter().filter(|label| label.is_none()).count();
     let count = |class: u32| labels.iter().filter(|label| **label == Some(class)).count();
     let (functions, balance) = (functions(classes.len()), walk.get(&BALANCE));
@@ -168,7 +168,7 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         let signs: Vec<i8> = labels.iter().map(sign).collect();
         let balance = balance
             .interval(count(positive), labels.len() - unlabelled, unlabelled)
-            .map_err(setting)?;
+            .or_else(refuse)?;
         // What earlier classes left over, shared by those to come.
         let spent = spent(&state.carried, rules.max_evaluations, functions)?;
         let seconds: f64 = state.carried.iter().map(|fit| fit.seconds).sum();
@@ -190,7 +190,7 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
                 fit_large(problem, &method, walk.asked.cancel, walk.observer, &mut state)
             }
         };
-        state.carried.push(fit.map_err(setting)?);
+        state.carried.push(fit.or_else(refuse)?);
     }
     let form = KernelForm::new(&MEMBER, &rows, &classes, [("c1", c1), ("c2", c2)]);
     let form = KernelForm { balance: Some(balance), ..form };
@@ -240,27 +240,6 @@ fn load(archive: &mut Archive, rows: usize, unlabelled: usize) -> Result<S3vmFit
         iterations,
         seconds,
     })
-}
-
-/// The classes without 0, and which of them each row has.
-fn classes_of(data: &Dataset<'_>) -> Result<(Vec<Label>, Vec<Option<u32>>), TrainError> {
-    let rows = match &data.labels.rows {
-        LabelRows::Single(rows) => rows,
-        LabelRows::None => {
-            return refuse("the data has no labels; s3vm needs some, and 0 for rows without one");
-        }
-        LabelRows::Sets { .. } => {
-            return refuse("s3vm takes one label a row, and 0 for rows without one");
-        }
-    };
-    let (classes, labels) = labelled_classes(&data.labels, rows);
-    match &classes[..] {
-        [] => refuse("expected some rows with a label other than 0, found none"),
-        [only] => refuse(format!(
-            "expected labelled rows of two or more classes, found {only} only: 0 means unlabelled, so a file with the classes 0 and {only} needs other labels, such as -1 and {only}"
-        )),
-        _ => Ok((classes, labels)),
-    }
 }
 
 /// Trains on the labelled rows of the data that an `s3vm` of two classes was trained on, with the

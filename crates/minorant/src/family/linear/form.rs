@@ -8,11 +8,10 @@ use crate::audit::linear::{LinearLosses, PlainKind};
 use crate::audit::{self, Plain};
 use crate::certificate::Certificate;
 use crate::family::classes::{self, of_counts, share};
-use crate::family::form::listed;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
-    Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Numbers,
-    Outputs, Predictions, Reader, Reading, Style, Wanted, Writer,
+    Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit,
+    Numbers, Outputs, Predictions, Reader, Reading, Style, Wanted, Writer,
 };
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::options::{Named, named};
@@ -97,7 +96,7 @@ impl LinearForm {
     }
 
     /// The form that a model file holds.
-    pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
+    pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Loaded {
         let named = |key: &str| -> Result<String, Misfit> { file.key(key) };
         let unknown = |what: &str| Misfit::without(format!("a {what} that this version knows"));
         let targets = TargetKind::named(&named("task")?).ok_or_else(|| unknown("task"))?;
@@ -333,7 +332,10 @@ impl Form for LinearForm {
         if data.labels.rows == LabelRows::None {
             return Err("the data has no labels to compare with".into());
         }
-        Ok(self.compare(&data.labels, &self.scores(&data.features).0))
+        let (scores, note) = self.scores(&data.features);
+        let mut evaluation = self.compare(&data.labels, &scores);
+        evaluation.notes.extend(note);
+        Ok(evaluation)
     }
 
     fn describe(&self) -> Description {
@@ -349,7 +351,6 @@ impl Form for LinearForm {
         }
         about.classes(&self.classes);
         about.key("features", self.features);
-        about.line("classes", listed(&self.classes));
         about.line("features", self.features.to_string());
         about.line("bias", self.bias.map_or("none".into(), |bias| bias.to_string()));
         about

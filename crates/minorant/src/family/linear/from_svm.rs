@@ -4,15 +4,14 @@
 //! constant around margins of 0, where w = 0 is as stationary as a point can be. Evaluations of all
 //! runs add up; a pass over the labelled rows alone counts by their share of all rows.
 
-use super::one_vs_rest::resume;
+use super::one_vs_rest::{not_begun, resume};
 use super::{BALANCE_MEAN, GAMMA, LossName, RAMP, Rows, STARTS, Targets, loss_of};
-use crate::certificate::Certificate;
 use crate::family::{Asked, Settings, TrainError, Walk};
 use crate::options::common::{BIAS, SEED};
 use crate::regularizer::L2;
 use crate::risk::hinge::Hinge;
 use crate::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
-use crate::risk::{Cancel, ExampleWeights, LinearRisk, Point, Risk};
+use crate::risk::{Cancel, ExampleWeights, LinearRisk, Risk};
 use crate::solver::{
     self, Checkpoints, Method, MethodOptions, Outcome, Problem, RunError, Status, StopRules,
 };
@@ -149,7 +148,8 @@ fn labelled_only(
     let (count, some) = (rows.targets.rows() as u64, chosen.len() as u64);
     let passes = |most: u64| most.saturating_sub(LEAST).saturating_mul(count) / some;
     if all.max_evaluations.is_some_and(|most| passes(most) < LEAST) {
-        return Ok(no_run(regularizer.center(risk.dim())));
+        // The first run on the risk itself takes the evaluations that are left.
+        return Ok(not_begun(regularizer.center(risk.dim()), f64::NAN, Status::MaxEvals));
     }
     let rules = StopRules {
         tol: FIRST_TOL,
@@ -162,24 +162,6 @@ fn labelled_only(
     let problem = Problem::new(&*risk, regularizer);
     let mut solver = Method::pick_bundle(problem).build(problem, &settings)?;
     Ok(solver::run(&mut *solver, problem, rules, cancel, &mut (), checkpoints)?)
-}
-
-/// The outcome that stands for a run for which no evaluations are left.
-fn no_run(w: Vec<f64>) -> Outcome {
-    Outcome {
-        point: Point::bare(w, f64::NAN),
-        certificate: Certificate { objective: f64::NAN, lower_bound: None },
-        proof: None,
-        bounds: None,
-        local_gap: None,
-        status: Status::MaxEvals,
-        evaluations: 0,
-        iterations: 0,
-        direction_steps: 0,
-        seconds: 0.0,
-        master_seconds: 0.0,
-        rounding: 0.0,
-    }
 }
 
 /// All rows, with their mean over those without a label as one more, where a balance is asked for.

@@ -20,21 +20,16 @@ pub use start::start_from;
 pub(crate) use targets::Targets;
 
 use super::{
-    Answer, Data, DataKind, Facts, Family, FittedModel, Form, Misfit, Model, Reader, Settings,
-    TrainError, TrainReport, Walk,
+    Answer, Data, DataKind, Family, Model, Settings, TrainError, TrainReport, Walk, Wanted, refuse,
 };
 use crate::family::builder::models;
 use crate::options::common::{self, BIAS, Norm, PENALTY};
-use crate::options::{Taken, reading};
+use crate::options::reading;
 use crate::regularizer::L2;
 use crate::risk::{ExampleWeights, Risk};
 use crate::solver::{Method, Outcome, Problem};
 use minorant_data::Dataset;
 use minorant_linalg::Design;
-
-/// The family of linear models.
-#[derive(Debug)]
-pub struct Linear;
 
 models! {
     regularized;
@@ -53,69 +48,53 @@ models! {
     }
 }
 
-impl Family for Linear {
-    fn models(&self) -> &'static [Model] {
-        &[Svm::MODEL, Logistic::MODEL, RampSvm::MODEL, Tsvm::MODEL]
-    }
+/// The family of linear models.
+pub(crate) static FAMILY: Family = Family {
+    models: &[Svm::MODEL, Logistic::MODEL, RampSvm::MODEL, Tsvm::MODEL],
+    options: &[losses::OWN, options::OWN, common::REGULARIZED, common::EVERY_RUN, reading::ROWS],
+    solvers: solvers_of,
+    data: |_| DataKind::Rows,
+    offers: &[Wanted::Labels, Wanted::Scores],
+    fit,
+    start_from: Some(|model, data, settings| start_from(model, data.rows()?, settings)),
+    load: LinearForm::load,
+};
 
-    fn options(&self) -> &'static [&'static [Taken]] {
-        static ALL: &[&[Taken]] =
-            &[losses::OWN, options::OWN, common::REGULARIZED, common::EVERY_RUN, reading::ROWS];
-        ALL
-    }
+/// The names of a model's solvers.
+fn solvers_of(model: &Model) -> Vec<&'static str> {
+    use Method::*;
+    let held = |method: &Method| match method {
+        Auto | Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Gd | Subgradient => true,
+        Cccp => !model.is_convex,
+        // The svm has lbfgs for its smooth losses.
+        Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs | SubLbfgs
+        | Hybrid | SubGd | Lbfgs | Newton | Sgd => model.is_convex,
+        Owlqn | OwlqnStar | NewtonCd => model.name == "logistic",
+        DualCd => model.name == "svm",
+        Bcfw => false,
+    };
+    Method::ALL.into_iter().filter(held).map(Method::name).collect()
+}
 
-    fn solvers(&self, model: &Model) -> Vec<&'static str> {
-        use Method::*;
-        let held = |method: &Method| match method {
-            Auto | Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Gd | Subgradient => true,
-            Cccp => !model.is_convex,
-            // The svm has lbfgs for its smooth losses.
-            Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs
-            | SubLbfgs | Hybrid | SubGd | Lbfgs | Newton | Sgd => model.is_convex,
-            Owlqn | OwlqnStar | NewtonCd => model.name == "logistic",
-            DualCd => model.name == "svm",
-            Bcfw => false,
-        };
-        Method::ALL.into_iter().filter(held).map(Method::name).collect()
-    }
-
-    fn data(&self, _settings: &Settings) -> DataKind {
-        DataKind::Rows
-    }
-
-    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-        let data = data.rows()?;
-        let rows = Rows::new(data, walk.settings)?;
-        let lambda = walk.settings.lambda(rows.targets.total(walk.settings))?;
-        let regularizer = rows.regularizer(lambda)?;
-        regularizer.check(rows.dim())?;
-        rows.check_start(walk.start)?;
-        let (outcomes, method) = if let Targets::OneVsRest { .. } = rows.targets {
-            one_vs_rest::solve(&rows, &regularizer, lambda, walk)?
-        } else if from_svm::is_start_of(&rows.targets, walk.settings) {
-            from_svm::solve(&rows, &regularizer, walk)?
-        } else {
-            let risk = rows.risk(0);
-            let problem =
-                Problem::new(&*risk, &regularizer).with_l1(rows.l1(lambda)).starting_at(walk.start);
-            let (outcome, method) = walk.minimise(problem, walk.settings.rules())?;
-            (vec![outcome], method)
-        };
-        Ok(rows.answer(method, lambda, outcomes))
-    }
-
-    fn start_from(
-        &self,
-        model: &FittedModel,
-        data: Data<'_>,
-        settings: &Settings,
-    ) -> Result<Vec<f64>, TrainError> {
-        start_from(model, data.rows()?, settings)
-    }
-
-    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
-        LinearForm::load(facts, file)
-    }
+fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+    let data = data.rows()?;
+    let rows = Rows::new(data, walk.settings)?;
+    let lambda = walk.settings.lambda(rows.targets.total(walk.settings))?;
+    let regularizer = rows.regularizer(lambda)?;
+    regularizer.check(rows.dim())?;
+    rows.check_start(walk.start)?;
+    let (outcomes, method) = if let Targets::OneVsRest { .. } = rows.targets {
+        one_vs_rest::solve(&rows, &regularizer, lambda, walk)?
+    } else if from_svm::is_start_of(&rows.targets, walk.settings) {
+        from_svm::solve(&rows, &regularizer, walk)?
+    } else {
+        let risk = rows.risk(0);
+        let problem =
+            Problem::new(&*risk, &regularizer).with_l1(rows.l1(lambda)).starting_at(walk.start);
+        let (outcome, method) = walk.minimise(problem, walk.settings.rules())?;
+        (vec![outcome], method)
+    };
+    Ok(rows.answer(method, lambda, outcomes))
 }
 
 /// The loss of a model, which the svm has a choice of.
@@ -164,10 +143,9 @@ impl<'a> Rows<'a> {
         let theta = self.settings.get(&BIAS_WEIGHT);
         if self.settings.get(&PENALTY) == Norm::L1 {
             if theta.is_some() {
-                return Err(TrainError::Setting(
-                    "a bias weight goes with the penalty l2; l1 penalises the bias like the others"
-                        .into(),
-                ));
+                return refuse(
+                    "a bias weight goes with the penalty l2; l1 penalises the bias like the others",
+                );
             }
             return Ok(L2::none());
         }
@@ -187,12 +165,9 @@ impl<'a> Rows<'a> {
     pub(crate) fn check_start(&self, start: Option<&[f64]>) -> Result<(), TrainError> {
         let dim = self.dim() * self.targets.problems();
         match start {
-            Some(start) if start.len() != dim || !start.iter().all(|w| w.is_finite()) => {
-                Err(TrainError::Setting(format!(
-                    "expected {dim} finite weights to start from, found {}",
-                    start.len()
-                )))
-            }
+            Some(start) if start.len() != dim || !start.iter().all(|w| w.is_finite()) => refuse(
+                format!("expected {dim} finite weights to start from, found {}", start.len()),
+            ),
             _ => Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use super::Rows;
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::Certificate;
 use crate::family::carried::{Carrying, Finished, finished};
-use crate::family::{Asked, TrainError, Walk};
+use crate::family::{Asked, TrainError, Walk, refuse};
 use crate::proof::Proof;
 use crate::regularizer::L2;
 use crate::risk::{Cancel, Point};
@@ -36,7 +36,9 @@ pub(super) fn solve(
         let begin = asked.start.map(|w| &w[class * dim..][..dim]);
         interrupted |= class > 0 && asked.cancel.is_cancelled();
         if interrupted && asked.cancel.is_hurried() {
-            state.carried.push(not_begun(begin.map(<[f64]>::to_vec), dim, start));
+            // The objective is known only where the class starts at 0: there it is the loss alone.
+            let (w, value) = begin.map_or((vec![0.0; dim], start), |w| (w.to_vec(), f64::NAN));
+            state.carried.push(not_begun(w, value, Status::Interrupted));
             continue;
         }
         let risk = rows.risk(class);
@@ -73,24 +75,23 @@ pub(super) fn solve(
 /// Refuses fewer evaluations than classes.
 pub(crate) fn check_evaluations(most: Option<u64>, classes: usize) -> Result<(), TrainError> {
     if most.is_some_and(|most| most < classes as u64) {
-        return Err(TrainError::Setting(format!(
+        return refuse(format!(
             "one-vs-rest over {classes} classes needs at least {classes} evaluations"
-        )));
+        ));
     }
     Ok(())
 }
 
-/// The outcome of a class that was not reached before the run was stopped: its start point, which is
-/// not evaluated. Its objective is known only where it starts at 0, and there it is the loss alone.
-fn not_begun(start: Option<Vec<f64>>, dim: usize, loss_at_zero: f64) -> Outcome {
-    let value = if start.is_none() { loss_at_zero } else { f64::NAN };
+/// The outcome of a run that was not begun: its start point, which is not evaluated, with the value that
+/// is known of it.
+pub(super) fn not_begun(w: Vec<f64>, value: f64, status: Status) -> Outcome {
     Outcome {
         bounds: None,
         local_gap: None,
-        point: Point::bare(start.unwrap_or_else(|| vec![0.0; dim]), value),
+        point: Point::bare(w, value),
         certificate: Certificate { objective: value, lower_bound: None },
         proof: None,
-        status: Status::Interrupted,
+        status,
         evaluations: 0,
         iterations: 0,
         direction_steps: 0,

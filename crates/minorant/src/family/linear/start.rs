@@ -1,7 +1,7 @@
 //! Start weights from a model that was fitted before, for targets of the same shape.
 
 use super::{LinearForm, Targets};
-use crate::family::{FittedModel, Settings, TrainError};
+use crate::family::{FittedModel, Settings, TrainError, refuse};
 use crate::options::common::BIAS;
 use minorant_data::{Dataset, Label};
 
@@ -13,7 +13,7 @@ pub fn start_from(
     settings: &Settings,
 ) -> Result<Vec<f64>, TrainError> {
     let refuse = |expected: String, found: String| {
-        Err(TrainError::Setting(format!("expected start weights for {expected}, found {found}")))
+        refuse(format!("expected start weights for {expected}, found {found}"))
     };
     let Some(form) = model.form_as::<LinearForm>() else {
         return refuse("a linear model".into(), format!("those of {}", model.name()));

@@ -5,7 +5,7 @@ use super::options::{CLASS_WEIGHT, GAMMA, MULTICLASS, Multiclass};
 use super::{BALANCE_MEAN, TargetKind, loss_of};
 use crate::family::classes::{UNLABELLED, check_costs, labelled_classes};
 use crate::family::data::label_kind;
-use crate::family::{Settings, TrainError, mean};
+use crate::family::{Settings, TrainError, mean, refuse};
 use crate::options::common::LABEL_LOSS;
 use crate::risk::ExampleWeights;
 use minorant_data::{Label, LabelKind, LabelRows, Labels};
@@ -23,10 +23,6 @@ pub(crate) enum Targets {
     Transductive { classes: usize, outputs: usize, labels: Vec<Option<u32>> },
     /// Sets of classes.
     Multilabel { classes: usize, member: Vec<bool> },
-}
-
-fn refuse<T>(sentence: impl Into<String>) -> Result<T, TrainError> {
-    Err(TrainError::Setting(sentence.into()))
 }
 
 impl Targets {
@@ -78,19 +74,7 @@ impl Targets {
 
     /// Rows labelled 0 have no label; the others say which classes there are.
     fn transductive(labels: &Labels, settings: &Settings) -> Result<Targets, TrainError> {
-        let LabelRows::Single(rows) = &labels.rows else {
-            return refuse("tsvm takes one label a row, and 0 for rows without one");
-        };
-        let (classes, labels) = labelled_classes(labels, rows);
-        match classes.len() {
-            0 => return refuse("expected some rows with a label other than 0, found none"),
-            1 => {
-                return refuse(
-                    "expected labelled rows of two or more classes (0 means unlabelled), found one class only",
-                );
-            }
-            _ => {}
-        }
+        let (classes, labels) = labelled_classes(labels, settings.model())?;
         let classes = classes.len();
         if labels.iter().all(Option::is_some) {
             return refuse(

@@ -1,5 +1,5 @@
-//! A fitted network under a chain, in memory and in files: its weights, and those it began with,
-//! which the regularizer pulls towards. There is no proof in it: its risk is not convex.
+//! A fitted network under a chain, in memory and in files: its weights, and those that training began
+//! with, which the regularizer pulls towards. The form has no proof, for its risk is not convex.
 
 use super::{ACTIVATION, HIDDEN, PRETRAIN, Pretrain};
 use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
@@ -22,7 +22,7 @@ pub struct NeuroForm {
     pub vocabulary: Vocabulary,
     /// How the weights to begin with were made.
     pub pretrain: Pretrain,
-    /// The seed of that.
+    /// The seed of the weights to begin with.
     pub seed: u64,
     /// The error on what was held out, where something was.
     pub validation_error: Option<f64>,

@@ -12,8 +12,8 @@ use super::hold_out::{Chosen, error_of, split};
 use super::mean::{Mean, counted};
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
-    Answer, Data, DataKind, Facts, Family, Form, Misfit, Model, Reader, Settings, TrainError,
-    TrainReport, Walk, Wanted, method_options, solvers,
+    Answer, Data, DataKind, Family, Settings, TrainError, TrainReport, Walk, Wanted,
+    method_options, refuse, solvers,
 };
 use crate::archive::Archive;
 use crate::certificate::Certificate;
@@ -22,7 +22,7 @@ use crate::options::Kind::{Choice, Wholes};
 use crate::options::common::{
     EVERY_RUN, LOCALITY, REGULARIZED, SEED, SEED_OF_STARTS, VALIDATION_FRACTION,
 };
-use crate::options::{Named, Probe, Taken, named, options, reading};
+use crate::options::{Named, Probe, named, options, reading};
 use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Risk};
 use crate::solver::{Method, Outcome, Problem, RunError, StopRules};
@@ -84,113 +84,92 @@ taken! {
     (NeuroCrf) whole seed: SEED_OF_STARTS, Probe::with("7", &["--hidden", "5", "--max-evals", "3"]);
 }
 
-static OPTIONS: [&[Taken]; 4] = [REGULARIZED, OWN, EVERY_RUN, reading::SEQUENCES];
-
 /// The family of networks under a chain.
-#[derive(Debug)]
-pub struct NeuroFamily;
+pub(super) static FAMILY: Family = Family {
+    models: &[NeuroCrf::MODEL],
+    options: &[REGULARIZED, OWN, EVERY_RUN, reading::SEQUENCES],
+    solvers: |_| solvers::names(&[Method::Auto, Method::Lbfgs], &[]),
+    data: |_| DataKind::Sequences,
+    offers: &[Wanted::Labels, Wanted::Scores, Wanted::Marginals],
+    fit,
+    start_from: None,
+    load: |facts, file| Ok(Box::new(NeuroForm::read(facts, file)?)),
+};
 
-impl Family for NeuroFamily {
-    fn models(&self) -> &'static [Model] {
-        &[NeuroCrf::MODEL]
-    }
-
-    fn options(&self) -> &'static [&'static [Taken]] {
-        &OPTIONS
-    }
-
-    fn solvers(&self, _model: &Model) -> Vec<&'static str> {
-        solvers::names(&[Method::Auto, Method::Lbfgs], &[])
-    }
-
-    fn data(&self, _settings: &Settings) -> DataKind {
-        DataKind::Sequences
-    }
-
-    fn offers(&self) -> &'static [Wanted] {
-        &[Wanted::Labels, Wanted::Scores, Wanted::Marginals]
-    }
-
-    fn fit(&self, data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-        let data = labelled(data)?;
-        let network = network(data, walk.settings)?;
-        let weights = walk.settings.example_weights();
-        let weights = weights.as_deref();
-        let examples = counted(weights, data.len(), "sequence")?;
-        let [seen, held_out] = split(examples, |_| 0, walk.get(&VALIDATION_FRACTION))?
-            .map(|examples| Selection::new(data, &examples, weights));
-        let units = walk.get(&PER).units(&seen.starts);
-        let mean = Mean::new(seen.weights.as_deref(), units, "sequence")?;
-        let lambda = walk.settings.lambda(mean.total)?;
-        check_method(data, &network, &L2::new(lambda)?, walk)?;
-        let begin =
-            |archive: &mut Archive| Ok(Begin(archive.take_reals(START).unwrap_or_default()));
-        let asked = walk.asked;
-        let mut store = Carrying::resume(&mut *walk.checkpoints, begin).map_err(RunError::from)?;
-        if store.carried.0.len() != network.dim() {
-            let how = match asked.settings.get(&PRETRAIN) {
-                Pretrain::Rbm => Start::Rbm(Rbm::default()),
-                Pretrain::None => Start::Random,
-            };
-            if let Start::Rbm(_) = how {
-                let what = "pretraining the layers without labels; then the objective is minimised";
-                walk.observer.preparing(what);
-            }
-            let seed = asked.settings.get(&SEED);
-            let made = start(&network, &seen.tokens, how, seed, asked.cancel);
-            store.carried.0 = made.map_err(RunError::from)?;
+fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
+    let data = labelled(data)?;
+    let network = network(data, walk.settings)?;
+    let weights = walk.settings.example_weights();
+    let weights = weights.as_deref();
+    let examples = counted(weights, data.len(), "sequence")?;
+    let [seen, held_out] = split(examples, |_| 0, walk.get(&VALIDATION_FRACTION))?
+        .map(|examples| Selection::new(data, &examples, weights));
+    let units = walk.get(&PER).units(&seen.starts);
+    let mean = Mean::new(seen.weights.as_deref(), units, "sequence")?;
+    let lambda = walk.settings.lambda(mean.total)?;
+    check_method(data, &network, &L2::new(lambda)?, walk)?;
+    let begin = |archive: &mut Archive| Ok(Begin(archive.take_reals(START).unwrap_or_default()));
+    let asked = walk.asked;
+    let mut store = Carrying::resume(&mut *walk.checkpoints, begin).map_err(RunError::from)?;
+    if store.carried.0.len() != network.dim() {
+        let how = match asked.settings.get(&PRETRAIN) {
+            Pretrain::Rbm => Start::Rbm(Rbm::default()),
+            Pretrain::None => Start::Random,
+        };
+        if let Start::Rbm(_) = how {
+            let what = "pretraining the layers without labels; then the objective is minimised";
+            walk.observer.preparing(what);
         }
-        let regularizer = L2::new(lambda)?.with_center(store.carried.0.clone())?;
-        let run = Run {
-            network: &network,
-            seen: &seen,
-            held_out: &held_out,
-            shares: &mean.shares,
-            regularizer: &regularizer,
-        };
-        let rules = asked.settings.rules();
-        let observer = &mut *walk.observer;
-        let mut walk = Walk { asked, observer, checkpoints: &mut store };
-        // The answer's objective is computed in double precision, which takes an evaluation more.
-        let most = rules.max_evaluations;
-        let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
-        let (mut outcome, method, chosen) = if is_single {
-            let rules = StopRules { max_evaluations: most.map(|most| most - 1), ..rules };
-            run.minimise::<f32>(&mut walk, rules)?
-        } else {
-            run.minimise::<f64>(&mut walk, rules)?
-        };
-        if is_single {
-            run.recompute(&mut outcome)?;
-        }
-        let (pretrain, seed) = (walk.get(&PRETRAIN), walk.get(&SEED));
-        let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
-        let sizes = (data.len(), data.attributes.len());
-        let runs = std::slice::from_ref(&outcome);
-        let report = TrainReport {
-            regularizer: regularizer.value(&outcome.point.w),
-            further: vec![
-                ("validation_error", json!(validation_error)),
-                ("chosen_at", json!(chosen_at)),
-            ],
-            ..TrainReport::of_runs(method.name(), sizes, lambda, runs)
-        };
-        let form = NeuroForm {
-            network,
-            vocabulary: Vocabulary::of(data),
-            pretrain,
-            seed,
-            validation_error,
-            chosen_at,
-            weights: outcome.point.w,
-            start: store.carried.0,
-        };
-        Ok(Answer { form: Box::new(form), proofs: vec![None], report })
+        let seed = asked.settings.get(&SEED);
+        let made = start(&network, &seen.tokens, how, seed, asked.cancel);
+        store.carried.0 = made.map_err(RunError::from)?;
     }
-
-    fn load(&self, facts: &mut Facts, file: &mut Reader<'_>) -> Result<Box<dyn Form>, Misfit> {
-        Ok(Box::new(NeuroForm::read(facts, file)?))
+    let regularizer = L2::new(lambda)?.with_center(store.carried.0.clone())?;
+    let run = Run {
+        network: &network,
+        seen: &seen,
+        held_out: &held_out,
+        shares: &mean.shares,
+        regularizer: &regularizer,
+    };
+    let rules = asked.settings.rules();
+    let observer = &mut *walk.observer;
+    let mut walk = Walk { asked, observer, checkpoints: &mut store };
+    // The answer's objective is computed in double precision, which takes an evaluation more.
+    let most = rules.max_evaluations;
+    let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
+    let (mut outcome, method, chosen) = if is_single {
+        let rules = StopRules { max_evaluations: most.map(|most| most - 1), ..rules };
+        run.minimise::<f32>(&mut walk, rules)?
+    } else {
+        run.minimise::<f64>(&mut walk, rules)?
+    };
+    if is_single {
+        run.recompute(&mut outcome)?;
     }
+    let (pretrain, seed) = (walk.get(&PRETRAIN), walk.get(&SEED));
+    let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
+    let sizes = (data.len(), data.attributes.len());
+    let runs = std::slice::from_ref(&outcome);
+    let report = TrainReport {
+        regularizer: regularizer.value(&outcome.point.w),
+        further: vec![
+            ("validation_error", json!(validation_error)),
+            ("chosen_at", json!(chosen_at)),
+        ],
+        ..TrainReport::of_runs(method.name(), sizes, lambda, runs)
+    };
+    let form = NeuroForm {
+        network,
+        vocabulary: Vocabulary::of(data),
+        pretrain,
+        seed,
+        validation_error,
+        chosen_at,
+        weights: outcome.point.w,
+        start: store.carried.0,
+    };
+    Ok(Answer { form: Box::new(form), proofs: vec![None], report })
 }
 
 /// The network for these sequences.
@@ -205,12 +184,12 @@ fn network(data: &Sequences, settings: &Settings) -> Result<Network, TrainError>
     let most = settings.max_bytes().unwrap_or(1 << 36) / 8;
     match network.checked_dim() {
         Some(dim) if (dim as u64) <= most / 16 => Ok(network),
-        dim => Err(TrainError::Setting(format!(
+        dim => refuse(format!(
             "a network of {inputs} inputs with hidden layers of {} units has {} weights, more than \
              fit into memory; use fewer units or fewer attributes",
             widths.join(","),
             dim.map_or("too many".into(), |dim| dim.to_string()),
-        ))),
+        )),
     }
 }
 

@@ -12,9 +12,9 @@ use std::ops::Range;
 /// Which (attribute, label) and (label, label) pairs have a weight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pairs {
-    /// All of them.
+    /// All pairs.
     All,
-    /// Only those listed; the score of the others is 0.
+    /// Only the pairs listed; the score of the others is 0.
     Observed {
         /// Where the labels of each attribute begin in `labels`, and where the last ones end.
         starts: Vec<usize>,
