@@ -25,6 +25,8 @@ const FLAT: f64 = 1e-13;
 /// A slope this small against the risk's and the regularizer's, which it is the sum of, is nothing but
 /// rounding.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
+/// The same for a slope that the last sweep did not make smaller: sums over many rows round more.
+const STUCK: f64 = 1e-12;
 /// How narrow a bracket can become.
 const NARROW: f64 = 1e-14;
 /// Steps whose slopes go into a guess.
@@ -113,7 +115,8 @@ impl Root<'_, '_> {
         let mut is_closing_in = true;
         for _ in 0..SWEEPS {
             let (nearest, width) = (self.known[0], self.hi - self.lo);
-            let rounding = flat.max(ROUNDING * nearest.size);
+            let share = if is_closing_in { ROUNDING } else { STUCK };
+            let rounding = flat.max(share * nearest.size);
             if nearest.slope.abs() <= rounding || width <= NARROW * self.hi {
                 break;
             }

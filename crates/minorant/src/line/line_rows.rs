@@ -136,28 +136,44 @@ impl LineData<'_> {
         let curvature = self.loss.curvature();
         let many = BLOCK.min(chunk.len());
         let (mut at, mut c) = (vec![0.0; many * k], vec![0.0; many * k]);
-        let mut rates = [f64::NAN; BLOCK];
+        let (mut weights, mut rises, mut rates) = ([0.0; BLOCK], [0.0; BLOCK], [f64::NAN; BLOCK]);
         let mut sums = vec![0.0; 2 * steps.len()];
         for first in chunk.clone().step_by(BLOCK) {
             let rows = first..(first + BLOCK).min(chunk.end);
             let span = rows.start * k..rows.end * k;
             let (start, d) = (&self.start[span.clone()], &self.direction[span.clone()]);
             let (at, c) = (&mut at[..span.len()], &mut c[..span.len()]);
+            for (weight, i) in weights.iter_mut().zip(rows.clone()) {
+                *weight = self.weights.of(i);
+            }
             for (eta, sums) in steps.iter().zip(sums.chunks_exact_mut(2)) {
                 advance(start, d, *eta, at);
                 self.loss.slopes(rows.clone(), at, c);
                 if let Some(curvature) = curvature {
                     curvature.rates(rows.clone(), (at, c), d, &mut rates[..rows.len()]);
                 }
-                let each = rows.clone().zip(c.chunks_exact(k).zip(d.chunks_exact(k)));
-                for ((i, (c, d)), rate) in each.zip(rates) {
-                    let rise: f64 = c.iter().zip(d).map(|(c, d)| c * d).sum();
-                    sums[0] += self.weights.of(i) * rise;
-                    sums[1] += self.weights.of(i) * rate;
+                row_products(c, d, k, &mut rises);
+                for (weight, (rise, rate)) in
+                    weights[..rows.len()].iter().zip(rises.iter().zip(&rates))
+                {
+                    sums[0] += weight * rise;
+                    sums[1] += weight * rate;
                 }
             }
         }
         sums
+    }
+}
+
+/// The inner products of the rows of two matrices with `k` columns.
+fn row_products(x: &[f64], y: &[f64], k: usize, products: &mut [f64]) {
+    if k == 1 {
+        // The compiler takes several at a time where it knows that rows are numbers.
+        products.iter_mut().zip(x.iter().zip(y)).for_each(|(product, (x, y))| *product = x * y);
+        return;
+    }
+    for (product, (x, y)) in products.iter_mut().zip(x.chunks_exact(k).zip(y.chunks_exact(k))) {
+        *product = x.iter().zip(y).map(|(x, y)| x * y).sum();
     }
 }
 
