@@ -3,7 +3,7 @@
 //! every round up to 63 breakpoints are candidates, which lie at even shares of all that are open, and
 //! the slopes at them leave one stretch between neighbours. A round asks all holders of the line twice,
 //! whoever they are, so that a search takes few exchanges even where they are far away. What is left at
-//! the end fits into one place. Along lines that are not told by pieces [`curved`](super::curved) goes on.
+//! the end fits into one place. Along lines that are not told by pieces `curved.rs` goes on.
 
 use super::share::{MOST_STEPS, SlopeRow};
 use super::sum::PiecewiseSum;

@@ -45,6 +45,7 @@ impl Sgd {
         // are left out as keep every step from overshooting.
         let steepest = metric.curvatures().iter().copied().fold(0.0, f64::max);
         let left_out = if problem.risk.is_smooth() { 2.0 * examples * steepest } else { 0.0 };
+        let left_out = left_out.min(sgd_pass::MOST_STEPS);
         // Weights to start from stand for a pass that ended there.
         let (sum, steps) = match problem.start {
             Some(w) => {

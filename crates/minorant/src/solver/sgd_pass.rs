@@ -8,6 +8,9 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
+/// The most steps that may be left out: so many that counting on from there stays exact.
+pub(super) const MOST_STEPS: f64 = (1u64 << 52) as f64;
+
 /// What steps along the problem's examples cost; nothing where it has none.
 pub(super) fn metric(problem: Problem<'_>) -> Option<RowMetric> {
     let regularizer = problem.regularizer;
@@ -57,7 +60,7 @@ impl Passes {
             bend += n as f64 * metric.curvatures()[example];
         }
         let steps = 2.0 * bend / (n as f64 * loss);
-        let steps = if steps.is_finite() { steps.ceil() as u64 } else { 0 };
+        let steps = if steps.is_finite() { steps.ceil().min(MOST_STEPS) as u64 } else { 0 };
         Passes { descent: Descent { sum: w, steps, slopes: Vec::new() }, made: 0 }
     }
 

@@ -90,10 +90,14 @@ pub(crate) fn accepted(
         attempt(name, &other);
     }
 
-    // A bound is raised by 1e-6, and to what no bound can be.
+    // A bound is raised by 1e-6, and to what no bound can be. Beside a model that is far from the best one
+    // nobody sees less than that share of its objective.
     let above = problem.stated[0].plain(&(best + &best.times(&Number::new(VISIBLE), 64))).to_f64();
-    let raised = with_claims(model, |objective, bound| (objective, bound + VISIBLE * bound.abs()));
-    let false_ones = with_claims(model, |objective, _| (objective, above));
+    let raised = with_claims(model, |objective, bound| {
+        (objective, bound + VISIBLE * bound.abs().max(objective.abs()))
+    });
+    let false_ones =
+        with_claims(model, |objective, _| (objective, above + VISIBLE * objective.abs()));
     for raised in [Some(raised), (problem.stated.len() == 1).then_some(false_ones)] {
         let Some(raised) = raised else { continue };
         tampered.tried += 1;
