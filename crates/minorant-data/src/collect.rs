@@ -69,7 +69,15 @@ impl<'o> Collector<'o> {
         };
         self.cells.extend(apart);
         match &mut self.rows {
-            Some(rows) => self.some_without_labels |= rows.append(labels.rows).is_err(),
+            Some(rows) => match rows.append(labels.rows) {
+                Err(PieceRows::Numbers { width, .. })
+                    if matches!(rows, PieceRows::Numbers { .. }) =>
+                {
+                    let expected = "as many targets as the rows before";
+                    return Err(Refusal::new(expected, width.to_string()));
+                }
+                found => self.some_without_labels |= found.is_err(),
+            },
             None => self.rows = Some(labels.rows),
         }
         Ok(())
@@ -209,6 +217,10 @@ fn shown_label(label: &Label) -> String {
 fn final_rows(rows: PieceRows) -> LabelRows {
     match rows {
         PieceRows::None => LabelRows::None,
+        PieceRows::Numbers { width, mut values } => {
+            values.shrink_to_fit();
+            LabelRows::Numbers { width, values }
+        }
         PieceRows::Single(mut ids) => {
             ids.shrink_to_fit();
             LabelRows::Single(ids)

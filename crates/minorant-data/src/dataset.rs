@@ -30,6 +30,11 @@ impl Dataset<'_> {
                 }
                 LabelRows::Sets { starts, items }
             }
+            LabelRows::Numbers { width, values } => {
+                let of_row = |&row: &usize| &values[row * width..(row + 1) * width];
+                let values = rows.iter().flat_map(of_row).copied().collect();
+                LabelRows::Numbers { width: *width, values }
+            }
             LabelRows::None => LabelRows::None,
         };
         Dataset {
@@ -70,8 +75,8 @@ pub struct Labels {
     pub rows: LabelRows,
 }
 
-/// Class numbers (positions in [`Labels::classes`]) by row.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Class numbers (positions in [`Labels::classes`]) by row, or the targets of regression.
+#[derive(Debug, Clone, PartialEq)]
 pub enum LabelRows {
     /// One class per row.
     Single(Vec<u32>),
@@ -81,6 +86,14 @@ pub enum LabelRows {
         starts: Vec<u64>,
         /// Class numbers, ascending within a row.
         items: Vec<u32>,
+    },
+    /// Targets, numbers that are to be met: row `i` has `values[i * width..(i + 1) * width]`. There are
+    /// no classes then.
+    Numbers {
+        /// Targets of a row.
+        width: usize,
+        /// Row by row, each finite.
+        values: Vec<f64>,
     },
     /// The file has no labels.
     None,
@@ -95,6 +108,8 @@ pub enum LabelKind {
     Multiclass,
     /// A set of classes.
     Multilabel,
+    /// Numbers to be met, for regression.
+    Targets,
 }
 
 impl Labels {
@@ -103,6 +118,7 @@ impl Labels {
         match &self.rows {
             LabelRows::Single(rows) => rows.len(),
             LabelRows::Sets { starts, .. } => starts.len().saturating_sub(1),
+            LabelRows::Numbers { width, values } => values.len() / (*width).max(1),
             LabelRows::None => 0,
         }
     }
@@ -118,11 +134,12 @@ impl Labels {
             LabelRows::Sets { .. } => Some(LabelKind::Multilabel),
             LabelRows::Single(_) if self.classes.len() <= 2 => Some(LabelKind::Binary),
             LabelRows::Single(_) => Some(LabelKind::Multiclass),
+            LabelRows::Numbers { .. } => Some(LabelKind::Targets),
             LabelRows::None => None,
         }
     }
 
-    /// The class numbers of one row.
+    /// The class numbers of one row; none where the row has targets.
     ///
     /// # Panics
     /// When `row` is not below [`Labels::len`].
@@ -132,7 +149,7 @@ impl Labels {
             LabelRows::Sets { starts, items } => {
                 &items[starts[row] as usize..starts[row + 1] as usize]
             }
-            LabelRows::None => &[],
+            LabelRows::Numbers { .. } | LabelRows::None => &[],
         }
     }
 
@@ -141,7 +158,7 @@ impl Labels {
         let items: &[u32] = match &self.rows {
             LabelRows::Single(rows) => rows,
             LabelRows::Sets { items, .. } => items,
-            LabelRows::None => &[],
+            LabelRows::Numbers { .. } | LabelRows::None => &[],
         };
         let mut counts = vec![0; self.classes.len()];
         for &class in items {

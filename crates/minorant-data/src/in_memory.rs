@@ -75,6 +75,13 @@ impl Labels {
         Labels { classes, rows: LabelRows::Sets { starts, items } }
     }
 
+    /// One target a row.
+    pub fn of_targets(targets: &[f64]) -> Labels {
+        // Both zeros are one target.
+        let values = targets.iter().map(|target| target + 0.0).collect();
+        Labels { classes: Vec::new(), rows: LabelRows::Numbers { width: 1, values } }
+    }
+
     /// No labels: rows that are to be predicted.
     pub fn none() -> Labels {
         Labels { classes: Vec::new(), rows: LabelRows::None }
@@ -102,6 +109,24 @@ impl IntoLabels for Labels {
 impl IntoLabels for () {
     fn into_labels(self) -> Labels {
         Labels::none()
+    }
+}
+
+/// Targets of regression, one a row.
+///
+/// ```
+/// use minorant_data::{Dataset, Targets};
+///
+/// let data = Dataset::from_rows(&[[0.0], [1.0], [2.0]], Targets(&[0.5, 1.5, 1.25]))?;
+/// assert_eq!(data.labels.len(), 3);
+/// # Ok::<(), minorant_linalg::MatrixError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Targets<'y>(pub &'y [f64]);
+
+impl IntoLabels for Targets<'_> {
+    fn into_labels(self) -> Labels {
+        Labels::of_targets(self.0)
     }
 }
 
@@ -191,7 +216,11 @@ fn checked<'a>(features: Matrix<'a>, labels: impl IntoLabels) -> Result<Dataset<
         return Err(MatrixError::Length { what: "labels, one a row", expected, found });
     }
     let is_finite = |label: &Label| !matches!(label, Label::Number(x) if !x.is_finite());
-    if !labels.classes.iter().all(is_finite) {
+    let targets = match &labels.rows {
+        LabelRows::Numbers { values, .. } => &values[..],
+        _ => &[],
+    };
+    if !labels.classes.iter().all(is_finite) || !targets.iter().all(|y| y.is_finite()) {
         return Err(MatrixError::NotFinite);
     }
     Ok(Dataset { features, labels })

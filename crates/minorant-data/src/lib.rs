@@ -28,7 +28,7 @@ pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
 pub use detect::Format;
 pub use error::{Place, ReadError};
 pub use images::{Images, PartsImage, Plate, TreeShape};
-pub use in_memory::IntoLabels;
+pub use in_memory::{IntoLabels, Targets};
 pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files, read_for_model};
 pub use sequences::{
     Attributes, LabelledBy, RecordingOptions, Recordings, SequenceFormat, SequenceOptions,

@@ -1,7 +1,7 @@
 //! A run of consecutive rows as one parser leaves it. Pieces of a file are parsed independently
 //! and joined in order by `collect`.
 
-use crate::error::ReadError;
+use crate::error::{ReadError, Refusal};
 use crate::label_table::LabelTable;
 use crate::read::ReadOptions;
 use crate::values::GrowingValues;
@@ -160,17 +160,43 @@ impl PieceLabels {
 #[derive(Debug)]
 pub(crate) enum PieceRows {
     Single(Vec<u32>),
-    Sets { lengths: Vec<u32>, items: Vec<u32> },
+    Sets {
+        lengths: Vec<u32>,
+        items: Vec<u32>,
+    },
+    /// Targets, so many a row; a width of 0 says that no row has come yet.
+    Numbers {
+        width: usize,
+        values: Vec<f64>,
+    },
     None,
 }
 
 impl PieceRows {
+    /// Targets of one row after the other.
+    pub(crate) fn targets() -> PieceRows {
+        PieceRows::Numbers { width: 0, values: Vec::new() }
+    }
+
+    /// Appends the targets of a row; refuses a row that has more or fewer of them than the first.
+    pub(crate) fn push_targets(&mut self, targets: &[f64]) -> Result<(), Refusal> {
+        let PieceRows::Numbers { width, values } = self else { return Ok(()) };
+        if *width == 0 {
+            *width = targets.len();
+        } else if *width != targets.len() {
+            let expected = format!("{} targets, as in the rows before", *width);
+            return Err(Refusal::new(expected, targets.len().to_string()));
+        }
+        values.extend_from_slice(targets);
+        Ok(())
+    }
+
     /// Every label number, to be translated.
     pub(crate) fn items_mut(&mut self) -> &mut [u32] {
         match self {
             PieceRows::Single(ids) => ids,
             PieceRows::Sets { items, .. } => items,
-            PieceRows::None => &mut [],
+            PieceRows::Numbers { .. } | PieceRows::None => &mut [],
         }
     }
 
@@ -186,6 +212,14 @@ impl PieceRows {
                 items.extend_from_slice(&more);
             }
             (PieceRows::None, PieceRows::None) => {}
+            // Rows with another number of targets are told of by their file.
+            (
+                PieceRows::Numbers { width, values },
+                PieceRows::Numbers { width: of_others, values: others },
+            ) if *width == of_others || values.is_empty() || others.is_empty() => {
+                *width = of_others.max(*width);
+                values.extend_from_slice(&others);
+            }
             (PieceRows::Single(_), sets @ PieceRows::Sets { .. }) => {
                 *self = std::mem::replace(self, PieceRows::None).into_sets();
                 return self.append(sets);

@@ -78,6 +78,8 @@ enum Numbers<'py> {
     Single(PyReadonlyArray1<'py, u32>),
     /// Where each row's class numbers start, and the class numbers.
     Sets(Starts<'py>, PyReadonlyArray1<'py, u32>),
+    /// A target a row.
+    Targets(PyReadonlyArray1<'py, f64>),
 }
 
 /// Examples of any kind: a Python object with these attributes, which are None where the kind of data
@@ -202,6 +204,13 @@ impl Examples<'_> {
             Some(Numbers::Single(numbers)) => {
                 let numbers = numbers.as_slice()?;
                 (LabelRows::Single(numbers.to_vec()), numbers.len(), numbers)
+            }
+            Some(Numbers::Targets(targets)) => {
+                let targets = targets.as_slice()?;
+                if !targets.iter().all(|target| target.is_finite()) {
+                    return refuse("expected finite targets");
+                }
+                (Labels::of_targets(targets).rows, targets.len(), &[][..])
             }
             Some(Numbers::Sets(starts, items)) => {
                 let (starts, items) = (starts.as_slice()?.to_vec(), items.as_slice()?);

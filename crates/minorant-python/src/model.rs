@@ -70,9 +70,25 @@ impl Model {
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         match self.predictions(py, &examples, Wanted::Labels, threads)?.outputs {
             Outputs::Labels(labels) | Outputs::Tokens { labels, .. } => Ok(labels.into_pyarray(py)),
-            Outputs::Sets(_) | Outputs::Structures(_) => {
+            Outputs::Sets(_) | Outputs::Structures(_) | Outputs::Values(_) => {
                 refuse(format!("{} does not predict one class each", self.0.name()))
             }
+        }
+    }
+
+    /// Predicted numbers, a row for each example and one column for each quantile.
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        examples: Examples<'py>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        match self.predictions(py, &examples, Wanted::Labels, threads)?.outputs {
+            Outputs::Values(numbers) => {
+                let shape = [numbers.rows(), numbers.width];
+                numbers.values.into_pyarray(py).reshape(shape)
+            }
+            _ => refuse(format!("{} predicts classes, not numbers", self.0.name())),
         }
     }
 

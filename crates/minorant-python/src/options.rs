@@ -84,6 +84,8 @@ fn value(object: &Bound<'_, PyAny>, kind: Option<Kind>) -> PyResult<Option<Value
         Value::Number(number)
     } else if let Ok(wholes) = object.extract::<Vec<u64>>() {
         Value::Wholes(wholes)
+    } else if let Ok(numbers) = object.extract::<Vec<f64>>() {
+        Value::Numbers(numbers)
     } else if let Ok(pairs) = object.extract::<Vec<(Bound<'_, PyAny>, f64)>>() {
         let pair = |(name, x): (Bound<'_, PyAny>, f64)| Ok((label(&name)?, x));
         Value::Pairs(pairs.into_iter().map(pair).collect::<PyResult<_>>()?)

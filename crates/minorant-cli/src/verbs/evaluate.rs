@@ -26,6 +26,9 @@ fn as_json(evaluation: &Evaluation) -> Value {
     for measure in &evaluation.measures {
         object[measure.key] = json!(measure.value);
     }
+    for (key, _, numbers) in &evaluation.lists {
+        object[*key] = json!(numbers);
+    }
     if !evaluation.unit.is_empty() {
         let classes = evaluation.classes.iter().map(|(label, counts)| {
             json!({
@@ -50,6 +53,13 @@ fn as_text(evaluation: &Evaluation) -> String {
             (_, value) => cell(value),
         };
         lines.push(format!("{} {value} {}", measure.words, measure.on).trim_end().to_string());
+    }
+    for (_, words, numbers) in &evaluation.lists {
+        let numbers: Vec<String> = numbers.iter().map(|number| cell(Some(*number))).collect();
+        lines.push(format!("{words} {}", numbers.join(" ")));
+    }
+    if let Some(crossings) = evaluation.count("crossings") {
+        lines.push(format!("rows with quantiles in the wrong order {crossings}"));
     }
     if !evaluation.classes.is_empty() {
         let rows = evaluation.classes.iter().map(|(label, counts)| {

@@ -5,14 +5,19 @@ use crate::args::InspectArgs;
 use crate::output::{self, aligned};
 use anyhow::bail;
 use minorant::data::{
-    Arrays, Dataset, Images, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings,
-    Sequences, looks_like_attribute_lists, recordings_in,
+    Arrays, Dataset, Images, Label, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions,
+    Recordings, Sequences, looks_like_attribute_lists, recordings_in,
 };
-use minorant::family::{self, DataKind, OwnedData, label_in_output, options_of_rows, read};
+use minorant::family::{
+    self, DataKind, OwnedData, label_in_output, options_of_rows, read, setting_in_words,
+};
 use minorant::linalg::{Matrix, Values};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::path::Path;
+
+/// Labels that are numbers and more of them than this are targets rather than classes.
+const MANY: usize = 1000;
 
 /// Reads the files and says what is in them.
 pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
@@ -133,6 +138,47 @@ impl Facts {
         self.tell("stored", format!("{storage}, {precision}"), &keys);
     }
 
+    /// How labels that are numbers are spread, for those who take them as targets.
+    fn targets(&mut self, labels: &Labels) {
+        let number = |label: &Label| match label {
+            Label::Number(number) => Some(*number),
+            Label::Text(_) => None,
+        };
+        let classes: Option<Vec<f64>> = labels.classes.iter().map(number).collect();
+        let mut targets: Vec<f64> = match (&labels.rows, classes) {
+            (LabelRows::Single(rows), Some(classes)) => {
+                rows.iter().map(|&z| classes[z as usize]).collect()
+            }
+            _ => return,
+        };
+        targets.sort_unstable_by(f64::total_cmp);
+        let at = |share: usize| targets[(targets.len() - 1) * share / 4];
+        let rows = targets.len() as f64;
+        let mean = targets.iter().map(|y| y / rows).sum::<f64>();
+        let square = targets.iter().map(|y| (y - mean) * ((y - mean) / rows)).sum::<f64>();
+        let deviation = square.sqrt();
+        let [least, lower, median, upper, greatest] = [0, 1, 2, 3, 4].map(at);
+        let words = format!(
+            "{} to {}, mean {}, deviation {}, half between {} and {}",
+            setting_in_words(least),
+            setting_in_words(greatest),
+            setting_in_words(mean),
+            setting_in_words(deviation),
+            setting_in_words(lower),
+            setting_in_words(upper),
+        );
+        let keys = json!({
+            "least": least,
+            "lower_quartile": lower,
+            "median": median,
+            "upper_quartile": upper,
+            "greatest": greatest,
+            "mean": mean,
+            "deviation": deviation,
+        });
+        self.tell("as numbers", words, &[("targets", keys)]);
+    }
+
     /// The labels by their key and in words, and the classes with how many `units` each has.
     fn labels(&mut self, labels: &str, words: String, units: &str, classes: &Classes) {
         let object = |(label, count): &(Value, usize)| json!({"label": label, units: count});
@@ -142,7 +188,7 @@ impl Facts {
             let name = label.as_str().map_or_else(|| label.to_string(), str::to_string);
             vec![name, count.to_string()]
         };
-        if labels != "none" {
+        if !classes.is_empty() && labels != "none" {
             let table = output::table(["class", units], classes.iter().map(row));
             self.table = format!("\n\n{table}");
         }
@@ -166,18 +212,22 @@ fn of_rows(data: &Dataset<'_>) -> Facts {
     facts.count("examples", "examples", data.features.rows());
     facts.count("features", "features", data.features.cols());
     facts.matrix(&data.features);
+    facts.targets(&data.labels);
     let kind = match (&data.labels.rows, data.labels.kind()) {
         (LabelRows::None, _) | (_, None) => "none",
+        (_, Some(LabelKind::Targets)) => "numbers",
+        _ if data.labels.classes.len() > MANY => "numbers",
         (LabelRows::Single(_), _) if data.labels.classes.len() == 1 => "one class",
         (_, Some(LabelKind::Binary)) => "binary",
         (_, Some(LabelKind::Multiclass)) => "multiclass",
         (_, Some(LabelKind::Multilabel)) => "multilabel",
     };
-    let words = match data.labels.classes.len() {
-        0 | 1 => kind.to_string(),
-        classes => format!("{kind}, {classes} classes"),
+    let (words, classes) = match data.labels.classes.len() {
+        0 | 1 => (kind.to_string(), classes_of(&data.labels)),
+        distinct if kind == "numbers" => (format!("{kind}, {distinct} distinct"), Vec::new()),
+        classes => (format!("{kind}, {classes} classes"), classes_of(&data.labels)),
     };
-    facts.labels(kind, words, "examples", &classes_of(&data.labels));
+    facts.labels(kind, words, "examples", &classes);
     facts
 }
 

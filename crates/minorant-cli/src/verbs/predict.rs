@@ -42,6 +42,13 @@ fn as_json(predictions: &Predictions, key: &str) -> Value {
         Some(range.map(|i| json!(numbers.row(i))).collect::<Value>())
     };
     let (labels, numbers): (Vec<Value>, Option<Value>) = match &predictions.outputs {
+        Outputs::Values(all) => {
+            let value = |i: usize| match all.row(i) {
+                [one] => json!(one),
+                several => json!(several),
+            };
+            return json!({ "values": (0..all.rows()).map(value).collect::<Vec<Value>>() });
+        }
         Outputs::Labels(all) => (all.iter().map(label).collect(), rows(0..all.len())),
         Outputs::Sets(all) => {
             (all.iter().map(|set| set.iter().map(label).collect()).collect(), rows(0..all.len()))
@@ -65,7 +72,7 @@ fn as_json(predictions: &Predictions, key: &str) -> Value {
     object
 }
 
-/// One label a line; sequences with a blank line between them, and with the columns of the input
+/// One label a line, or numbers with tabs between them; sequences with a blank line between them, and with the columns of the input
 /// where those are kept.
 fn as_text(predictions: &Predictions, columns: &[String]) -> String {
     let name = |z: &u32| predictions.classes[*z as usize].to_string();
@@ -77,6 +84,10 @@ fn as_text(predictions: &Predictions, columns: &[String]) -> String {
     };
     let mut text: String = match &predictions.outputs {
         Outputs::Labels(all) => all.iter().map(name).enumerate().map(line).collect(),
+        Outputs::Values(all) => {
+            let row = |i: usize| joined(&mut all.row(i).iter().map(f64::to_string), "\t") + "\n";
+            (0..all.rows()).map(row).collect()
+        }
         Outputs::Sets(all) => {
             let sets = all.iter().map(|set| joined(&mut set.iter().map(name), ","));
             sets.enumerate().map(line).collect()

@@ -50,6 +50,8 @@ impl Data {
         self.add("rows.svm", &text(&|i| sign(i).to_string(), 1, 60), 60, 2);
         self.add("zero-based.svm", &text(&|i| sign(i).to_string(), 1, 60), 60, 2);
         self.add("classes.svm", &text(&|i| (1 + i % 3).to_string(), 1, 60), 60, 3);
+        let target = |i: usize| (value(i, 1) - 2.0 * value(i, 2) + value(7 * i, 3)).to_string();
+        self.add("targets.svm", &text(&target, 1, 60), 60, 0);
         let few = |i: usize| if i.is_multiple_of(4) { sign(i).to_string() } else { "0".into() };
         self.add("few.svm", &text(&few, 1, 60), 60, 2);
         self.add("few-zero-based.svm", &text(&few, 1, 60), 60, 2);
@@ -173,6 +175,7 @@ impl Data {
     pub(crate) fn usual(model: &str) -> (&'static str, &'static str) {
         match model {
             "tsvm" => ("few.svm", ""),
+            "regression" => ("targets.svm", ""),
             "s3vm" => ("clouds.svm", ""),
             "latent-svm" | "robust-svm" => ("sides.svm", ""),
             "chain-svm" | "chain-crf" => ("chunks.conll", ""),

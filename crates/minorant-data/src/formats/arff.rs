@@ -4,7 +4,7 @@
 
 use super::arff_head::{Attributes, Role, declaration};
 use super::cells::{Cells, Separator};
-use super::csv::bad_number;
+use super::csv::{bad_number, target};
 use crate::collect::Collector;
 use crate::error::{Refusal, quoted};
 use crate::label_table::LabelTable;
@@ -72,7 +72,7 @@ impl LineFormat for Arff {
         Ok(Piece {
             cells: rows.cells,
             labels: PieceLabels {
-                table: (!self.attributes.multilabel).then_some(rows.table),
+                table: matches!(rows.labels, PieceRows::Single(_)).then_some(rows.table),
                 rows: rows.labels,
             },
             lines,
@@ -105,6 +105,8 @@ impl<'f> Rows<'f> {
             table: LabelTable::default(),
             labels: if attributes.multilabel {
                 PieceRows::Sets { lengths: Vec::new(), items: Vec::new() }
+            } else if attributes.has_target {
+                PieceRows::targets()
             } else {
                 PieceRows::Single(Vec::new())
             },
@@ -173,6 +175,7 @@ impl<'f> Rows<'f> {
         let mut cells = Cells::weka(inner, Separator::Byte(b','));
         let mut last: Option<usize> = None;
         let mut has_class = self.attributes.multilabel;
+        let mut has_target = !self.attributes.has_target;
         while let Some(rest) = cells.rest {
             let rest = rest.trim_ascii_start();
             if rest.is_empty() && last.is_none() {
@@ -196,7 +199,11 @@ impl<'f> Rows<'f> {
             cells.rest = Some(after);
             let value = cells.next().transpose()?.unwrap_or_default();
             has_class |= matches!(role, Role::Class);
+            has_target |= matches!(role, Role::Target);
             self.cell(role, &value)?;
+        }
+        if !has_target {
+            self.cell(Role::Target, b"0")?;
         }
         if !has_class && let Some(first) = &self.attributes.first_class {
             self.cell(Role::Class, first.as_bytes())?;
@@ -235,6 +242,7 @@ impl<'f> Rows<'f> {
                 }
                 Ok(())
             }
+            Role::Target => self.labels.push_targets(&[target(cell)?]),
             Role::Label(id) => {
                 let has_label = zero_or_one(cell)?;
                 if let PieceRows::Sets { items, .. } = &mut self.labels

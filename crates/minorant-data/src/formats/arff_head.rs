@@ -3,7 +3,7 @@
 
 use super::cells::{Cells, Separator};
 use crate::collect::Collector;
-use crate::dataset::Label;
+use crate::dataset::{Label, LabelKind};
 use crate::detect::starts_with_word;
 use crate::error::{Refusal, quoted};
 use crate::label_table::LabelTable;
@@ -22,6 +22,8 @@ pub(crate) enum Role {
     Label(u32),
     /// The class of single-label data.
     Class,
+    /// The target of regression.
+    Target,
 }
 
 /// The declared attributes.
@@ -35,6 +37,8 @@ pub(crate) struct Attributes {
     /// An attribute whose first value, which sparse rows leave out, is not 0.
     pub(crate) not_sparse: Option<String>,
     pub(crate) multilabel: bool,
+    /// Whether the last attribute is a target, a number, instead of a class.
+    pub(crate) has_target: bool,
     /// Numbers of the labels that no attribute has been declared for yet.
     labels: HashMap<String, u32>,
     /// The last attribute, which is the class unless there are labels or another follows.
@@ -68,7 +72,12 @@ impl Attributes {
         names: Option<Vec<String>>,
         collector: &mut Collector<'_>,
     ) -> Result<Attributes, Refusal> {
-        let mut attributes = Attributes { multilabel: names.is_some(), ..Attributes::default() };
+        let wants_targets = collector.options.label_kind == Some(LabelKind::Targets);
+        let mut attributes = Attributes {
+            multilabel: names.is_some(),
+            has_target: wants_targets && names.is_none(),
+            ..Attributes::default()
+        };
         let Some(names) = names else { return Ok(attributes) };
         let ids = collector.declare(names.iter().map(|name| Label::parse(name)));
         let mut seen = HashSet::new();
@@ -131,6 +140,27 @@ impl Attributes {
                 let expected = format!("an attribute for the label {}", quoted(name.as_bytes()));
                 return Err(Refusal::new(expected, "none"));
             }
+        } else if self.has_target {
+            let expected = "a numeric target as the last attribute";
+            match self.pending.take() {
+                // A list of numbers is as good; rows that are sparse leave out its first one.
+                Some(Attribute { values: Values::Numeric, .. }) => {}
+                Some(Attribute {
+                    values: Values::Nominal { text: None, zero_first, .. },
+                    name,
+                    ..
+                }) => {
+                    if !zero_first {
+                        self.not_sparse.get_or_insert(name);
+                    }
+                }
+                Some(Attribute { name, line, .. }) => {
+                    let found = format!("{} as names", quoted(name.as_bytes()));
+                    return Err(Refusal::new(expected, found).at_line(line));
+                }
+                None => return Err(Refusal::new(expected, "no attributes")),
+            }
+            self.roles.push(Role::Target);
         } else {
             let expected = "a nominal class as the last attribute, or a label file";
             match self.pending.take() {

@@ -4,7 +4,7 @@
 use super::binary::{NumberType, Run, Trouble, expect_end};
 use super::npy_header::{ArrayHeader, Element};
 use crate::collect::Collector;
-use crate::dataset::Label;
+use crate::dataset::{Label, LabelKind};
 use crate::error::quoted;
 use crate::label_table::LabelTable;
 use crate::piece::{PieceLabels, PieceRows};
@@ -17,7 +17,16 @@ pub(crate) fn read_labels(
     rows: u64,
     collector: &mut Collector<'_>,
 ) -> Result<PieceLabels, Trouble> {
+    let wants_targets = collector.options.label_kind == Some(LabelKind::Targets);
     let labels = match (header.element, &header.shape[..]) {
+        (Element::Number(kind), shape @ (&[n] | &[n, _])) if n == rows && wants_targets => {
+            let width = shape.get(1).copied().unwrap_or(1);
+            let run = Run { kind, big_endian: header.big_endian, count: 0 };
+            read_targets(input, run, (rows, width), header.by_columns)?
+        }
+        (Element::Text(_) | Element::Bytes(_), &[n] | &[n, 1]) if n == rows && wants_targets => {
+            return Err(Trouble::new("numbers as targets", "text"));
+        }
         (Element::Number(kind), &[n] | &[n, 1]) if n == rows => {
             read_numbers(input, kind, header.big_endian, rows)?
         }
@@ -56,6 +65,34 @@ pub(crate) fn read_numbers(
     })?;
     ids.shrink_to_fit();
     Ok(PieceLabels { table: Some(table), rows: PieceRows::Single(ids) })
+}
+
+/// The targets of rows, so many each.
+pub(crate) fn read_targets(
+    input: &mut dyn Read,
+    run: Run,
+    (rows, width): (u64, u64),
+    by_columns: bool,
+) -> Result<PieceLabels, Trouble> {
+    let Some(count) = rows.checked_mul(width).filter(|_| width > 0) else {
+        return Err(Trouble::new("targets that a file can hold", format!("{rows} x {width}")));
+    };
+    let mut values = Vec::new();
+    Run { count, ..run }.stream(input, |target| {
+        if !target.is_finite() {
+            return Err(Trouble::new("finite targets", target.to_string()));
+        }
+        values.push(target + 0.0);
+        Ok(())
+    })?;
+    // Only now are both sizes backed by bytes.
+    let (rows, width) = (rows as usize, width as usize);
+    if by_columns && width > 1 {
+        let row_by_row = (0..rows).flat_map(|i| (0..width).map(move |k| k * rows + i));
+        values = row_by_row.map(|at| values[at]).collect();
+    }
+    values.shrink_to_fit();
+    Ok(PieceLabels { table: None, rows: PieceRows::Numbers { width, values } })
 }
 
 fn read_texts(

@@ -20,7 +20,7 @@ const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
 #[derive(Debug)]
 pub(crate) struct Csv {
     storage: Storage,
-    multilabel: bool,
+    label_kind: Option<LabelKind>,
     model_columns: Option<usize>,
     asked_column: Asked,
     separator: Separator,
@@ -49,7 +49,7 @@ impl Csv {
         };
         Csv {
             storage: options.storage,
-            multilabel: options.label_kind == Some(LabelKind::Multilabel),
+            label_kind: options.label_kind,
             model_columns: options.model_columns(),
             asked_column,
             separator: Separator::Blanks,
@@ -164,12 +164,13 @@ impl LineFormat for Csv {
             count: 0,
             values: GrowingValues::new(self.storage),
             table: LabelTable::default(),
-            labels: match self.label {
-                None => PieceRows::None,
-                Some(_) if self.multilabel => {
+            labels: match (self.label, self.label_kind) {
+                (None, _) => PieceRows::None,
+                (_, Some(LabelKind::Multilabel)) => {
                     PieceRows::Sets { lengths: Vec::new(), items: Vec::new() }
                 }
-                Some(_) => PieceRows::Single(Vec::new()),
+                (_, Some(LabelKind::Targets)) => PieceRows::targets(),
+                _ => PieceRows::Single(Vec::new()),
             },
         };
         let mut lines = 0;
@@ -253,6 +254,7 @@ impl Rows<'_> {
     fn label(&mut self, cell: &[u8]) -> Result<(), Refusal> {
         match &mut self.labels {
             PieceRows::None => {}
+            PieceRows::Numbers { .. } => self.labels.push_targets(&[target(cell)?])?,
             PieceRows::Single(ids) => ids.push(self.table.insert_spelled(cell)?),
             PieceRows::Sets { lengths, items } => {
                 let from = items.len();
@@ -271,6 +273,16 @@ impl Rows<'_> {
         }
         Ok(())
     }
+}
+
+/// The target that a cell spells.
+pub(crate) fn target(cell: &[u8]) -> Result<f64, Refusal> {
+    number::parse(cell).map(|number| number + 0.0).map_err(|why| match why {
+        NotANumber::Form if !cell.is_empty() && !is_nan_or_inf(cell) => {
+            Refusal::new("a number as target", quoted(cell))
+        }
+        why => bad_number(cell, why),
+    })
 }
 
 #[cold]

@@ -1,11 +1,13 @@
 //! IDX files, the format of MNIST: arrays of numbers with a short header, the first axis being the
 //! examples. Images and labels are separate files; values are taken as they are.
 
-use super::array_labels::read_numbers;
-use super::binary::{NumberType, Trouble, expect_end, read_matrix, read_up_to};
+use super::array_labels::{read_numbers, read_targets};
+use super::binary::{NumberType, Run, Trouble, expect_end, read_matrix, read_up_to};
 use crate::collect::Collector;
+use crate::dataset::LabelKind;
 use crate::error::{ReadError, quoted};
 use crate::piece::{Piece, PieceLabels};
+use crate::read::ReadOptions;
 use crate::source::Source;
 use std::io::Read;
 
@@ -57,7 +59,7 @@ pub(crate) fn read(
             let expected = "labels in the next file, or beside the images under their name";
             PieceLabels::missing(&name, expected, collector.options)?
         }
-        Some(labels) => read_labels(&mut labels.open()?, cells.rows() as u64)
+        Some(labels) => read_labels(&mut labels.open()?, cells.rows() as u64, collector.options)
             .map_err(|why| why.in_file(&labels.name()))?,
     };
     collector
@@ -87,13 +89,23 @@ fn read_images(
     Ok(cells)
 }
 
-fn read_labels(input: &mut dyn Read, rows: u64) -> Result<PieceLabels, Trouble> {
+fn read_labels(
+    input: &mut dyn Read,
+    rows: u64,
+    options: &ReadOptions,
+) -> Result<PieceLabels, Trouble> {
     let header = IdxHeader::read(input)?;
     if header.axes.len() != 1 || u64::from(header.axes[0]) != rows {
         let axes: Vec<String> = header.axes.iter().map(u32::to_string).collect();
         return Err(Trouble::new(format!("{rows} labels"), format!("shape {}", axes.join(" x "))));
     }
-    let labels = read_numbers(input, header.kind, true, rows)?;
+    let labels = match options.label_kind {
+        Some(LabelKind::Targets) => {
+            let run = Run { kind: header.kind, big_endian: true, count: rows };
+            read_targets(input, run, (rows, 1), false)?
+        }
+        _ => read_numbers(input, header.kind, true, rows)?,
+    };
     expect_end(input)?;
     Ok(labels)
 }

@@ -75,10 +75,12 @@ impl<'t> Parser<'t> {
         // Exact sizes, by counting; but never more than valid text of this length could need.
         let rows = count(text, b'\n').min(text.len() / 2) + 1;
         let entries = count(text, b':').min(text.len() / 4) + 1;
-        let labels = if format.label_kind == Some(LabelKind::Multilabel) {
-            PieceRows::Sets { lengths: Vec::with_capacity(rows), items: Vec::new() }
-        } else {
-            PieceRows::Single(Vec::with_capacity(rows))
+        let labels = match format.label_kind {
+            Some(LabelKind::Multilabel) => {
+                PieceRows::Sets { lengths: Vec::with_capacity(rows), items: Vec::new() }
+            }
+            Some(LabelKind::Targets) => PieceRows::targets(),
+            _ => PieceRows::Single(Vec::with_capacity(rows)),
         };
         Parser {
             format,
@@ -191,6 +193,9 @@ impl<'t> Parser<'t> {
         let token = self.token(start);
         let expected = match why {
             NotANumber::Overflow => "a finite number as label",
+            NotANumber::Form if self.format.label_kind == Some(LabelKind::Targets) => {
+                "a number as target"
+            }
             NotANumber::Form if begins_with_blank && token.contains(&b':') => {
                 "a label (--labels multilabel reads a line without one as the empty set)"
             }
@@ -201,6 +206,9 @@ impl<'t> Parser<'t> {
     }
 
     fn push_labels_of(&mut self, start: usize) -> Result<(), Refusal> {
+        if let PieceRows::Numbers { .. } = self.labels {
+            return self.labels.push_targets(&self.label_set);
+        }
         if let [only] = self.label_set[..]
             && let PieceRows::Single(ids) = &mut self.labels
         {

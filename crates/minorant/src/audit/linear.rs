@@ -2,6 +2,7 @@
 //! are sums in twice the working precision, and each loss has its value, a tangent, and the highest
 //! minorant with given slopes (its convex conjugate).
 
+use super::residual::PlainResidual;
 use super::{Below, Minorant, NO_PIECE, PlainLoss, entropy, entropy_of_rest};
 use crate::proof::Piece;
 use minorant_data::Labels;
@@ -36,6 +37,8 @@ pub enum PlainKind<'a> {
     Classes(&'a [u32]),
     /// The classes of each row.
     Sets(&'a Labels),
+    /// The target of each row, and what it costs to miss it.
+    Targets(&'a [f64], PlainResidual<'a>),
 }
 
 /// What is true of one row.
@@ -44,6 +47,7 @@ enum Truth<'a> {
     Sign(f64),
     Class(usize),
     Set(&'a [u32]),
+    Target(f64, PlainResidual<'a>),
 }
 
 /// The rows of a linear problem with their loss.
@@ -57,7 +61,7 @@ pub struct LinearLosses<'a> {
     pub truths: PlainKind<'a>,
     /// Linear outputs of a row.
     pub outputs: usize,
-    /// The loss.
+    /// The loss of classes.
     pub loss: PlainMargin,
     /// Δ.
     pub label_loss: Option<&'a [f64]>,
@@ -65,11 +69,11 @@ pub struct LinearLosses<'a> {
 
 /// A loss with a tangent: loss(f') ≥ offset + slope · f' everywhere, equal at f.
 #[derive(Debug, Clone)]
-struct Tangent {
-    value: f64,
+pub(super) struct Tangent {
+    pub(super) value: f64,
     /// The offset, and how far rounding may have moved it.
-    offset: (f64, f64),
-    slope: Vec<f64>,
+    pub(super) offset: (f64, f64),
+    pub(super) slope: Vec<f64>,
 }
 
 fn flat(outputs: usize) -> Tangent {
@@ -83,6 +87,7 @@ impl LinearLosses<'_> {
             PlainKind::Signs(..) => Truth::Sign(-1.0),
             PlainKind::Classes(rows) => Truth::Class(rows[row] as usize),
             PlainKind::Sets(labels) => Truth::Set(labels.row(row)),
+            PlainKind::Targets(targets, loss) => Truth::Target(targets[row], loss),
         }
     }
 
@@ -105,6 +110,7 @@ impl LinearLosses<'_> {
     /// The loss of one row at outputs `f`, and a tangent there.
     fn tangent(&self, row: usize, f: &[Sum]) -> Tangent {
         match (self.loss, self.truth(row)) {
+            (_, Truth::Target(target, loss)) => loss.tangent(target, f),
             (Logistic, Truth::Class(label)) => self.softmax(row, label, f),
             (_, Truth::Sign(sign)) => self.binary(row, sign, f[0]),
             (_, Truth::Class(label)) => self.worst_pair((0..f.len()).map(|z| (label, z)), f),
@@ -209,6 +215,10 @@ impl LinearLosses<'_> {
 
     /// A piece of the hinge of one row, whatever the outputs are: a minorant of it everywhere.
     fn piece(&self, row: usize, piece: Piece) -> Result<Tangent, String> {
+        if let Truth::Target(_, loss) = self.truth(row) {
+            let slopes = loss.slopes_of(piece, self.outputs).ok_or(NO_PIECE)?;
+            return self.highest(row, &slopes).ok_or_else(|| NO_PIECE.into());
+        }
         if self.loss != Hinge {
             return Err(NO_PIECE.into());
         }
@@ -216,6 +226,7 @@ impl LinearLosses<'_> {
         let (up, down) = (up as usize, down as usize);
         let is_allowed = match self.truth(row) {
             Truth::Sign(sign) => return Ok(self.binary(row, sign, Sum::new())),
+            Truth::Target(..) => false,
             Truth::Class(label) => down == label && up != label,
             Truth::Set(set) => set.contains(&(down as u32)) && !set.contains(&(up as u32)),
         };
@@ -239,6 +250,7 @@ impl LinearLosses<'_> {
         // A logarithm is off by ε, and products and sums by half as much each.
         let near = |offset: f64, size: f64| (offset, 8.0 * f64::EPSILON * size);
         let label = match self.truth(row) {
+            Truth::Target(target, loss) => return loss.highest_offset(target, slope),
             Truth::Sign(sign) => {
                 let most = if self.loss == SquaredHinge { f64::MAX } else { 1.0 };
                 let q = allowed(-sign * slope[0], most)?;
@@ -331,7 +343,7 @@ impl PlainLoss for LinearLosses<'_> {
 }
 
 /// One output less another.
-fn less(a: Sum, b: Sum) -> f64 {
+pub(super) fn less(a: Sum, b: Sum) -> f64 {
     let mut difference = a;
     difference.add_scaled(-1.0, b);
     difference.value()

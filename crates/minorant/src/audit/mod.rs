@@ -14,6 +14,7 @@ mod bound;
 pub mod chain;
 pub mod image;
 pub mod linear;
+pub mod residual;
 
 pub use bound::Minorant;
 

@@ -26,7 +26,12 @@ use crate::options::{Named, OptionError};
 macro_rules! models {
     ($shared:ident; $(
         #[doc = $about:literal] $(#[doc = $more:literal])*
-        $builder:ident { name: $model:literal, is_convex: $is_convex:literal, example: $example:literal }
+        $builder:ident {
+            name: $model:literal,
+            is_convex: $is_convex:literal,
+            $(takes_targets: $takes_targets:literal,)?
+            example: $example:literal
+        }
     )+) => {
         /// The builders of these models.
         #[allow(unreachable_pub, reason = "rooms of one model are private")]
@@ -54,6 +59,7 @@ macro_rules! models {
                     name: $model,
                     about: $about.trim_ascii_start(),
                     is_convex: $is_convex,
+                    takes_targets: false $(|| $takes_targets)?,
                     example: $example,
                 };
 

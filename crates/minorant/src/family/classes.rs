@@ -135,6 +135,9 @@ pub(crate) fn labelled_classes(
                 "the data has no labels; {model} needs some, and 0 for rows without one"
             ));
         }
+        LabelRows::Numbers { .. } => {
+            return refuse(format!("{model} takes classes as labels, not targets"));
+        }
         LabelRows::Sets { .. } => {
             return refuse(format!("{model} takes one label a row, and 0 for rows without one"));
         }

@@ -247,6 +247,9 @@ pub(super) fn read_for_audit(
 
 /// What the labels are, where the settings say so.
 pub(crate) fn label_kind(settings: &Settings) -> Option<LabelKind> {
+    if settings.entry().model.takes_targets {
+        return Some(LabelKind::Targets);
+    }
     settings.get(&LABELS).map(|kind| match kind.as_str() {
         "binary" => LabelKind::Binary,
         "multiclass" => LabelKind::Multiclass,

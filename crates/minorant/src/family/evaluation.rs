@@ -35,8 +35,11 @@ pub struct Measure {
 pub struct Evaluation {
     /// How many examples, tokens and the like there were, by the names that programs know.
     pub counts: Vec<(&'static str, usize)>,
-    /// The measures; the first one is the error.
+    /// The measures; the first one is the error, unless one has that name.
     pub measures: Vec<Measure>,
+    /// Measures with a number for each of several outputs: the name that programs know, in words, and
+    /// the numbers.
+    pub lists: Vec<(&'static str, &'static str, Vec<f64>)>,
     /// What the examples of a class are called.
     pub unit: &'static str,
     /// What the classes are called.
@@ -83,8 +86,9 @@ impl Evaluation {
         self.counts.iter().find(|(name, _)| *name == key).map(|(_, count)| *count)
     }
 
-    /// The share of what is wrong.
+    /// The share of what is wrong; of numbers, how far they are off.
     pub fn error(&self) -> f64 {
-        self.get("error").unwrap_or(f64::INFINITY)
+        let first = || self.measures.first().and_then(|measure| measure.value);
+        self.get("error").or_else(first).unwrap_or(f64::INFINITY)
     }
 }

@@ -61,6 +61,8 @@ pub struct Model {
     pub about: &'static str,
     /// Whether its problem is convex, so that an answer can have a proof.
     pub is_convex: bool,
+    /// Whether labels are numbers to be met instead of classes.
+    pub takes_targets: bool,
     /// Data and options of an example for the help.
     pub example: &'static str,
 }

@@ -50,6 +50,8 @@ pub enum Outputs {
     },
     /// A list of items an example, each a number or a place.
     Structures(Vec<Vec<Vec<u32>>>),
+    /// One number an example, or one for each quantile.
+    Values(Numbers),
 }
 
 /// A row of numbers for each example or token.
@@ -96,7 +98,7 @@ impl Predictions {
     pub fn labels(&self) -> &[u32] {
         match &self.outputs {
             Outputs::Labels(labels) | Outputs::Tokens { labels, .. } => labels,
-            Outputs::Sets(_) | Outputs::Structures(_) => &[],
+            Outputs::Sets(_) | Outputs::Structures(_) | Outputs::Values(_) => &[],
         }
     }
 

@@ -39,6 +39,8 @@ pub struct TrainReport {
     pub master_seconds: f64,
     /// How far rounding may have moved the objective, which is rounded up by so much.
     pub rounding: f64,
+    /// The absolute gap that was enough, where it was not the one of the settings.
+    pub abs_tol: Option<f64>,
     /// What else the family tells of the run, by the names that programs know it by.
     pub further: Vec<(&'static str, Json)>,
 }
@@ -74,6 +76,7 @@ impl TrainReport {
             seconds: sum(&|o| o.seconds),
             master_seconds: sum(&|o| o.master_seconds),
             rounding: sum(&|o| o.rounding),
+            abs_tol: None,
             further: Vec::new(),
         }
     }

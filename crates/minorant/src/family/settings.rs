@@ -321,7 +321,9 @@ fn adapt(spec: &OptionSpec, value: Value) -> Value {
             Value::Whole(x as u64)
         }
         (Kind::Wholes | Kind::Ranges, Value::Whole(n)) => Value::Wholes(vec![n]),
-        (Kind::NumbersOfFile, Value::Wholes(all)) => {
+        (Kind::Ascending(_), Value::Number(x)) => Value::Numbers(vec![x]),
+        (Kind::Ascending(_), Value::Whole(n)) => Value::Numbers(vec![n as f64]),
+        (Kind::NumbersOfFile | Kind::Ascending(_), Value::Wholes(all)) => {
             Value::Numbers(all.into_iter().map(|n| n as f64).collect())
         }
         (Kind::File, Value::Word(word)) => Value::File(word.into()),

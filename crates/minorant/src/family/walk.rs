@@ -192,7 +192,8 @@ pub fn train<'d>(
         }
         let rules = settings.rules();
         let gap = report.certificate.gap().unwrap_or(f64::INFINITY);
-        let is_good_enough = report.certificate.certifies(rules.tol) || gap <= rules.abs_tol;
+        let is_good_enough = report.certificate.certifies(rules.tol)
+            || gap <= report.abs_tol.unwrap_or(rules.abs_tol);
         report.status = match (report.status, is_good_enough) {
             (Status::Converged, false) => Status::Stalled,
             (Status::Stalled, true) => Status::Converged,

@@ -263,6 +263,7 @@ fn record_classes(labels: &Labels, to: &mut Record) {
         LabelRows::None => 0,
         LabelRows::Single(_) => 1,
         LabelRows::Sets { .. } => 2,
+        LabelRows::Numbers { .. } => 3,
     });
     to.count(labels.classes.len());
     labels.classes.iter().for_each(|class| to.text(&class.to_string()));
@@ -271,6 +272,10 @@ fn record_classes(labels: &Labels, to: &mut Record) {
 /// The classes of one row.
 fn record_labels(labels: &Labels, row: usize, to: &mut Record) {
     if labels.is_empty() {
+        return;
+    }
+    if let LabelRows::Numbers { width, values } = &labels.rows {
+        values[row * width..(row + 1) * width].iter().for_each(|target| to.real(*target));
         return;
     }
     let classes = labels.row(row);

@@ -22,7 +22,8 @@ impl InOneStream for Dataset<'_> {
         }
         let mut numbers = |values: &[u32]| values.iter().for_each(|v| hash.update(v.to_le_bytes()));
         match &self.labels.rows {
-            LabelRows::None => {}
+            // There was no regression in 0.1.
+            LabelRows::None | LabelRows::Numbers { .. } => {}
             LabelRows::Single(rows) => numbers(rows),
             LabelRows::Sets { starts, items } => {
                 numbers(items);

@@ -22,6 +22,8 @@ pub enum Range {
     Fraction,
     /// Numbers from 0 to below 1.
     Share,
+    /// Numbers above 0 and below 1.
+    Inside,
 }
 
 impl Range {
@@ -34,6 +36,7 @@ impl Range {
             Range::BelowOne => x < 1.0 && x.is_finite(),
             Range::Fraction => x > 0.0 && x <= 1.0,
             Range::Share => (0.0..1.0).contains(&x),
+            Range::Inside => x > 0.0 && x < 1.0,
         }
     }
 
@@ -45,6 +48,7 @@ impl Range {
             Range::BelowOne => "a finite number below 1",
             Range::Fraction => "a number above 0 and up to 1",
             Range::Share => "a number from 0 to below 1",
+            Range::Inside => "a number above 0 and below 1",
         }
     }
 }
@@ -64,6 +68,8 @@ pub enum Kind {
     Choice(&'static [(&'static str, &'static str)]),
     /// One of the model's solvers.
     Solver,
+    /// Numbers, separated by commas, in ascending order.
+    Ascending(Range),
     /// Whole numbers of 1 or more, separated by commas.
     Wholes,
     /// Whole numbers and ranges of them, such as 0-7 or 8,9.
@@ -106,6 +112,10 @@ impl Kind {
                 Err(format!("expected {}, found '{text}'", names.join(" or ")))
             }
             Kind::Solver | Kind::NumbersOfFile => Ok(Value::Word(text.into())),
+            Kind::Ascending(_) => {
+                let each = text.split(',').map(|word| number(word.trim()));
+                each.collect::<Result<_, _>>().map(Value::Numbers)
+            }
             Kind::Wholes => {
                 let wrong = || format!("expected whole numbers such as 300,300, found '{text}'");
                 let each = text.split(',').map(|word| word.trim().parse().map_err(|_| wrong()));
@@ -145,6 +155,17 @@ impl Kind {
                 let (name, x) = pairs.iter().find(|(_, x)| !range.holds(*x))?;
                 Some(format!("of {name} must be {}, not {x}", range.in_words()))
             }
+            (Kind::Ascending(range), Value::Numbers(all)) => {
+                match all.iter().find(|x| !range.holds(**x)) {
+                    Some(x) => must(range.in_words(), x),
+                    None if all.is_empty() => Some("must be one number at least".into()),
+                    None => {
+                        let two = all.windows(2).find(|two| two[0] >= two[1])?;
+                        let found = format!("{} before {}", two[0], two[1]);
+                        must("numbers in ascending order", &found)
+                    }
+                }
+            }
             (Kind::Wholes, Value::Wholes(each)) if each.is_empty() || each.contains(&0) => {
                 Some("must be whole numbers of 1 or more".into())
             }
@@ -174,6 +195,7 @@ impl Kind {
             Kind::Number(range) => range.in_words(),
             Kind::Bytes => "a number of bytes",
             Kind::Choice(_) | Kind::Solver | Kind::Text(_) => "a word",
+            Kind::Ascending(_) => "numbers in ascending order",
             Kind::Wholes | Kind::Ranges => "whole numbers",
             Kind::Pairs(_) => "names with numbers",
             Kind::NumbersOfFile => "numbers",

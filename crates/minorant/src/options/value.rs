@@ -36,6 +36,9 @@ impl fmt::Display for Value {
             Value::Number(x) => write!(f, "{x}"),
             Value::Word(word) => write!(f, "'{word}'"),
             Value::Wholes(all) => list(f, all.iter().map(u64::to_string).collect()),
+            Value::Numbers(all) if all.len() <= 31 => {
+                list(f, all.iter().map(f64::to_string).collect())
+            }
             Value::Numbers(all) => write!(f, "{} numbers", all.len()),
             Value::Pairs(all) => list(f, all.iter().map(|(l, x)| format!("{l}={x}")).collect()),
             Value::File(path) => write!(f, "{}", path.display()),
@@ -52,10 +55,11 @@ impl Value {
             Value::Number(x) => json!(x),
             Value::Word(word) => json!(word),
             Value::Wholes(all) => json!(all),
+            Value::Numbers(all) => json!(all),
             Value::Pairs(all) => {
                 all.iter().map(|(label, x)| json!([label_json(label), x])).collect()
             }
-            Value::Numbers(_) | Value::File(_) => return None,
+            Value::File(_) => return None,
         })
     }
 
@@ -70,10 +74,12 @@ impl Value {
             Json::String(word) => Value::Word(word.clone()),
             Json::Array(items) => {
                 let wholes = items.iter().map(Json::as_u64).collect::<Option<Vec<u64>>>();
-                // An empty list is one of pairs: lists of whole numbers are never empty.
-                match wholes.filter(|wholes| !wholes.is_empty()) {
-                    Some(wholes) => Value::Wholes(wholes),
-                    None => Value::Pairs(items.iter().map(pair).collect::<Option<_>>()?),
+                let numbers = items.iter().map(Json::as_f64).collect::<Option<Vec<f64>>>();
+                // An empty list is one of pairs: lists of numbers are never empty.
+                match (wholes, numbers) {
+                    (Some(wholes), _) if !wholes.is_empty() => Value::Wholes(wholes),
+                    (_, Some(numbers)) if !numbers.is_empty() => Value::Numbers(numbers),
+                    _ => Value::Pairs(items.iter().map(pair).collect::<Option<_>>()?),
                 }
             }
             Json::Null | Json::Object(_) => return None,

@@ -226,14 +226,11 @@ impl<'a> Tracks<'a> {
         }
         let count = rows.targets.problems();
         rows.check_start(path.start)?;
-        let rules = rows.settings.rules();
-        check_evaluations(rules.max_evaluations, count)?;
-        let tracks = (0..count).map(|k| Track {
-            risk: rows.risk(k),
-            method: Method::Auto,
-            solver: None,
-            last: None,
-        });
+        check_evaluations(rows.settings.rules().max_evaluations, count)?;
+        let track =
+            |k| Track { risk: rows.risk(k), method: Method::Auto, solver: None, last: None };
+        let tracks: Vec<Track<'_>> = (0..count).map(track).collect();
+        let rules = rows.rules(&*tracks[0].risk)?;
         let weights = rows.settings.example_weights();
         Ok(Tracks {
             rows,
@@ -241,7 +238,7 @@ impl<'a> Tracks<'a> {
             cancel,
             rules,
             data_sha256: rows.data.sha256_with(weights.as_deref()),
-            tracks: tracks.collect(),
+            tracks,
             start: path.start,
             evaluations: 0,
             seconds: 0.0,

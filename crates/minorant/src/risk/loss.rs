@@ -121,6 +121,12 @@ pub trait Loss: Sync {
         Growth::Linear(if self.outputs() == 1 { 1.0 } else { 2.0 })
     }
 
+    /// The size of what the loss takes off an output before it looks how far that is from 0, if the rest
+    /// is told by its own rounding only.
+    fn shift(&self) -> f64 {
+        0.0
+    }
+
     /// Whether the loss is differentiable everywhere.
     fn is_smooth(&self) -> bool {
         false

@@ -14,6 +14,8 @@ use std::ops::Range;
 pub(super) struct Sizes {
     growth: Growth,
     outputs: usize,
+    /// What losses take off outputs.
+    shift: f64,
     /// The most entries of a row.
     longest: usize,
     /// Σᵢ sᵢ |xᵢⱼ| for each column, or Σᵢ sᵢ xᵢⱼ² where losses are squares.
@@ -59,7 +61,7 @@ impl Sizes {
         if let (Some(bias), Some(last)) = (design.bias(), columns.last_mut()) {
             *last = size(total, bias);
         }
-        Sizes { growth, outputs, longest, columns }
+        Sizes { growth, outputs, shift: loss.shift(), longest, columns }
     }
 
     /// How far the mean of the losses at weights `w` may have moved; `value` is what was computed.
@@ -70,6 +72,7 @@ impl Sizes {
             Growth::Linear(_) => each.map(|(size, w)| size * largest(w)).sum(),
             Growth::Square => each.map(|(size, w)| size.sqrt() * largest(w)).sum(),
         };
+        let size = size + self.shift;
         let lanes = if self.outputs == 1 { LANES } else { 1 };
         let roundings = self.longest.div_ceil(lanes) as f64 + FURTHER;
         // One rounding is half of ε.

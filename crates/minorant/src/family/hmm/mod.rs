@@ -139,6 +139,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let report = TrainReport {
         regularizer: penalty,
         risk: outcome.certificate.objective - penalty,
+        abs_tol: None,
         further: vec![
             ("task", json!(shape.task.name())),
             ("validation_error", json!(validation_error)),
@@ -188,6 +189,7 @@ fn labels<'d>(data: &'d Recordings, task: Task, purpose: &str) -> Result<&'d [u3
         LabelRows::Single(labels) => {
             Err(format!("expected labels of {expected} {of}, found {}", labels.len()))
         }
+        LabelRows::Numbers { .. } => Err("expected classes as labels, found targets".into()),
         LabelRows::Sets { .. } => Err(format!("expected one label for each of the {of}")),
     }
 }

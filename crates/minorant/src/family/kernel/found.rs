@@ -92,6 +92,7 @@ impl Found {
             regularizer: self.regularizer,
             certificate: Certificate { objective, lower_bound },
             local_gap: report.local_gap.filter(|gap| gap.is_finite()),
+            abs_tol: None,
             further: vec![("delta", json!(self.delta)), ("support", json!(rows.len()))],
             ..report
         };

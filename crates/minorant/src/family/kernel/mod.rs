@@ -134,6 +134,9 @@ fn two_classes<'a>(data: &'a Dataset<'_>, model: &str) -> Result<&'a [u32], Trai
             "{model} takes two classes, of which the larger is positive; found {classes}"
         )),
         LabelRows::None => refuse("the data has no labels to train on"),
+        LabelRows::Numbers { .. } => {
+            refuse(format!("{model} takes classes as labels, not targets"))
+        }
         LabelRows::Sets { .. } => refuse(format!("{model} takes one label a row")),
     }
 }

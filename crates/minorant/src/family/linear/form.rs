@@ -3,15 +3,15 @@
 use super::losses::{LOSS, LossName};
 use super::options::{BIAS_WEIGHT, CLASS_WEIGHT};
 use super::targets::Targets;
-use super::{Rows, loss_of};
-use crate::audit::linear::{LinearLosses, PlainKind};
+use super::{Rows, loss_of, regression, residuals};
+use crate::audit::linear::{LinearLosses, PlainKind, PlainMargin};
 use crate::audit::{self, Plain};
 use crate::certificate::Certificate;
 use crate::family::classes::{self, of_counts, share};
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
     Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit,
-    Numbers, Outputs, Predictions, Reader, Reading, Style, Wanted, Writer,
+    Numbers, Outputs, Predictions, Reader, Reading, Settings, Style, Wanted, Writer,
 };
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::options::{Named, named};
@@ -32,6 +32,8 @@ pub enum TargetKind {
     OneVsRest,
     /// Sets of classes.
     Multilabel,
+    /// Numbers to be met.
+    Numbers,
 }
 
 named!(TargetKind {
@@ -39,6 +41,7 @@ named!(TargetKind {
     Multiclass = "multiclass",
     OneVsRest = "one-vs-rest",
     Multilabel = "multilabel",
+    Numbers = "numbers",
 });
 
 /// One of the problems that were solved for a model.
@@ -65,6 +68,8 @@ pub struct LinearForm {
     pub bias: Option<f64>,
     /// Δ, where it was given.
     pub label_loss: Option<Vec<f64>>,
+    /// The levels of quantiles, where there are such.
+    pub levels: Vec<f64>,
     /// A multilabel row has the labels whose score is above this.
     pub threshold: Option<f64>,
     /// The problems that were solved: one, or one for each class.
@@ -90,6 +95,7 @@ impl LinearForm {
             features: rows.data.features.cols(),
             bias: rows.settings.get(&BIAS),
             label_loss: rows.settings.get(&LABEL_LOSS),
+            levels: regression::levels(rows.settings),
             threshold,
             problems: outcomes.into_iter().map(problem).collect(),
         }
@@ -103,6 +109,11 @@ impl LinearForm {
         let loss = LossName::named(&named("loss")?).ok_or_else(|| unknown("loss"))?;
         if facts.model() == "svm" {
             facts.settings.put(&LOSS, loss);
+        }
+        if (targets == TargetKind::Numbers) != facts.settings.entry().model.takes_targets
+            || (targets == TargetKind::Numbers && loss != loss_of(&facts.settings))
+        {
+            return Err(Misfit::without("a task and a loss of the model"));
         }
         // Files of 0.1 tell of one-vs-rest by the targets alone.
         if targets == TargetKind::OneVsRest {
@@ -123,7 +134,8 @@ impl LinearForm {
         }
         facts.settings.put(&LABEL_LOSS, label_loss.clone().filter(|_| facts.model() == "svm"));
         let expected = if targets == TargetKind::OneVsRest { count } else { 1 };
-        if count < 2 || headers.len() != expected {
+        let has_classes = if targets == TargetKind::Numbers { count == 0 } else { count >= 2 };
+        if !has_classes || headers.len() != expected {
             return Err(Misfit::without(format!(
                 "two or more classes and their problems instead of {count} classes and {} problems",
                 headers.len()
@@ -136,6 +148,7 @@ impl LinearForm {
             features,
             bias,
             label_loss,
+            levels: regression::levels(&facts.settings),
             threshold: file.key("threshold")?,
             problems: Vec::new(),
         };
@@ -162,6 +175,7 @@ impl LinearForm {
         match self.targets {
             TargetKind::Binary | TargetKind::OneVsRest => 1,
             TargetKind::Multiclass | TargetKind::Multilabel => self.classes.len(),
+            TargetKind::Numbers => self.levels.len().max(1),
         }
     }
 
@@ -210,6 +224,7 @@ impl LinearForm {
                 };
                 Outputs::Sets(rows.map(above).collect())
             }
+            TargetKind::Numbers => Outputs::Values(scores.clone()),
         }
     }
 
@@ -227,6 +242,10 @@ impl LinearForm {
                 let truth = |row: usize| labels.row(row).iter().map(|&z| known[z as usize]);
                 self.compare_sets(&predicted, scores, truth)
             }
+            Outputs::Values(values) => regression::numbers(labels).map_or_else(
+                |_| Evaluation::default(),
+                |targets| residuals::compare(self.loss, &self.levels, targets, &values),
+            ),
             Outputs::Tokens { .. } | Outputs::Structures(_) => Evaluation::default(),
         }
     }
@@ -271,7 +290,15 @@ impl LinearForm {
         evaluation
     }
 
-    fn truths<'a>(&self, data: &'a Dataset<'a>) -> Result<PlainKind<'a>, String> {
+    fn truths<'a>(
+        &'a self,
+        data: &'a Dataset<'a>,
+        settings: &Settings,
+    ) -> Result<PlainKind<'a>, String> {
+        if self.targets == TargetKind::Numbers {
+            let loss = regression::plain(self.loss, &self.levels, settings);
+            return Ok(PlainKind::Targets(regression::numbers(&data.labels)?, loss));
+        }
         let rows = match (&data.labels.rows, self.targets) {
             (LabelRows::Single(rows), TargetKind::Binary | TargetKind::OneVsRest) => {
                 PlainKind::Signs(rows, 1)
@@ -321,6 +348,9 @@ impl Form for LinearForm {
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
+        if self.targets == TargetKind::Numbers && wanted == Wanted::Scores {
+            return Err("a regression predicts numbers, and has no decision values besides".into());
+        }
         let (scores, note) = self.scores(&data.rows()?.features);
         let outputs = self.classify(&scores);
         let numbers = (wanted == Wanted::Scores).then_some(scores);
@@ -331,6 +361,9 @@ impl Form for LinearForm {
         let data = data.rows()?;
         if data.labels.rows == LabelRows::None {
             return Err("the data has no labels to compare with".into());
+        }
+        if self.targets == TargetKind::Numbers {
+            regression::numbers(&data.labels)?;
         }
         let (scores, note) = self.scores(&data.features);
         let mut evaluation = self.compare(&data.labels, &scores);
@@ -372,7 +405,7 @@ impl Form for LinearForm {
         let Some(lambda) = facts.lambda.filter(|_| fits) else {
             return Err("the model's weights, classes or label loss do not fit the data".into());
         };
-        let truths = self.truths(data)?;
+        let truths = self.truths(data, &facts.settings)?;
         let shares = audit::mean_shares(audited.example_weights, &vec![1; data.features.rows()])?;
         let class_weights = facts.settings.get(&CLASS_WEIGHT);
         let of_class = |z: &u32| {
@@ -388,7 +421,11 @@ impl Form for LinearForm {
         });
         let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
         let penalty = audit::Penalty { lambda, is_l1, theta };
-        let loss = self.loss.plain(&facts.settings).ok_or("the loss is not convex")?;
+        // Targets come with a loss of their own.
+        let loss = match truths {
+            PlainKind::Targets(..) => PlainMargin::Hinge,
+            _ => self.loss.plain(&facts.settings).ok_or("the loss is not convex")?,
+        };
         let problem = |(k, problem): (usize, &'a SubProblem)| Plain {
             losses: Box::new(LinearLosses {
                 features: &data.features,

@@ -4,6 +4,7 @@
 
 use super::builders::Svm;
 use super::options::RAMP;
+use super::regression;
 use super::targets::Targets;
 use crate::audit::linear::PlainMargin;
 use crate::family::Settings;
@@ -58,9 +59,22 @@ pub enum LossName {
     Ramp,
     /// The hinge where there is a label, the distance from any label's margin elsewhere.
     Transductive,
+    /// Half the square of how far a target is missed.
+    Squares,
+    /// How far it is missed.
+    Absolute,
+    /// The same, weighed by a level τ below the target and by 1 − τ above it.
+    Quantile,
+    /// How far a target is missed by more than ε.
+    EpsilonInsensitive,
+    /// The square of that.
+    SquaredEpsilonInsensitive,
+    /// Half the square, straight from a distance on.
+    Huber,
 }
 
-// Those with a meaning are the svm's choices; the others belong to models of their own.
+// Those with a meaning are the svm's choices; the others belong to models of their own, and those of
+// targets are listed in `regression.rs`.
 named!(LossName {
     Hinge = "hinge" "max(0, 1 − m)",
     SquaredHinge = "squared-hinge" "its square",
@@ -68,17 +82,23 @@ named!(LossName {
     Logistic = "logistic",
     Ramp = "ramp",
     Transductive = "transductive",
+    Squares = "squares",
+    Absolute = "absolute",
+    Quantile = "quantile",
+    EpsilonInsensitive = "epsilon-insensitive",
+    SquaredEpsilonInsensitive = "squared-epsilon-insensitive",
+    Huber = "huber",
 });
 
 impl LossName {
-    /// The loss as the audit has it, which checks convex ones only.
+    /// The loss of classes as the audit has it, which checks convex ones only.
     pub(super) fn plain(self, settings: &Settings) -> Option<PlainMargin> {
         match self {
             LossName::Hinge => Some(PlainMargin::Hinge),
             LossName::SquaredHinge => Some(PlainMargin::SquaredHinge),
             LossName::HuberHinge => Some(PlainMargin::HuberHinge(settings.get(&HUBER))),
             LossName::Logistic => Some(PlainMargin::Logistic),
-            LossName::Ramp | LossName::Transductive => None,
+            _ => None,
         }
     }
 
@@ -98,6 +118,9 @@ impl LossName {
     ) -> Box<dyn Risk + 'a> {
         let margins = || settings.get(&LABEL_LOSS);
         let signs = match targets {
+            Targets::Numbers { numbers, .. } => {
+                return regression::risk(self, numbers, design, weights, settings);
+            }
             Targets::Binary { labels } => Targets::signs(labels, 1),
             Targets::OneVsRest { labels, .. } => Targets::signs(labels, problem as u32),
             Targets::Multiclass { classes, labels } => {
@@ -128,18 +151,18 @@ impl LossName {
             }
         };
         match self {
-            LossName::Hinge | LossName::Transductive => of_rows(design, Hinge::new(signs), weights),
             LossName::SquaredHinge => of_rows(design, SquaredHinge::new(signs), weights),
             LossName::HuberHinge => {
                 of_rows(design, HuberHinge::new(signs, settings.get(&HUBER)), weights)
             }
             LossName::Logistic => of_rows(design, Logistic::new(signs), weights),
             LossName::Ramp => of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights),
+            _ => of_rows(design, Hinge::new(signs), weights),
         }
     }
 }
 
-fn of_rows<'a, L: Loss + 'a>(
+pub(super) fn of_rows<'a, L: Loss + 'a>(
     design: Design<'a>,
     loss: L,
     weights: ExampleWeights,

@@ -1,4 +1,4 @@
-//! Linear models of rows: `svm`, `logistic`, `ramp-svm` and `tsvm`. Labels become targets, targets
+//! Linear models of rows: `svm`, `logistic`, `regression`, `ramp-svm` and `tsvm`. Labels become targets, targets
 //! and a loss a risk; classes may be trained one against the rest, and models that are not convex
 //! start at the svm of their labelled rows.
 
@@ -7,6 +7,8 @@ mod from_svm;
 mod losses;
 mod one_vs_rest;
 mod options;
+pub mod regression;
+mod residuals;
 mod start;
 mod targets;
 
@@ -27,7 +29,7 @@ use crate::options::common::{self, BIAS, Norm, PENALTY};
 use crate::options::reading;
 use crate::regularizer::L2;
 use crate::risk::{ExampleWeights, Risk};
-use crate::solver::{Method, Outcome, Problem};
+use crate::solver::{Method, Outcome, Problem, StopRules};
 use minorant_data::Dataset;
 use minorant_linalg::Design;
 
@@ -37,6 +39,14 @@ models! {
     Svm { name: "svm", is_convex: true, example: "train.svm --lambda 1e-4 --out model.safetensors" }
     /// logistic regression, binary or softmax
     Logistic { name: "logistic", is_convex: true, example: "train.csv --label-column species --json" }
+    /// numbers predicted: least squares, quantiles, robust and insensitive losses
+    /// Labels are numbers to be met: [`Targets`](crate::data::Targets).
+    Regression {
+        name: "regression",
+        is_convex: true,
+        takes_targets: true,
+        example: "train.csv --loss quantile --tau 0.1,0.5,0.9 --bias 1 --lambda 1e-4"
+    }
     /// svm with a bounded loss, for data with outliers
     RampSvm { name: "ramp-svm", is_convex: false, example: "train.svm --ramp -1 --lambda 1e-3" }
     /// transductive svm, for rows of which most have no label
@@ -50,8 +60,15 @@ models! {
 
 /// The family of linear models.
 pub(crate) static FAMILY: Family = Family {
-    models: &[Svm::MODEL, Logistic::MODEL, RampSvm::MODEL, Tsvm::MODEL],
-    options: &[losses::OWN, options::OWN, common::REGULARIZED, common::EVERY_RUN, reading::ROWS],
+    models: &[Svm::MODEL, Logistic::MODEL, Regression::MODEL, RampSvm::MODEL, Tsvm::MODEL],
+    options: &[
+        losses::OWN,
+        regression::OWN,
+        options::OWN,
+        common::REGULARIZED,
+        common::EVERY_RUN,
+        reading::ROWS,
+    ],
     solvers: solvers_of,
     data: |_| DataKind::Rows,
     offers: &[Wanted::Labels, Wanted::Scores],
@@ -70,7 +87,7 @@ fn solvers_of(model: &Model) -> Vec<&'static str> {
         Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs | SubLbfgs
         | Hybrid | SubGd | Lbfgs | Newton | Sgd => model.is_convex,
         Owlqn | OwlqnStar | NewtonCd => model.name == "logistic",
-        DualCd => model.name == "svm",
+        DualCd => ["svm", "regression"].contains(&model.name),
         Bcfw => false,
     };
     Method::ALL.into_iter().filter(held).map(Method::name).collect()
@@ -91,8 +108,11 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         let risk = rows.risk(0);
         let problem =
             Problem::new(&*risk, &regularizer).with_l1(rows.l1(lambda)).starting_at(walk.start);
-        let (outcome, method) = walk.minimise(problem, walk.settings.rules())?;
-        (vec![outcome], method)
+        let rules = rows.rules(&*risk)?;
+        let (outcome, method) = walk.minimise(problem, rules)?;
+        let mut answer = rows.answer(method, lambda, vec![outcome]);
+        answer.report.abs_tol = Some(rules.abs_tol);
+        return Ok(answer);
     };
     Ok(rows.answer(method, lambda, outcomes))
 }
@@ -103,6 +123,7 @@ pub(crate) fn loss_of(settings: &Settings) -> LossName {
         "logistic" => LossName::Logistic,
         "ramp-svm" => LossName::Ramp,
         "tsvm" => LossName::Transductive,
+        "regression" => settings.get(&regression::LOSS),
         _ => settings.get(&LOSS),
     }
 }
@@ -135,6 +156,11 @@ impl<'a> Rows<'a> {
     pub(crate) fn risk(&self, problem: usize) -> Box<dyn Risk + 'a> {
         let (design, shares) = (self.design, self.shares.clone());
         loss_of(self.settings).risk(&self.targets, problem, design, shares, self.settings)
+    }
+
+    /// When a run on one of the problems stops.
+    pub(crate) fn rules(&self, risk: &dyn Risk) -> Result<StopRules, TrainError> {
+        regression::rules(&self.targets, risk, self.settings)
     }
 
     /// λ/2 ‖θ ∘ w‖² with the bias's own θ, where that is the penalty.

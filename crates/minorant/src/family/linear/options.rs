@@ -1,6 +1,6 @@
 //! The options that linear models have of their own, and which of the common ones they take.
 
-use super::builders::{Logistic, RampSvm, Svm, Tsvm};
+use super::builders::{Logistic, RampSvm, Regression, Svm, Tsvm};
 use crate::family::builder::taken;
 use crate::options::Kind::{Choice, Number, Pairs, Whole};
 use crate::options::Range::{BelowOne, Finite, NotNegative, Positive};
@@ -54,16 +54,16 @@ taken! {
     (Tsvm) file unlabeled: UNLABELED;
     (Tsvm) f64 balance_mean: BALANCE_MEAN;
     (Tsvm) whole starts: STARTS;
-    (Svm Logistic RampSvm Tsvm) f64 bias: BIAS;
-    (Svm Logistic RampSvm Tsvm) f64 bias_weight: BIAS_WEIGHT;
+    (Svm Logistic Regression RampSvm Tsvm) f64 bias: BIAS;
+    (Svm Logistic Regression RampSvm Tsvm) f64 bias_weight: BIAS_WEIGHT;
     (Svm Logistic RampSvm Tsvm) pair class_weight: CLASS_WEIGHT;
     (Svm Logistic RampSvm Tsvm) word labels: LABELS;
     (Svm) file label_xml: LABEL_XML;
-    (Svm Logistic) whole parts: PARTS;
-    (Svm Logistic) whole seed: SEED;
+    (Svm Logistic Regression) whole parts: PARTS;
+    (Svm Logistic Regression) whole seed: SEED;
     (Tsvm) whole seed: SEED_OF_STARTS, Probe::with("7", &["--starts", "3"]);
     (RampSvm Tsvm) word locality: LOCALITY;
     (RampSvm Tsvm) word convex_problems: CONVEX_PROBLEMS;
-    (Svm Logistic RampSvm Tsvm) file start: START;
-    (Svm Logistic) file proof: PROOF;
+    (Svm Logistic Regression RampSvm Tsvm) file start: START;
+    (Svm Logistic Regression) file proof: PROOF;
 }

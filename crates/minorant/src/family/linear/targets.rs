@@ -2,12 +2,13 @@
 //! one binary problem for each class; and what each row weighs.
 
 use super::options::{CLASS_WEIGHT, GAMMA, MULTICLASS, Multiclass};
-use super::{BALANCE_MEAN, TargetKind, loss_of};
+use super::{BALANCE_MEAN, TargetKind, loss_of, regression};
 use crate::family::classes::{UNLABELLED, check_costs, labelled_classes};
 use crate::family::data::label_kind;
 use crate::family::{Settings, TrainError, mean, refuse};
 use crate::options::common::LABEL_LOSS;
 use crate::risk::ExampleWeights;
+use crate::risk::residual::Targets as Numbers;
 use minorant_data::{Label, LabelKind, LabelRows, Labels};
 
 /// The labels of rows, as the losses take them.
@@ -23,6 +24,8 @@ pub(crate) enum Targets {
     Transductive { classes: usize, outputs: usize, labels: Vec<Option<u32>> },
     /// Sets of classes.
     Multilabel { classes: usize, member: Vec<bool> },
+    /// Numbers to be met, by one output or by one for each quantile.
+    Numbers { numbers: Numbers, outputs: usize },
 }
 
 impl Targets {
@@ -30,6 +33,8 @@ impl Targets {
     pub(crate) fn new(labels: &Labels, settings: &Settings) -> Result<Targets, TrainError> {
         let targets = if settings.model() == "tsvm" {
             Targets::transductive(labels, settings)?
+        } else if settings.entry().model.takes_targets {
+            regression::targets(labels, settings)?
         } else {
             Targets::supervised(labels, settings)?
         };
@@ -39,11 +44,19 @@ impl Targets {
 
     fn supervised(labels: &Labels, settings: &Settings) -> Result<Targets, TrainError> {
         let classes = labels.classes.len();
+        if let LabelRows::Numbers { .. } = labels.rows {
+            return refuse(format!(
+                "{} takes classes as labels, not targets; for those train regression",
+                settings.model()
+            ));
+        }
         if classes < 2 && labels.rows != LabelRows::None {
             return refuse("expected labels of two or more classes, found one class only");
         }
         match &labels.rows {
-            LabelRows::None => refuse("the data has no labels to train on"),
+            LabelRows::None | LabelRows::Numbers { .. } => {
+                refuse("the data has no labels to train on")
+            }
             LabelRows::Sets { starts, items } => {
                 let mut member = vec![false; classes * labels.len()];
                 for (i, span) in starts.windows(2).enumerate() {
@@ -130,6 +143,7 @@ impl Targets {
     pub(crate) fn classes(&self) -> usize {
         match self {
             Targets::Binary { .. } => 2,
+            Targets::Numbers { .. } => 0,
             Targets::Multiclass { classes, .. }
             | Targets::Transductive { classes, .. }
             | Targets::OneVsRest { classes, .. }
@@ -146,7 +160,7 @@ impl Targets {
     pub(crate) fn outputs(&self) -> usize {
         match self {
             Targets::Binary { .. } | Targets::OneVsRest { .. } => 1,
-            Targets::Transductive { outputs, .. } => *outputs,
+            Targets::Transductive { outputs, .. } | Targets::Numbers { outputs, .. } => *outputs,
             Targets::Multiclass { classes, .. } | Targets::Multilabel { classes, .. } => *classes,
         }
     }
@@ -158,6 +172,7 @@ impl Targets {
             Targets::Multiclass { .. } | Targets::Transductive { .. } => TargetKind::Multiclass,
             Targets::OneVsRest { .. } => TargetKind::OneVsRest,
             Targets::Multilabel { .. } => TargetKind::Multilabel,
+            Targets::Numbers { .. } => TargetKind::Numbers,
         }
     }
 
@@ -169,6 +184,7 @@ impl Targets {
             | Targets::OneVsRest { labels, .. } => labels.len(),
             Targets::Transductive { labels, .. } => labels.len(),
             Targets::Multilabel { classes, member } => member.len() / classes,
+            Targets::Numbers { numbers, .. } => numbers.len(),
         }
     }
 

@@ -153,6 +153,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let runs = std::slice::from_ref(&outcome);
     let report = TrainReport {
         regularizer: regularizer.value(&outcome.point.w),
+        abs_tol: None,
         further: vec![
             ("validation_error", json!(validation_error)),
             ("chosen_at", json!(chosen_at)),

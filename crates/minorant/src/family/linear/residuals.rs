@@ -1,0 +1,72 @@
+//! How good predicted numbers are: errors, the share of the spread that is explained, and for quantiles
+//! what they cost, how many targets lie below them, and how many rows have them in the wrong order.
+
+use super::losses::LossName;
+use crate::family::classes::share;
+use crate::family::{Evaluation, Numbers, Style};
+use minorant_linalg::sum::Sum;
+
+/// Compares predictions with targets; `levels` are those of quantiles, in the order of the predictions.
+/// The first measure is the one that paths and cross-validation go by: what the loss is about.
+pub(super) fn compare(
+    loss: LossName,
+    levels: &[f64],
+    targets: &[f64],
+    predicted: &Numbers,
+) -> Evaluation {
+    let rows = targets.len();
+    // Of several quantiles the one nearest to the median stands for all; the lower one of two.
+    let middle = (0..levels.len()).reduce(|best, k| {
+        let away = |k: usize| (levels[k] - 0.5).abs();
+        if away(k) < away(best) { k } else { best }
+    });
+    let middle = middle.unwrap_or(0);
+    let mean = |of: &dyn Fn(usize) -> f64| (0..rows).map(of).collect::<Sum>().value() / rows as f64;
+    let residual = |i: usize| targets[i] - predicted.row(i)[middle];
+    let center = mean(&|i| targets[i]);
+    let squares = mean(&|i| residual(i) * residual(i));
+    let spread = mean(&|i| (targets[i] - center) * (targets[i] - center));
+    // Targets that are all alike leave nothing to explain.
+    let explained = (spread > 0.0 && rows > 1).then(|| 1.0 - squares / spread);
+    let pinball = |k: usize| {
+        mean(&|i| {
+            let above = targets[i] - predicted.row(i)[k];
+            (levels[k] * above).max((levels[k] - 1.0) * above)
+        })
+    };
+    let covered = |k: usize| {
+        let below = (0..rows).filter(|&i| targets[i] <= predicted.row(i)[k]).count();
+        share(below as f64, rows)
+    };
+    let mut evaluation =
+        Evaluation { counts: vec![("examples", rows)], unit: "", ..Evaluation::default() };
+    let errors = [
+        ("mae", "mean absolute error", Some(mean(&|i| residual(i).abs()))),
+        ("rmse", "root mean squared error", Some(squares.sqrt())),
+        ("r2", "R²", explained),
+    ];
+    if levels.is_empty() {
+        let first = if loss == LossName::Squares { [1, 0, 2] } else { [0, 1, 2] };
+        for (key, words, value) in first.map(|at| errors[at]) {
+            evaluation.number(key, words, value, Style::Number);
+        }
+        return evaluation;
+    }
+    let each = |of: &dyn Fn(usize) -> f64| (0..levels.len()).map(of).collect::<Vec<f64>>();
+    let pinball = each(&pinball);
+    let total = pinball.iter().sum::<f64>();
+    evaluation.number(
+        "error",
+        "mean pinball loss",
+        Some(total / levels.len() as f64),
+        Style::Number,
+    );
+    for (key, words, value) in errors {
+        evaluation.number(key, words, value, Style::Number);
+    }
+    evaluation.lists.push(("pinball", "pinball loss", pinball));
+    evaluation.lists.push(("coverage", "targets not above", each(&covered)));
+    let crosses = |&i: &usize| predicted.row(i).windows(2).any(|two| two[0] > two[1]);
+    evaluation.counts.push(("crossings", (0..rows).filter(crosses).count()));
+    evaluation
+}
