@@ -32,6 +32,11 @@ impl<'c, T: Carried> Carrying<'c, T> {
         let carried = running.as_mut().map(load).transpose()?.unwrap_or_default();
         Ok(Carrying { checkpoints, running, carried })
     }
+
+    /// Whether there is a state to go on from.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.running.is_some()
+    }
 }
 
 impl<T: Carried> Checkpoints for Carrying<'_, T> {

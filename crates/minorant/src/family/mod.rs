@@ -4,6 +4,7 @@
 //! files, proofs) stands once, in the files beside this one. The command, Python and the Rust
 //! façade ask [`models`] and know no family by name.
 
+mod begin;
 pub mod builder;
 mod carried;
 pub mod chain;

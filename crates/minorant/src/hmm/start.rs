@@ -19,7 +19,8 @@ const EM_ROUNDS: usize = 6;
 const SPLIT: f64 = 0.2;
 
 /// The weights that make the sequences most likely, each with its own class or labels; what the
-/// sequences count is 1 each unless it is given.
+/// sequences count is 1 each unless it is given. Where the time that `cancel` allows is over, they are
+/// those of the rounds made by then, of which there is one at the least.
 pub fn maximum_likelihood(
     shape: &HmmShape,
     frames: Frames<'_>,
@@ -28,19 +29,12 @@ pub fn maximum_likelihood(
     cancel: &Cancel,
 ) -> Result<Vec<f64>, RiskError> {
     let single = HmmShape { mixtures: 1, ..*shape };
-    let mut fitting = Fitting { shape: single, frames, truth, counts, cancel };
+    let users = cancel.of_any_length();
+    let mut fitting = Fitting { shape: single, frames, truth, counts, cancel: &users };
     let mut w = vec![0.0; fitting.shape.dim()];
     fitting.round(&mut w, Fitting::add_equal_shares)?;
-    fitting.rounds(&mut w, ROUNDS_AFTER_SPLIT)?;
-    while fitting.shape.mixtures < shape.mixtures {
-        w = split(&fitting.shape, &w);
-        fitting.shape.mixtures += 1;
-        fitting.rounds(&mut w, ROUNDS_AFTER_SPLIT)?;
-    }
-    fitting.rounds(&mut w, ROUNDS)?;
-    for _ in 0..EM_ROUNDS {
-        fitting.round(&mut w, Fitting::add_all_paths)?;
-    }
+    fitting.cancel = cancel;
+    fitting.fit(&mut w, shape.mixtures)?;
     Ok(w)
 }
 
@@ -53,6 +47,19 @@ struct Fitting<'a> {
 }
 
 impl Fitting<'_> {
+    /// All rounds but the first, or those that there is time for: Gaussians are split up to the last one
+    /// all the same.
+    fn fit(&mut self, w: &mut Vec<f64>, mixtures: usize) -> Result<(), RiskError> {
+        self.rounds(w, ROUNDS_AFTER_SPLIT, Self::add_best_path)?;
+        while self.shape.mixtures < mixtures {
+            *w = split(&self.shape, w);
+            self.shape.mixtures += 1;
+            self.rounds(w, ROUNDS_AFTER_SPLIT, Self::add_best_path)?;
+        }
+        self.rounds(w, ROUNDS, Self::add_best_path)?;
+        self.rounds(w, EM_ROUNDS, Self::add_all_paths)
+    }
+
     /// One round: statistics of all sequences by `add`, then the most likely weights.
     fn round(
         &self,
@@ -78,8 +85,17 @@ impl Fitting<'_> {
         Ok(())
     }
 
-    fn rounds(&self, w: &mut [f64], rounds: usize) -> Result<(), RiskError> {
-        (0..rounds).try_for_each(|_| self.round(w, Self::add_best_path))
+    /// So many rounds, or those that there is time for.
+    fn rounds(
+        &self,
+        w: &mut [f64],
+        rounds: usize,
+        add: impl Fn(&Self, &Tables, usize, &mut Statistics) + Sync + Copy,
+    ) -> Result<(), RiskError> {
+        match (0..rounds).try_for_each(|_| self.round(w, add)) {
+            Err(RiskError::Cancelled) => self.cancel.of_any_length().check(),
+            ended => ended,
+        }
     }
 
     /// The frames that a unit has in a row are shared out evenly among its states.

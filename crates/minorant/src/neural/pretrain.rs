@@ -69,7 +69,8 @@ impl Machine {
 }
 
 impl Rbm {
-    /// Trains a machine with `hidden` units on rows of inputs.
+    /// Trains a machine with `hidden` units on rows of inputs. Where the time that `cancel` allows is over,
+    /// it stays as it is by then.
     pub(super) fn train(
         &self,
         inputs: &Inputs<'_, f32>,
@@ -89,12 +90,15 @@ impl Rbm {
         let rate = if binary { self.rate } else { 0.1 * self.rate };
         let mut speed = Machine::zero(visible, hidden);
         let mut order: Vec<usize> = (0..rows).collect();
-        for epoch in 0..self.epochs {
+        'training: for epoch in 0..self.epochs {
             let (first, epochs, later) = MOMENTUM;
             let momentum = if epoch < epochs { first } else { later };
             order.shuffle(&mut random);
             for batch in order.chunks(self.batch) {
-                cancel.check()?;
+                if cancel.is_cancelled() {
+                    cancel.of_any_length().check()?;
+                    break 'training;
+                }
                 let seed: u64 = random.random();
                 let one = |at: usize, tokens: Range<usize>| {
                     let random = Pcg64Mcg::seed_from_u64(seed.wrapping_add(at as u64));

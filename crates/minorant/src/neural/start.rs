@@ -23,7 +23,8 @@ pub enum Start {
 /// The size of the chain's weights on features that were pretrained.
 const SPREAD: f64 = 0.01;
 
-/// The weights w₀ of a network for these tokens.
+/// The weights w₀ of a network for these tokens. Pretraining ends early where the time that `cancel`
+/// allows is over.
 pub fn start(
     network: &Network,
     tokens: &Matrix<'_>,

@@ -3,10 +3,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
 /// A flag that asks running work to stop; polled once per chunk of rows.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicU8>);
+pub struct Cancel {
+    flag: Arc<AtomicU8>,
+    /// When the work is to stop by itself.
+    deadline: Option<Instant>,
+}
 
 const CANCELLED: u8 = 1;
 const HURRIED: u8 = 2;
@@ -17,28 +22,42 @@ impl Cancel {
         Self::default()
     }
 
+    /// A token of the same flag for work that is to stop by itself after so many seconds more.
+    pub fn within(&self, seconds: f64) -> Self {
+        // More than a clock can count is no limit.
+        let left = Duration::try_from_secs_f64(seconds.max(0.0)).ok();
+        let deadline = left.and_then(|left| Instant::now().checked_add(left));
+        Cancel { flag: Arc::clone(&self.flag), deadline }
+    }
+
+    /// A token of the same flag for work that nothing but the flag stops.
+    pub fn of_any_length(&self) -> Self {
+        Cancel { flag: Arc::clone(&self.flag), deadline: None }
+    }
+
     /// Asks the work to stop.
     pub fn cancel(&self) {
-        self.0.fetch_max(CANCELLED, Ordering::Relaxed);
+        self.flag.fetch_max(CANCELLED, Ordering::Relaxed);
     }
 
     /// Asks the work to stop at once: a cancelled run still takes the passes over the data that
     /// make its answer exact and auditable, a hurried one leaves them out.
     pub fn hurry(&self) {
-        self.0.fetch_max(HURRIED, Ordering::Relaxed);
+        self.flag.fetch_max(HURRIED, Ordering::Relaxed);
     }
 
     /// Whether somebody asked the work to stop at once.
     pub fn is_hurried(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= HURRIED
+        self.flag.load(Ordering::Relaxed) >= HURRIED
     }
 
-    /// Whether somebody asked the work to stop.
+    /// Whether somebody asked the work to stop, or its time is over.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= CANCELLED
+        let is_over = |deadline| Instant::now() >= deadline;
+        self.flag.load(Ordering::Relaxed) >= CANCELLED || self.deadline.is_some_and(is_over)
     }
 
-    /// An error if somebody asked the work to stop.
+    /// An error if the work is to stop.
     pub fn check(&self) -> Result<(), RiskError> {
         if self.is_cancelled() { Err(RiskError::Cancelled) } else { Ok(()) }
     }

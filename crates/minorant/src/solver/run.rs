@@ -144,10 +144,16 @@ impl<'a> Run<'a> {
         self.reserve > 0 || self.rules.max_evaluations.is_none_or(|most| self.evaluations < most)
     }
 
+    /// What asks an evaluation to stop: the user, or the clock, which waits for the first one alone.
+    fn token(&self) -> Cancel {
+        let limit = self.rules.max_seconds.filter(|_| self.evaluations > 1);
+        limit.map_or_else(|| self.cancel.clone(), |most| self.cancel.within(most - self.seconds()))
+    }
+
     /// The point at `w`: one evaluation.
     pub fn evaluate(&mut self, w: Vec<f64>) -> Result<Point, Halt> {
         self.charge()?;
-        let found = self.problem.risk.at(w, &self.cancel);
+        let found = self.problem.risk.at(w, &self.token());
         self.watch_finiteness(found)
     }
 
@@ -158,7 +164,7 @@ impl<'a> Run<'a> {
         parts: usize,
     ) -> Result<(Point, Vec<Plane>), Halt> {
         self.charge()?;
-        let found = self.problem.risk.at_with_planes(w, parts, &self.cancel);
+        let found = self.problem.risk.at_with_planes(w, parts, &self.token());
         let checked = found.and_then(|(point, planes)| {
             self.check_planes(&planes)?;
             Ok((point, planes))
@@ -174,6 +180,9 @@ impl<'a> Run<'a> {
                 self.trouble = Some((first, count + 1));
                 let stop = count + 1 >= NOT_FINITE;
                 Err(if stop { Halt::Stop(Status::Stalled) } else { Halt::Failed(error) })
+            }
+            Err(RiskError::Cancelled) if !self.cancel.is_cancelled() => {
+                Err(Halt::Stop(Status::MaxSeconds))
             }
             Err(error) => Err(error.into()),
             Ok(found) => {

@@ -6,6 +6,7 @@ mod form;
 
 pub use form::HmmForm;
 
+use super::begin::begin;
 use super::builder::{models, taken};
 use super::hold_out::{error_of, split};
 use super::mean::{Mean, counted};
@@ -20,7 +21,8 @@ use crate::options::Range::Positive;
 use crate::options::common::{EVERY_RUN, LOCALITY, REGULARIZED, SEED, VALIDATION_FRACTION};
 use crate::options::{Named, OptionError, Probe, named, options, reading};
 use crate::regularizer::L2;
-use crate::solver::{Method, Problem, RunError};
+use crate::risk::Cancel;
+use crate::solver::{Method, Problem};
 use minorant_data::{Label, LabelRows, LabelledBy, Recordings};
 use serde_json::json;
 use std::ops::Range;
@@ -116,8 +118,10 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     drop(values);
     let counts = seen.weights.as_deref();
     let (frames, truth) = (seen.frames(), seen.truth());
-    let start = maximum_likelihood(&shape, frames, truth, counts, walk.cancel);
-    let start = start.map_err(RunError::from)?;
+    let Walk { asked, observer, checkpoints } = walk;
+    let make = |cancel: &Cancel| maximum_likelihood(&shape, frames, truth, counts, cancel);
+    let (mut store, rules) = begin(*asked, &mut **checkpoints, shape.dim(), make)?;
+    let start = store.carried.weights.clone();
     let units = seen.starts[1..].iter().map(|_| 1);
     let mean = Mean::new(counts, units, "sequence")?;
     let lambda = settings.lambda(mean.total)?;
@@ -131,8 +135,9 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let problem = Problem::new(&risk, &regularizer);
     let judge = |w: &[f64]| held_out.error(w);
     let has_judge = held_out.starts.len() > 1;
+    let mut walk = Walk { asked: *asked, observer: &mut **observer, checkpoints: &mut store };
     let (outcome, method, chosen) =
-        walk.minimise_judged(problem, settings.rules(), has_judge.then_some(&judge))?;
+        walk.minimise_judged(problem, rules, has_judge.then_some(&judge))?;
     let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
     let penalty = regularizer.value(&outcome.point.w);
     let runs = std::slice::from_ref(&outcome);

@@ -6,8 +6,8 @@ mod form;
 
 pub use form::NeuroForm;
 
+use super::begin::begin;
 use super::builder::{models, taken};
-use super::carried::{Carried, Carrying};
 use super::hold_out::{Chosen, error_of, split};
 use super::mean::{Mean, counted};
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
@@ -15,7 +15,6 @@ use super::{
     Answer, Data, DataKind, Family, Settings, TrainError, TrainReport, Walk, Wanted,
     method_options, refuse, solvers,
 };
-use crate::archive::Archive;
 use crate::certificate::Certificate;
 use crate::neural::{Activation, Inputs, Network, NeuroRisk, Rbm, Start, start};
 use crate::options::Kind::{Choice, Wholes};
@@ -108,23 +107,20 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let mean = Mean::new(seen.weights.as_deref(), units, "sequence")?;
     let lambda = walk.settings.lambda(mean.total)?;
     check_method(data, &network, &L2::new(lambda)?, walk)?;
-    let begin = |archive: &mut Archive| Ok(Begin(archive.take_reals(START).unwrap_or_default()));
-    let asked = walk.asked;
-    let mut store = Carrying::resume(&mut *walk.checkpoints, begin).map_err(RunError::from)?;
-    if store.carried.0.len() != network.dim() {
-        let how = match asked.settings.get(&PRETRAIN) {
-            Pretrain::Rbm => Start::Rbm(Rbm::default()),
-            Pretrain::None => Start::Random,
-        };
+    let Walk { asked, observer, checkpoints } = walk;
+    let how = match asked.settings.get(&PRETRAIN) {
+        Pretrain::Rbm => Start::Rbm(Rbm::default()),
+        Pretrain::None => Start::Random,
+    };
+    let make = |cancel: &Cancel| {
         if let Start::Rbm(_) = how {
             let what = "pretraining the layers without labels; then the objective is minimised";
-            walk.observer.preparing(what);
+            observer.preparing(what);
         }
-        let seed = asked.settings.get(&SEED);
-        let made = start(&network, &seen.tokens, how, seed, asked.cancel);
-        store.carried.0 = made.map_err(RunError::from)?;
-    }
-    let regularizer = L2::new(lambda)?.with_center(store.carried.0.clone())?;
+        start(&network, &seen.tokens, how, asked.settings.get(&SEED), cancel)
+    };
+    let (mut store, rules) = begin(*asked, &mut **checkpoints, network.dim(), make)?;
+    let regularizer = L2::new(lambda)?.with_center(store.carried.weights.clone())?;
     let run = Run {
         network: &network,
         seen: &seen,
@@ -132,9 +128,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         shares: &mean.shares,
         regularizer: &regularizer,
     };
-    let rules = asked.settings.rules();
-    let observer = &mut *walk.observer;
-    let mut walk = Walk { asked, observer, checkpoints: &mut store };
+    let mut walk = Walk { asked: *asked, observer: &mut **observer, checkpoints: &mut store };
     // The answer's objective is computed in double precision, which takes an evaluation more.
     let most = rules.max_evaluations;
     let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
@@ -168,7 +162,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         validation_error,
         chosen_at,
         weights: outcome.point.w,
-        start: store.carried.0,
+        start: store.carried.weights,
     };
     Ok(Answer { form: Box::new(form), proofs: vec![None], report })
 }
@@ -255,17 +249,5 @@ impl Run<'_> {
         outcome.certificate = Certificate { objective, lower_bound: None };
         outcome.evaluations += 1;
         Ok(())
-    }
-}
-
-/// w₀, which checkpoints carry along, so that a resumed run need not make it again.
-#[derive(Default)]
-struct Begin(Vec<f64>);
-
-const START: &str = "network.start";
-
-impl Carried for Begin {
-    fn save(&self, archive: &mut Archive) {
-        archive.put_reals(START, self.0.clone());
     }
 }
