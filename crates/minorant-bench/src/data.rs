@@ -90,6 +90,8 @@ impl Store {
             "MNIST even/odd" => self.mnist_even_odd(Form::Sparse, Storage::F64),
             "MNIST" => self.mnist(Form::Sparse, Storage::F64),
             "news20" => self.news20(Storage::F64),
+            "dense 400 000 x 100" => made_up_dense(400_000, 100),
+            "sparse 200 000 x 300 000" => made_up_sparse(200_000, 300_000),
             _ => bail!("there is no benchmark set '{name}'"),
         }
     }
@@ -183,6 +185,75 @@ impl Store {
             single(data.labels.rows)?.iter().map(|&z| if z < 10 { -1.0 } else { 1.0 }).collect();
         Ok(Set { matrix, target: Target::Signs(signs) })
     }
+}
+
+/// Numbers of a fixed sequence (SplitMix64).
+struct Numbers(u64);
+
+impl Numbers {
+    /// Uniform between 0 and 1.
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Nearly normal: the sum of a few uniform ones.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+}
+
+/// Dense rows of f32 with nearly normal entries, labelled by a plane and noise.
+pub(crate) fn made_up_dense(rows: usize, cols: usize) -> Result<Set> {
+    let mut numbers = Numbers(1);
+    let plane: Vec<f64> = (0..cols).map(|_| numbers.normal() / (cols as f64).sqrt()).collect();
+    let (mut values, mut signs) = (Vec::with_capacity(rows * cols), Vec::with_capacity(rows));
+    for _ in 0..rows {
+        let mut f = 0.5 * numbers.normal();
+        for weight in &plane {
+            // Sums of four are enough here, and take less time than the races.
+            let x = (numbers.uniform() + numbers.uniform() + numbers.uniform() + numbers.uniform()
+                - 2.0) as f32;
+            f += weight * f64::from(x);
+            values.push(f64::from(x));
+        }
+        signs.push(if f > 0.0 { 1.0 } else { -1.0 });
+    }
+    let matrix = Matrix::dense(rows, cols, Storage::F32.store(values))?;
+    Ok(Set { matrix, target: Target::Signs(signs) })
+}
+
+/// Sparse rows of length 1 as of texts: few columns are frequent, most are rare.
+fn made_up_sparse(rows: usize, cols: usize) -> Result<Set> {
+    const WORDS: usize = 60;
+    let mut numbers = Numbers(2);
+    let plane: Vec<f64> = (0..cols).map(|_| numbers.normal()).collect();
+    let (mut starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    let mut signs = Vec::with_capacity(rows);
+    for _ in 0..rows {
+        let word = |numbers: &mut Numbers| {
+            ((cols as f64).powf(numbers.uniform()) as usize - 1).min(cols - 1) as u32
+        };
+        let mut words: Vec<u32> = (0..WORDS).map(|_| word(&mut numbers)).collect();
+        words.sort_unstable();
+        words.dedup();
+        // Rare words weigh more.
+        let weights: Vec<f64> = words.iter().map(|&j| (2.0 + f64::from(j)).ln()).collect();
+        let length = weights.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let mut f = 0.2 * numbers.normal();
+        for (&j, x) in words.iter().zip(weights) {
+            f += plane[j as usize] * x / length;
+            columns.push(j);
+            values.push(x / length);
+        }
+        starts.push(values.len() as u64);
+        signs.push(if f > 0.0 { 1.0 } else { -1.0 });
+    }
+    let matrix = Matrix::csr(cols, starts, columns, Storage::F64.store(values))?;
+    Ok(Set { matrix, target: Target::Signs(signs) })
 }
 
 /// The rows of a set over and over, so that they no longer fit into the processor's caches.

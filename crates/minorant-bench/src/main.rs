@@ -23,6 +23,7 @@ mod prox;
 mod python;
 mod quasi_newton;
 mod race;
+mod rivals;
 mod solve;
 mod speech;
 mod structured;
@@ -89,6 +90,8 @@ enum What {
     L1,
     /// To one gap: LIBLINEAR, `auto`, and each of our methods.
     Race,
+    /// To one gap: every loss beside its rivals.
+    Rivals,
     /// The Python package beside scikit-learn, both at their defaults.
     Package,
     /// Tables 2, 3 and 6 of the NRBM paper.
@@ -117,7 +120,7 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 14] = [
+    let benchmarks: [(What, &str, Benchmark); 15] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
@@ -131,6 +134,7 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
         (What::NeuroCrf, "Table 8 of the NRBM paper", neuro_crf::section),
         (What::Pdm, "Tables 2 and 3 of the PDM paper", pdm::section),
         (What::Race, "The race to a gap of 1e-3", race::section),
+        (What::Rivals, rivals::TITLE, rivals::section),
         (What::Package, package::TITLE, package::section),
     ];
     let how = arguments.to_string();
@@ -175,7 +179,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 14);
+            assert_eq!(text.matches("Skipped: ").count(), 15);
         }
     }
 }

@@ -22,8 +22,12 @@ X = y = prob = None
 def load(path):
     global X, y, prob
     with np.load(path) as arrays:
-        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        X = sp.csr_matrix(parts, shape=tuple(arrays["shape"]))
+        shape = tuple(int(n) for n in arrays["shape"])
+        if "dense" in arrays:
+            X = sp.csr_matrix(arrays["dense"].reshape(shape), dtype=np.float64)
+        else:
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            X = sp.csr_matrix(parts, shape=shape)
         y = arrays["labels"]
     prob = problem(y, X)
     return {}

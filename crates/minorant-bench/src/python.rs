@@ -3,6 +3,7 @@
 
 use crate::data::{Set, Target};
 use anyhow::{Context, Result, ensure};
+use minorant_linalg::Values;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -11,6 +12,17 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use zip::write::SimpleFileOptions;
 
 const PACKAGES: [&str; 4] = ["liblinear-official", "scikit-learn", "numpy", "scipy"];
+/// Rivals that not every machine can install.
+const RIVALS: [&str; 4] = ["snapml", "celer", "skglm", "rehline"];
+
+/// A rival of a loss, and the problem that it is to solve.
+#[derive(Debug)]
+pub(crate) struct Rival<'r> {
+    pub(crate) peer: &'r str,
+    pub(crate) loss: &'r str,
+    pub(crate) lambda: f64,
+    pub(crate) l1: bool,
+}
 
 /// The folder under the build folder whose `env` is a Python environment with these packages; it
 /// is made if it is not there yet.
@@ -47,6 +59,25 @@ impl Peers {
     pub(crate) fn start() -> Result<Peers> {
         let folder = environment("peers", &PACKAGES)?;
         Peers::start_in(&folder.join("env/bin/python"), include_str!("peers.py"))
+    }
+
+    /// Starts the process of the rivals; one that cannot be installed is not there.
+    pub(crate) fn start_rivals() -> Result<Peers> {
+        let folder = environment("peers", &PACKAGES)?;
+        let python = folder.join("env/bin/python");
+        let asked = folder.join("rivals");
+        if !asked.exists() {
+            for package in RIVALS {
+                let installed = command(
+                    Command::new(&python).args(["-m", "pip", "install", "-q", package]),
+                );
+                if let Err(why) = installed {
+                    eprintln!("rivals: no {package}: {why:#}");
+                }
+            }
+            std::fs::write(&asked, "")?;
+        }
+        Peers::start_in(&python, include_str!("rivals.py"))
     }
 
     /// Starts the process of the package beside scikit-learn, in the environment that the
@@ -108,6 +139,18 @@ impl Peers {
         }))
     }
 
+    /// Trains with a rival; nothing where it cannot.
+    pub(crate) fn train_rival(
+        &mut self,
+        rival: &Rival<'_>,
+        tol: f64,
+    ) -> Result<Option<(f64, f64)>> {
+        let Rival { peer, loss, lambda, l1 } = rival;
+        let request = json!({ "peer": peer, "loss": loss, "lambda": lambda, "l1": l1, "tol": tol });
+        let answer = self.ask(&request)?;
+        Ok(answer["seconds"].as_f64().zip(answer["objective"].as_f64()))
+    }
+
     fn answer(&mut self, request: &Value) -> Result<(f64, f64)> {
         let answer = self.ask(request)?;
         let number = |key: &str| answer[key].as_f64().with_context(|| format!("no {key}"));
@@ -132,17 +175,9 @@ fn command(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The matrix as the arrays of a SciPy CSR matrix, and the labels.
+/// The labels, and the matrix: dense as it is stored, or the arrays of a SciPy CSR matrix.
 fn write_npz(path: &Path, set: &Set) -> Result<()> {
     let matrix = &set.matrix;
-    let (mut starts, mut columns, mut values) = (vec![0i32], Vec::new(), Vec::new());
-    for i in 0..matrix.rows() {
-        for (j, x) in matrix.row(i).filter(|entry| entry.1 != 0.0) {
-            columns.push(j as i32);
-            values.push(x);
-        }
-        starts.push(i32::try_from(columns.len())?);
-    }
     let labels: Vec<i32> = match &set.target {
         Target::Signs(signs) => signs.iter().map(|&sign| sign as i32).collect(),
         Target::Classes { labels, .. } => labels.iter().map(|&z| z as i32).collect(),
@@ -153,7 +188,7 @@ fn write_npz(path: &Path, set: &Set) -> Result<()> {
     let mut archive = zip::ZipWriter::new(File::create(path)?);
     let mut put = |name: &str, kind: &str, count: usize, body: &[u8]| -> Result<()> {
         let plain = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-        archive.start_file(format!("{name}.npy"), plain)?;
+        archive.start_file(format!("{name}.npy"), plain.large_file(body.len() > 1 << 31))?;
         let head = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({count},), }}");
         // Ten bytes before the head; all together a multiple of 64, the last one a line end.
         let padded = (10 + head.len() + 1).next_multiple_of(64) - 11;
@@ -163,9 +198,30 @@ fn write_npz(path: &Path, set: &Set) -> Result<()> {
         Ok(archive.write_all(body)?)
     };
     put("shape", "<i4", 2, &bytes(&shape))?;
+    put("labels", "<i4", labels.len(), &bytes(&labels))?;
+    if !matrix.is_sparse() {
+        let count = matrix.values().len();
+        match matrix.values() {
+            Values::F32(v) => {
+                put("dense", "<f4", count, &v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
+            }
+            Values::F64(v) => {
+                put("dense", "<f8", count, &v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
+            }
+        }
+        archive.finish()?;
+        return Ok(());
+    }
+    let (mut starts, mut columns, mut values) = (vec![0i32], Vec::new(), Vec::new());
+    for i in 0..matrix.rows() {
+        for (j, x) in matrix.row(i).filter(|entry| entry.1 != 0.0) {
+            columns.push(j as i32);
+            values.push(x);
+        }
+        starts.push(i32::try_from(columns.len())?);
+    }
     put("indptr", "<i4", starts.len(), &bytes(&starts))?;
     put("indices", "<i4", columns.len(), &bytes(&columns))?;
-    put("labels", "<i4", labels.len(), &bytes(&labels))?;
     let body: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
     put("data", "<f8", values.len(), &body)?;
     archive.finish()?;
