@@ -1,17 +1,25 @@
-"""Writes the book's page on the Python package from its docstrings, which it reads from the source.
+"""Writes the book's page on the Python package from its docstrings, which it reads from the source, and
+from the library's option table, which it reads as JSON from standard input (`cargo run --package
+minorant --example options`).
 
 Nothing is imported but the standard library, so that the page can be made without the package.
 """
 
 import ast
+import json
 import re
-import runpy
 import sys
 from pathlib import Path
+from types import ModuleType
 
 PACKAGE = Path(__file__).parents[1] / "python" / "minorant"
-#: How the package itself completes docstrings by those of the bases.
-SHARED = runpy.run_path(str(PACKAGE / "_docstrings.py"))
+# Two files of the package put docstrings together, and need nothing of the others.
+sys.modules["minorant"] = ModuleType("minorant")
+sys.modules["minorant"].__path__ = [str(PACKAGE)]
+from minorant._docstrings import complete, merged  # noqa: E402
+
+#: The options of every model.
+OPTIONS = json.load(sys.stdin)
 HEAD = """# Python reference
 
 Made from the docstrings of the package. `help(minorant.LinearSVC)` shows the same in a session.
@@ -82,6 +90,26 @@ def markdown(docstring):
     return "\n".join(out)
 
 
+def parameters(node):
+    """The parameters of a class with their types and defaults, as they stand in its `__init__`."""
+    called = next(f.args for f in functions(node) if f.name == "__init__")
+    arguments = [*called.args, *called.kwonlyargs][1:]
+    least = len(arguments) - len(called.defaults) - len(called.kw_defaults)
+    defaults = [None] * least + [*called.defaults, *called.kw_defaults]
+    return {
+        argument.arg: (ast.unparse(argument.annotation), default and ast.unparse(default))
+        for argument, default in zip(arguments, defaults, strict=True)
+    }
+
+
+def model_of(node):
+    """The library's name of an estimator's model, where it has one."""
+    for line in node.body:
+        if isinstance(line, ast.Assign) and line.targets[0].id == "_model_name":
+            return line.value.value
+    return None
+
+
 def signature(node, bases):
     """What a call looks like; a class is called like its `__init__`, or that of a base."""
     inits = [f for base in bases for f in functions(base) if f.name == "__init__"]
@@ -100,14 +128,15 @@ def entry(node, owner="", bases=()):
     docstring = ast.get_docstring(node)
     if not docstring:
         return []
-    if bases:
-        docstring = SHARED["complete"]([ast.get_docstring(base) for base in bases])
+    if any(base.name == "CertifiedEstimator" for base in bases):
+        docstrings = [ast.get_docstring(base) for base in bases]
+        docstring = complete(docstrings, parameters(node), OPTIONS.get(model_of(node), {}))
     call = signature(node, bases)
     if any(getattr(mark, "id", None) == "property" for mark in node.decorator_list):
         call = node.name
     lines = [f"{'###' if owner else '##'} {owner}{node.name}", ""]
     lines += ["```text", owner + call, "```", "", markdown(docstring), ""]
-    methods = SHARED["merged"]({f.name: f for f in functions(base)} for base in bases)
+    methods = merged({f.name: f for f in functions(base)} for base in bases)
     for name, method in methods.items():
         if name[0] != "_":
             lines += entry(method, f"{node.name}.")

@@ -12,11 +12,6 @@ class ChainCRF(MarginalsMixin, ChainEstimator):
 
     Minimises the penalty plus the mean over sequences of −log p(labels | sequence).
 
-    Parameters
-    ----------
-    penalty : {'l2', 'l1'}, default='l2'
-        λ/2 ‖w‖², or λ ‖w‖₁, which makes many weights zero.
-
     Examples
     --------
     >>> from minorant import ChainCRF

@@ -1,13 +1,15 @@
-"""Docstrings of estimators, completed by what their bases say: an entry under Parameters or
-Attributes is written once, in the class that has the parameter or the attribute.
+"""Docstrings of estimators, put together from what they and their bases say and, for parameters of
+which nobody says anything, from the library's option table.
 
 Only the standard library is needed here, for the book's Python reference is made with it too.
 """
 
 import inspect
 import re
+import textwrap
 
-_MERGED = ("Parameters", "Attributes")
+from ._names import option_of
+
 _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 
 
@@ -21,18 +23,40 @@ def merged(mappings):
     return found
 
 
-def complete(docstrings):
-    """The first of these docstrings with the parameters and attributes of all."""
+def complete(docstrings, parameters, options):
+    """The first of these docstrings, that of a class before those of its bases, with the parameters and
+    the attributes of all. Parameters come with their types and defaults as they stand in the source."""
     sections = [_sections(inspect.cleandoc(text)) for text in docstrings if text]
     own = sections[0]
-    parts = [own[""]]
-    for heading in _MERGED:
-        entries = merged(_entries(found.get(heading, "")) for found in sections)
-        if entries:
-            parts.append(_section(heading, "\n".join(entries.values())))
-    further = {heading: text for heading, text in own.items() if heading not in ("", *_MERGED)}
-    parts += [_section(heading, text) for heading, text in further.items()]
-    return "\n\n".join(parts)
+    said = merged(_entries(found.get("Parameters", "")) for found in sections)
+    known = {
+        name: said.get(name) or _of_table(name, *parameter, options, parameters)
+        for name, parameter in parameters.items()
+    }
+    attributes = merged(_entries(found.get("Attributes", "")) for found in sections)
+    own |= {"Parameters": "\n".join(known.values()), "Attributes": "\n".join(attributes.values())}
+    order = ["Parameters", "Attributes", "Notes", "Examples"]
+    return "\n\n".join([own[""], *(_section(name, own[name]) for name in order if own.get(name))])
+
+
+def _of_table(name, kind, default, options, parameters):
+    """The entry of a parameter as the option table describes it. What stands for values in the help
+    of the command is called like the parameters here."""
+    option = options[option_of(name)]
+    meaning = option["meaning"]
+    for other in [*parameters, name]:
+        letter = options.get(option_of(other), {}).get("value") or ""
+        if len(letter) == 1:
+            meaning = re.sub(rf"\b{letter}\b", f"``{other}``", meaning)
+    # Words have underscores here where those of the command have dashes.
+    for word in re.findall(r"'(\w+_\w+)'", " ".join(kind for kind, _ in parameters.values())):
+        meaning = meaning.replace(word.replace("_", "-"), word)
+    if default == "None" and option["otherwise"]:
+        meaning += f". By default {option['otherwise']}"
+    choices = re.compile(r"(?:typing\.)?Literal\[(.*?)\]")
+    kind = choices.sub(r"{\1}", kind).removesuffix(" | None").replace(" | ", " or ")
+    text = textwrap.fill(f"{meaning}.", 95, initial_indent="    ", subsequent_indent="    ")
+    return f"{name} : {kind}, default={default}\n{text}"
 
 
 def _section(heading, text):

@@ -9,7 +9,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 from functools import wraps
-from inspect import signature
+from inspect import formatannotation, signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,7 +30,8 @@ from ._labels import (
     note_of_classes,
     same_classes,
 )
-from ._parameters import MOST_EVALS, option_of, seed, sentence, table, unknown
+from ._names import option_of, sentence, unknown
+from ._parameters import MOST_EVALS, seed, table
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
@@ -82,16 +83,19 @@ class CertifiedEstimator(BaseEstimator):
     status_: str
 
     def __init_subclass__(cls, **kwargs):
-        """Completes the docstring by the entries that the bases have, and lets the constructor say what
-        is meant by a parameter that it does not know."""
+        """Completes the docstring of an estimator, and lets its constructor say what is meant by a
+        parameter that it does not know."""
         super().__init_subclass__(**kwargs)
         ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == __package__]
-        if cls in ours and "__init__" in vars(cls):
-            cls.__init__ = _with_known_names(cls.__init__)
-        if cls in ours and cls.__doc__:
-            cls._own_doc = cls.__doc__
-            docs = [vars(base).get("_own_doc") or vars(base)["__doc__"] for base in ours]
-            cls.__doc__ = complete(docs)
+        if cls not in ours or "__init__" not in vars(cls):
+            return
+        parameters = {
+            name: (formatannotation(parameter.annotation), repr(parameter.default))
+            for name, parameter in signature(cls).parameters.items()
+        }
+        options = table(cls._model_name) if hasattr(cls, "_model_name") else {}
+        cls.__doc__ = complete([vars(base)["__doc__"] for base in ours], parameters, options)
+        cls.__init__ = _with_known_names(cls.__init__)
 
     def _keep(self, arguments):
         """Keeps the arguments of a constructor, its ``locals()``, as they are. Parameters that several
@@ -427,7 +431,7 @@ class ModelEstimator(CertifiedEstimator):
         if header["lambda"] is not None:
             found["lam"] = header["lambda"]
         for name in cls._get_param_names():
-            _, key = known.get(option_of(name), (None, None))
+            key = known.get(option_of(name), {}).get("stored")
             if header.get(key) is not None:
                 found[name] = header[key]
         return found

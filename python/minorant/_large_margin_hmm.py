@@ -27,22 +27,11 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     ----------
     task : {'classify', 'label'}, default='classify'
         What to tell: the class of each sequence, or the label of each of its frames.
-    n_states : int, default=3
-        States of each class or label.
-    n_mixtures : int, default=1
-        Gaussians of each state.
-    topology : {'left-right', 'ergodic'}, default='left-right'
-        Which states may follow each other: a state itself and the next, or any. Sequences to
-        classify by a left-right model pass from its first to its last state.
     group_weights : dict, default=None
         Weights θ of 'transitions', 'means', 'variances' and 'mixtures' in the regularizer; 1 for
         those that are not named.
-    validation_fraction : float, default=0.0
-        Share of the sequences that is held out; the weights that do best on them are kept.
     tol : float, default=1e-3
         The relative local gap at which a run ends.
-    method : str, default='auto'
-        The method, one of :func:`minorant.methods` that need no convex risk.
     max_evals : int, default=None
         Most passes over the data, after those for maximum likelihood; 10 000 if not given.
 

@@ -17,12 +17,6 @@ class LatentSVC(KernelEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of components.
-    C_pos : float, default=1.0
-        What the loss of a positive row counts.
-    C_neg : float, default=1.0
-        What the loss of a negative row counts, for each component.
     method : str, default='auto'
         'pdm' (which 'auto' is), 'gd', 'cccp', 'ao' or 'lcs'.
 

@@ -15,17 +15,6 @@ class LinearSVC(PathMixin, LinearClassifier):
     Minimises λ/2 ‖w‖² plus the weighted mean of the losses, which is scikit-learn's objective
     divided by C times the sum of the sample weights.
 
-    Parameters
-    ----------
-    loss : {'hinge', 'squared_hinge', 'huber_hinge'}, default='hinge'
-        The loss: max(0, 1 − m) of a margin m, its square, or the hinge with a quadratic piece
-        around its kink.
-    huber : float, default=0.5
-        Half the width of that piece: 'huber_hinge' is quadratic within ``huber`` of the margin 1.
-    multi_class : {'joint', 'ovr'}, default='joint'
-        How more than two classes are trained: all together (Crammer and Singer's loss), or each
-        against the rest. Losses other than the hinge have only the latter.
-
     Notes
     -----
     What differs from :class:`sklearn.svm.LinearSVC`: the default loss is the hinge, not its

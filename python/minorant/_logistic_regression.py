@@ -26,13 +26,6 @@ class LogisticRegression(PathMixin, LinearClassifier):
 
     Minimises λ/2 ‖w‖² or λ ‖w‖₁ plus the weighted mean of the negative log-likelihoods.
 
-    Parameters
-    ----------
-    penalty : {'l2', 'l1'}, default='l2'
-        The regularizer. The intercept is penalised like the other weights.
-    multi_class : {'joint', 'ovr'}, default='joint'
-        How more than two classes are trained: by one softmax, or each against the rest.
-
     Notes
     -----
     What differs from :class:`sklearn.linear_model.LogisticRegression`: the intercept is

@@ -21,14 +21,6 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
 
     Parameters
     ----------
-    hidden : sequence of int, default=(300, 300)
-        Units of each hidden layer, from the inputs on.
-    activation : {'sigmoid', 'tanh', 'relu'}, default='sigmoid'
-        What hidden units do.
-    pretrain : {'rbm', 'none'}, default='rbm'
-        Where w₀ comes from: restricted Boltzmann machines, which need no labels, or random numbers.
-    validation_fraction : float, default=0.0
-        Share of the sequences that is held out; the weights that do best on them are kept.
     tol : float, default=1e-3
         The relative gap of the local model that ends the run.
     random_state : int, RandomState instance or None, default=None

@@ -17,8 +17,6 @@ class RampSVC(NonConvexClassifier):
 
     Parameters
     ----------
-    ramp : float, default=-1.0
-        The margin below which the loss is constant; less than 1.
     method : str, default='auto'
         The method, one of :func:`minorant.methods`; 'auto' is 'cccp' here.
 

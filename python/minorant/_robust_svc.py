@@ -17,10 +17,6 @@ class RobustSVC(KernelEstimator):
 
     Parameters
     ----------
-    C : float, default=1.0
-        What the loss of a row counts.
-    ramp : float, default=-1.0
-        Where the loss bends, below 1: no row costs more than 1 − ramp.
     method : str, default='auto'
         'pdm' (which 'auto' is), 'ao' or 'da'.
 

@@ -18,18 +18,9 @@ class S3VC(SemiSupervisedMixin, KernelEstimator):
 
     Parameters
     ----------
-    C1 : float, default=100.0
-        What the loss of a labelled row counts.
-    C2 : float, default=None
-        What the loss of an unlabelled row counts; 1 (for more than 1000 such rows, 1000 by their
-        number) if not given.
     balance : {'auto', 'none'}, int or tuple of two int, default='auto'
         How many of the unlabelled rows get the second class: the labelled share give or take 5 %
         of them, any number, just so many, or from so many to so many. Numbers go with two classes.
-    mode : {'search', 'strict'}, default='search'
-        'pdm': whether every candidate is polished, or Algorithm 1 is run as printed.
-    degree : float, default=0.1
-        'pdm': candidates of a round, as a fraction of the unlabelled rows.
     method : str, default='auto'
         'pdm' (which 'auto' is), 'gd', 'cccp', 'ao', 'lcs', 'ia', 'da', or 'bb', which proves its
         answer the best.

@@ -17,10 +17,6 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
 
     Parameters
     ----------
-    boundary : bool, default=False
-        Whether labels at the beginning and at the end of a sequence have weights of their own.
-    per : {'sequence', 'token'}, default='sequence'
-        What the mean loss is taken over.
     min_count : int, default=None
         Named attributes that occur less often are left out.
     C : float, default=None
@@ -144,9 +140,6 @@ class ChainEstimator(SequenceEstimator):
 
     Parameters
     ----------
-    pairs : {'all', 'observed'}, default='all'
-        Which (attribute, label) and (label, label) pairs have a weight: all, or only those that
-        the training data has.
     bias : float, default=None
         The value of a constant attribute of every token; none if not given.
 

@@ -21,12 +21,6 @@ class TransductiveSVC(SemiSupervisedMixin, NonConvexClassifier):
 
     Parameters
     ----------
-    gamma : float, default=1.0
-        Weight of the mean loss of the rows without a label, beside that of the others.
-    n_starts : int, default=1
-        Runs from different starts.
-    balance_mean : float, default=None
-        Where the mean decision value over the rows without a label is to lie; for two classes.
     C : float, default=None
         Strength of the data term: λ = 1/(C Σ sample_weight), summed over the rows with a label.
         1 if neither ``C`` nor ``lam`` is given.

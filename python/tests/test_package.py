@@ -10,7 +10,7 @@ import runpy
 import pytest
 
 import minorant
-from minorant._parameters import option_of
+from minorant._names import option_of
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "python"
 PUBLIC = [getattr(minorant, name) for name in minorant.__all__]
@@ -93,7 +93,7 @@ def test_defaults_are_those_of_the_option_table(estimator):
             others.add(name)
         if option not in table or name in OTHER_DEFAULTS:
             continue
-        typed, _ = table[option]
+        typed = table[option]["default"]
         default = parameter.default
         if isinstance(default, bool) or default is None or isinstance(default, str):
             expected = {None: None, "true": True, "false": False}.get(typed, typed)

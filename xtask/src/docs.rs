@@ -7,6 +7,7 @@
 use super::python::interpreter;
 use super::{Step, cargo_command, root, say};
 use anyhow::{Context, Result, bail, ensure};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -118,10 +119,17 @@ fn anchors(page: &str) -> Vec<String> {
         .collect()
 }
 
-/// Writes the page on the Python package from its docstrings; without Python it says so.
+/// Writes the page on the Python package from its docstrings and the option table; without Python it
+/// says so.
 fn python_reference(page: &Path) -> Result<()> {
     let script = root().join("docs/python_reference.py");
-    match Command::new(interpreter()).arg(script).arg(page).status() {
+    let table = root().join("target/options.json");
+    let written = cargo_command()
+        .args(["run", "--release", "--quiet", "--package", "minorant", "--example", "options"])
+        .stdout(File::create(&table)?)
+        .status()?;
+    ensure!(written.success(), "the option table could not be written: {written}");
+    match Command::new(interpreter()).arg(script).arg(page).stdin(File::open(&table)?).status() {
         Ok(status) => ensure!(status.success(), "python_reference.py ended with {status}"),
         Err(why) => {
             std::fs::create_dir_all(page.parent().unwrap_or(page))?;

@@ -23,6 +23,11 @@ fn file_error(error: FileError) -> PyErr {
     }
 }
 
+/// JSON as Python's own objects.
+pub(crate) fn parsed<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (json.to_string(),))
+}
+
 impl Model {
     fn predictions(
         &self,
@@ -42,8 +47,7 @@ impl Model {
     /// The header of its file: facts of the run that made it, settings, and what the model adds.
     #[getter]
     fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = Json::Object(self.0.header()).to_string();
-        py.import("json")?.call_method1("loads", (text,))
+        parsed(py, &Json::Object(self.0.header()))
     }
 
     /// The arrays of its file by name, those of a proof left out.

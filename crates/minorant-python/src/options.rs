@@ -2,15 +2,16 @@
 //! option table, which knows the ranges and says what is wrong.
 
 use crate::data::label;
+use crate::model::parsed;
 use crate::train::refuse;
 use minorant::family::{Settings, model};
-use minorant::options::{self, Effect, Kind, Need, OptionSpec, Value};
+use minorant::options::{self, Kind, Need, OptionSpec, Value};
 use numpy::PyReadonlyArray1;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use std::collections::HashMap;
+use serde_json::Value as Json;
 
 create_exception!(
     _core,
@@ -24,19 +25,14 @@ pub(crate) fn refused(error: options::OptionError) -> PyErr {
     OptionError::new_err((error.option.replace('-', "_"), error.what))
 }
 
-/// The options of a model by name: the default as it would be typed, where there is one, and the
-/// name in headers of model files, where files keep the value.
+/// The options of a model by name: their meaning and default, and the name in headers of model files,
+/// where files keep the value.
 #[pyfunction(name = "options")]
-#[allow(clippy::type_complexity)]
-pub(crate) fn options_of(
-    model_name: &str,
-) -> PyResult<HashMap<String, (Option<&'static str>, Option<String>)>> {
+pub(crate) fn options_of<'py>(py: Python<'py>, model_name: &str) -> PyResult<Bound<'py, PyAny>> {
     let entry = model(model_name).or_else(refuse)?;
-    let of = |spec: &OptionSpec| {
-        let key = (spec.effect == Effect::Model).then(|| spec.stored_name());
-        (spec.name.replace('-', "_"), (spec.default, key))
-    };
-    Ok(entry.options().map(|taken| of(taken.spec)).collect())
+    let of = |spec: &OptionSpec| (spec.name.replace('-', "_"), spec.to_json());
+    let table: Json = entry.options().map(|taken| of(taken.spec)).collect();
+    parsed(py, &table)
 }
 
 /// The settings of a model with the options of a dictionary. Estimators hand over all their parameters

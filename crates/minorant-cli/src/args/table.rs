@@ -151,16 +151,10 @@ fn options_of(verb: u8) -> impl Iterator<Item = &'static OptionSpec> {
 
 /// The help of one declaration: its sentence, its choices, its default.
 fn help(spec: &OptionSpec) -> String {
-    let mut text = spec.help.to_string();
-    if let Kind::Choice(choices) = spec.kind {
-        let choices: Vec<String> =
-            choices.iter().map(|(name, about)| format!("{name} ({about})")).collect();
-        text += &format!(": {}", choices.join(", "));
+    match spec.default_in_words().filter(|_| !spec.kind.is_flag()) {
+        Some(default) => format!("{} [default: {default}]", spec.meaning()),
+        None => spec.meaning(),
     }
-    if let Some(default) = spec.default_in_words().filter(|_| !spec.kind.is_flag()) {
-        text += &format!(" [default: {default}]");
-    }
-    text
 }
 
 fn argument(spec: &'static OptionSpec) -> Arg {

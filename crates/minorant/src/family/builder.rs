@@ -237,26 +237,3 @@ pub(crate) fn fit_with(settings: &Settings, data: Data<'_>, context: Context<'_>
     }
     train(data, settings, context)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::family::linear::Svm;
-
-    #[test]
-    fn setters_are_the_options_and_mistakes_are_told_when_fitting() {
-        let svm = Svm::new().lambda(0.5).solver("ls-bmrm").class_weight("dog", 2.0);
-        let svm = svm.class_weight("cat", 3.0).weights([1.0, 2.0]).max_evals(7);
-        let given: Vec<&str> = svm.settings().given().map(|(name, _)| name).collect();
-        assert_eq!(given, ["class-weight", "lambda", "max-evals", "solver", "weights"]);
-        let data = crate::generate::noisy_plane(20, 3, 1, 0);
-        let told = |svm: &Svm| svm.fit(&data).expect_err("a refusal").to_string();
-        assert!(told(&Svm::new().huber(-1.0)).starts_with("huber must be a positive number"));
-        assert!(told(&Svm::new().solver("magic")).starts_with("solver 'magic' does not exist"));
-        assert!(told(&Svm::new().loss("ak")).starts_with("loss must be hinge or"));
-        let threads = Svm::new().threads(1);
-        assert!(threads.fit(&data).is_ok());
-        let told = threads.fit_with(&data, Context::default()).expect_err("a refusal").to_string();
-        assert!(told.starts_with("threads goes with fit"), "{told}");
-    }
-}

@@ -263,37 +263,3 @@ pub(crate) fn kept<T: Named>(key: &Key<T>, file: &Reader<'_>) -> Result<T, Misfi
     let word: String = file.key(&name)?;
     T::named(&word).ok_or_else(|| Misfit::without(format!("a {name} that this version knows")))
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::family::{Context, Settings, train};
-    use minorant_data::{Attributes, Sequences};
-    use minorant_linalg::Matrix;
-    use std::sync::Arc;
-
-    fn sequences(names: &[&str]) -> Sequences {
-        let values: Vec<f64> = (0..4 * names.len()).map(|at| f64::from(at as u8 % 3)).collect();
-        let names = names.iter().map(ToString::to_string).collect();
-        Sequences {
-            tokens: Matrix::dense(4, values.len() / 4, values.into()).unwrap(),
-            starts: vec![0, 3, 4],
-            labels: vec![0, 1, 0, 1],
-            classes: vec!["a".into(), "b".into()],
-            attributes: Attributes::Named(Arc::new(names)),
-            template: None,
-            lines: Vec::new(),
-            unknown: 0,
-        }
-    }
-
-    #[test]
-    fn columns_that_mean_something_else_are_refused() {
-        let data = sequences(&["x", "y"]);
-        let settings = Settings::new("chain-crf").unwrap();
-        let (model, _) = train(&data, &settings, Context::default()).unwrap();
-        assert_eq!(model.predict(&data).unwrap().labels().len(), 4);
-        for other in [&["y", "x"][..], &["x", "y", "z"]] {
-            assert!(model.predict(&sequences(other)).is_err());
-        }
-    }
-}

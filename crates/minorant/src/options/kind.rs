@@ -238,14 +238,3 @@ fn parse_ranges(text: &str) -> Result<Vec<u64>, String> {
     }
     Ok(all)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flag_is_set_where_it_stands_alone_and_not_by_its_default() {
-        assert_eq!(Kind::Flag.parse(""), Ok(Value::Flag(true)));
-        assert_eq!(Kind::Flag.parse("false"), Ok(Value::Flag(false)));
-    }
-}

@@ -238,6 +238,25 @@ impl OptionSpec {
         self.effect == Effect::Model && !matches!(self.kind, Kind::NumbersOfFile)
     }
 
+    /// What the option means, with its choices and what each of them stands for.
+    pub fn meaning(&self) -> String {
+        let Kind::Choice(choices) = self.kind else { return self.help.into() };
+        let about = |(name, about): &(&str, &str)| format!("{name} ({about})");
+        let choices: Vec<String> = choices.iter().map(about).collect();
+        format!("{}: {}", self.help, choices.join(", "))
+    }
+
+    /// The option as programs read it that make documentation or checks of the table.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "value": self.value_name,
+            "meaning": self.meaning(),
+            "default": self.default,
+            "otherwise": self.otherwise,
+            "stored": (self.effect == Effect::Model).then(|| self.stored_name()),
+        })
+    }
+
     /// The default in words, for the help.
     pub fn default_in_words(&self) -> Option<&'static str> {
         self.default.or(Some(self.otherwise).filter(|words| !words.is_empty()))

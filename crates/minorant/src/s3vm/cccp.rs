@@ -9,7 +9,7 @@ use super::ao;
 use super::work::Worker;
 use crate::solver::Status;
 
-/// Rounds, at most: the upper bounds fall, but rounding may make two take turns.
+/// Rounds, at most: the upper bounds fall, but rounding may make two labelings take turns.
 const ROUNDS: usize = 25;
 
 pub(super) fn run(worker: &mut Worker<'_>, s: f64) -> Result<(), Status> {

@@ -23,6 +23,7 @@ pub(crate) enum Ended {
     Panicked(String),
 }
 
+/// A model that went through a file, with the report of its run and what an audit found.
 pub(crate) struct Fitted {
     pub(crate) model: FittedModel,
     pub(crate) report: TrainReport,

@@ -82,31 +82,3 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let form = Box::new(ImageForm { shape, weights: outcome.point.w });
     Ok(Answer { form, proofs, report })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::common::{LAMBDA, SOLVER, TOL};
-    use crate::family::{Context, Settings, train};
-    use crate::generate::{parts, parts_shape};
-    use minorant_data::Images;
-
-    /// At the points of a bundle that has a plane an image, outputs tie but for rounding: training
-    /// and audit must name the same ones.
-    #[test]
-    fn proofs_by_planes_of_single_images_are_confirmed() {
-        for (seed, lambda) in (0..8).flat_map(|seed| [(seed, 0.1), (seed, 0.003)]) {
-            let images = parts(seed, 8);
-            let data = Images::Parts { shape: parts_shape(), images, labelled: true };
-            for solver in ["p-bmrm", "prox-p-bmrm", "bmrm"] {
-                let settings = Settings::new("tree-svm")
-                    .unwrap()
-                    .with(&LAMBDA, Some(lambda))
-                    .with(&SOLVER, solver.into())
-                    .with(&TOL, 1e-9);
-                let (model, _) = train(&data, &settings, Context::default()).unwrap();
-                let audit = model.audit(&data, None);
-                assert_eq!(audit.holds, Some(true), "{seed} {solver}: {}", audit.why);
-            }
-        }
-    }
-}
