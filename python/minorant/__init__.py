@@ -19,12 +19,14 @@ from ._estimator import load
 from ._large_margin_hmm import LargeMarginHMM
 from ._latent_svc import LatentSVC
 from ._linear_svc import LinearSVC
+from ._linear_svr import LinearSVR
 from ._logistic_regression import LogisticRegression
 from ._minimize import EvaluationError, MinimizeResult, minimize
 from ._multilabel_svc import MultilabelSVC
 from ._neuro_crf import NeuroCRF
 from ._path import Between, Path, path
 from ._plot import plot_convergence, plot_path
+from ._quantile_regressor import QuantileRegressor
 from ._ramp_svc import RampSVC
 from ._results import Certificate, Trace
 from ._robust_svc import RobustSVC
@@ -43,11 +45,13 @@ __all__ = [
     "LargeMarginHMM",
     "LatentSVC",
     "LinearSVC",
+    "LinearSVR",
     "LogisticRegression",
     "MinimizeResult",
     "MultilabelSVC",
     "NeuroCRF",
     "Path",
+    "QuantileRegressor",
     "RampSVC",
     "RobustSVC",
     "S3VC",

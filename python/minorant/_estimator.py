@@ -255,6 +255,8 @@ class ModelEstimator(CertifiedEstimator):
     _model_name: ClassVar[str]
     #: All estimators that name their model, for files to be loaded by.
     _known: ClassVar[list[Any]] = []
+    #: Whether examples have classes.
+    _has_classes: ClassVar[bool] = True
     #: Where files have the classes, and whether numbers are texts there.
     _classes_key, _has_texts = "classes", False
     #: Evaluations after which a run ends where ``max_evals`` does not say; None for no limit.
@@ -298,7 +300,8 @@ class ModelEstimator(CertifiedEstimator):
             )
         if raised is not None and not keep:
             raise raised
-        self.classes_ = classes
+        if self._has_classes:
+            self.classes_ = classes
         self._finish(found, counts, Trace(trace))
         if raised is not None:
             raise raised
@@ -343,7 +346,7 @@ class ModelEstimator(CertifiedEstimator):
     def _notes(self):
         """What a file has to keep besides the model for the estimator to come back as it is."""
         notes = {}
-        if not same_classes(self._classes_of_names(self._model.header), self.classes_):
+        if self._has_classes and not same_classes(self._classes_of_names(self._model.header), self.classes_):
             notes["classes"] = note_of_classes(self.classes_)
         if hasattr(self, "feature_names_in_"):
             notes["feature_names"] = [str(name) for name in self.feature_names_in_]
@@ -389,7 +392,8 @@ class ModelEstimator(CertifiedEstimator):
         """The estimator that holds the model of a file."""
         header = model.header
         estimator = cls(**cls._parameters_of(header, model.arrays))
-        estimator.classes_ = cls._classes_of(header)
+        if cls._has_classes:
+            estimator.classes_ = cls._classes_of(header)
         estimator.n_features_in_ = header.get("features")
         names = _noted(header).get("feature_names")
         if names is not None:

@@ -25,7 +25,7 @@ SMALL = 10**4
 FEW = 10**4
 
 
-class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstimator):
+class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
     """Base of the linear estimators; not for use by itself.
 
     Parameters
@@ -55,8 +55,8 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
 
     coef_: NDArray[np.float64]
 
-    #: Whether ``y`` may have columns.
-    _takes_sets = False
+    #: Whether ``y`` may have columns, and whether it is numbers to be met.
+    _takes_sets, _takes_targets = False, False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -89,7 +89,8 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
 
     def _checked(self, X, y, sample_weight):
         """Rows and labels, the classes, the examples as the compiled half takes them, the options."""
-        X, y = validate_data(self, X, y, multi_output=self._takes_sets, **LAYOUT)
+        further = {"multi_output": self._takes_sets, "y_numeric": self._takes_targets}
+        X, y = validate_data(self, X, y, **further, **LAYOUT)
         classes, names, numbers = self._numbered(y)
         options = self._options(X, sample_weight, self._model_for(y))
         return X, y, classes, Examples(hand_over(X), classes=names, labels=numbers), options
@@ -130,11 +131,13 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
         def observe(record, weights):
             attributes = None
             if weights is not None:
-                attributes = {"classes_": classes, "n_features_in_": n_features}
+                attributes = {"n_features_in_": n_features}
+                if classes is not None:
+                    attributes["classes_"] = classes
                 rows = n_features + bool(self.fit_intercept)
                 bias = self.intercept_scaling if self.fit_intercept else None
                 coef, intercept = _unpack([weights.reshape(rows, -1)], n_features, bias)
-                attributes.update(coef_=coef, intercept_=intercept)
+                attributes.update(self._shaped(coef, intercept))
             return callbacks.iteration(attributes)
 
         return observe
@@ -143,19 +146,26 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
         """The weights of the last fit, if they fit this one too."""
         if not hasattr(self, "coef_"):
             return None
-        same = np.array_equal(self.classes_, classes) and self.coef_.shape[1] == n_features
-        if not same:
+        weights = np.atleast_2d(self.coef_).T
+        if weights.shape[0] != n_features or not self._has_same_outputs(classes, weights.shape[1]):
             return None
-        weights = self.coef_.T
         if self.fit_intercept:
             bias = self.intercept_ / self.intercept_scaling
             weights = np.vstack([weights, np.broadcast_to(bias, (1, weights.shape[1]))])
         order = "F" if getattr(self, "multi_class", "joint") == "ovr" else "C"
         return np.ascontiguousarray(weights, dtype=np.float64).ravel(order)
 
+    def _has_same_outputs(self, classes, outputs):
+        """Whether the last fit was one of the same outputs."""
+        return np.array_equal(self.classes_, classes)
+
     def _take_weights(self, header, arrays):
         problems = [arrays[f"weights.{k}"] for k in range(len(header["problems"]))]
-        self.coef_, self.intercept_ = _unpack(problems, header["features"], header["bias"])
+        vars(self).update(self._shaped(*_unpack(problems, header["features"], header["bias"])))
+
+    def _shaped(self, coef, intercept):
+        """Weights and intercepts as attributes, in the shapes that users know."""
+        return {"coef_": coef, "intercept_": intercept}
 
     # Prediction
 
@@ -163,9 +173,10 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
         """One column of decision values for each row of ``coef_``."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **LAYOUT)
-        if entries(X) * len(self.coef_) < FEW:
-            return X @ self.coef_.T + self.intercept_
-        weights = np.ascontiguousarray(self.coef_.T, dtype=np.float64)
+        coef = np.atleast_2d(self.coef_)
+        if entries(X) * len(coef) < FEW:
+            return X @ coef.T + self.intercept_
+        weights = np.ascontiguousarray(coef.T, dtype=np.float64)
         return _core.scores(hand_over(X), weights, self._threads()) + self.intercept_
 
     # Files
@@ -176,7 +187,7 @@ class LinearEstimator(CallbackSupportMixin, RowsMixin, StrengthMixin, ModelEstim
         return {**found, "fit_intercept": header["bias"] is not None}
 
 
-class LinearClassifier(LinearEstimator):
+class LinearClassifier(RowsMixin, LinearEstimator):
     """Base of the linear estimators that give each row one of the classes; not for use by itself.
 
     Parameters

@@ -8,9 +8,10 @@ from sklearn.utils.validation import column_or_1d
 
 from ._labels import labels
 from ._linear import LinearEstimator
+from ._rows import RowsMixin
 
 
-class MultilabelSVC(LinearEstimator):
+class MultilabelSVC(RowsMixin, LinearEstimator):
     """Linear support vector classification with sets of labels and a certified optimality gap.
 
     The loss of an example is the largest violation of a margin of 1 between a label that it has

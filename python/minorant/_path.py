@@ -159,7 +159,7 @@ def _objective(estimator, lam):
     """The objective of an estimator's weights at another λ."""
     square = (estimator.coef_**2).sum()
     if estimator.fit_intercept:
-        square += ((estimator.intercept_ / estimator.intercept_scaling) ** 2).sum()
+        square += np.sum((estimator.intercept_ / estimator.intercept_scaling) ** 2)
     return estimator.certificate_.objective + (lam - estimator.lam_) * 0.5 * square
 
 
@@ -198,13 +198,13 @@ def path(
 
     Parameters
     ----------
-    estimator : LinearSVC or LogisticRegression
+    estimator : LinearSVC, LogisticRegression, LinearSVR or QuantileRegressor
         What to train, to its own ``tol``. Its ``C`` and ``lam`` do not count, its ``max_evals``
         and ``max_seconds`` hold for the whole path. The penalty must be 'l2'.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The examples.
     y : array-like of shape (n_samples,)
-        Their labels.
+        Their labels or targets.
     lams : array-like, default=None
         The λ, in any order. If not given, λ = 1/(C n) for eleven C from 0.001 to 100.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -233,7 +233,7 @@ def path(
     """
     if not isinstance(estimator, PathMixin):
         name = type(estimator).__name__
-        raise TypeError(f"a path needs a LinearSVC or a LogisticRegression, not {name}")
+        raise TypeError(f"a path needs a linear estimator whose problem is convex, not {name}")
     template = clone(estimator).set_params(C=None, lam=None)
     X, y, classes, examples, options = template._checked(X, y, sample_weight)
     weight = X.shape[0] if sample_weight is None else options["weights"].sum()
@@ -251,13 +251,17 @@ def path(
 def _fitted(template, classes, model, counts):
     # The template has seen the data, and knows what the features are.
     estimator = deepcopy(template).set_params(lam=model.header["lambda"])
-    estimator.classes_ = classes
+    if classes is not None:
+        estimator.classes_ = classes
     estimator._finish(model, counts, Trace())
     return estimator
 
 
 def _held_out(template, classes, examples, X, y):
-    X, y = validate_data(template, X, y, reset=False, **LAYOUT)
+    numeric = template._takes_targets
+    X, y = validate_data(template, X, y, reset=False, y_numeric=numeric, **LAYOUT)
+    if numeric:
+        return Examples(hand_over(X), labels=template._numbered(y)[2])
     at = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     unseen = np.asarray(classes[at] != y)
     if unseen.any():

@@ -21,6 +21,8 @@ const WORTH: usize = 64;
 pub struct Minorant {
     normal: Vec<Sum>,
     offset: Sum,
+    /// The slope in a number that is free to be anything above 0 and is not penalised, such as a scale.
+    free: Sum,
     /// The size of all that was added to the normal and to the offset, and in how many terms.
     sizes: [f64; 2],
     terms: f64,
@@ -31,6 +33,7 @@ pub struct Minorant {
 impl Summand for Minorant {
     fn add(&mut self, right: Self) {
         self.offset.add_scaled(1.0, right.offset);
+        self.free.add_scaled(1.0, right.free);
         self.normal.iter_mut().zip(&right.normal).for_each(|(sum, x)| sum.add_scaled(1.0, *x));
         for (to, from) in self.sizes.iter_mut().zip(right.sizes) {
             *to += from;
@@ -44,8 +47,8 @@ impl Summand for Minorant {
 
 impl Minorant {
     fn new(dim: usize) -> Self {
-        let (normal, offset) = (vec![Sum::new(); dim], Sum::new());
-        Minorant { normal, offset, sizes: [0.0; 2], terms: 0.0, errors: [0.0; 2] }
+        let (normal, offset, free) = (vec![Sum::new(); dim], Sum::new(), Sum::new());
+        Minorant { normal, offset, free, sizes: [0.0; 2], terms: 0.0, errors: [0.0; 2] }
     }
 
     /// Adds `share` times an offset that may be off by `error`.
@@ -54,6 +57,11 @@ impl Minorant {
         self.sizes[1] += (share * offset).abs();
         self.errors[1] += share * error;
         self.terms += 1.0;
+    }
+
+    /// Adds `share` times a slope in the number that is free.
+    pub fn add_free(&mut self, share: f64, slope: Sum) {
+        self.free.add_scaled(share, slope);
     }
 
     /// Adds `x` times a slope, which may be off by `error`, to a coordinate of the normal.
@@ -99,6 +107,9 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
             add_up(problem, of)?
         }
     };
+    if minorant.free.value() < 0.0 {
+        return Err("the minorants of the proof fall without end as the scale grows".into());
+    }
     Ok(least(problem, minorant, excess))
 }
 

@@ -331,6 +331,14 @@ impl PlainLoss for LinearLosses<'_> {
                 c.add_product(share, *slope);
             }
             minorant.add_offset(share, tangent.offset.0, tangent.offset.1);
+            if let Truth::Target(_, loss) = self.truth(row)
+                && let Some(rise) = loss.rise_with_scale(&tangent.slope)
+            {
+                if !matches!(below, Below::Slopes(_)) {
+                    return Err("a scale that is fitted along is proven by slopes".into());
+                }
+                minorant.add_free(share, rise);
+            }
         }
         // The row with coefficients on its outputs is added to the normal.
         for &(j, x) in &entries {

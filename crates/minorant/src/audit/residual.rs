@@ -19,12 +19,15 @@ pub enum PlainResidual<'a> {
     SquaredEpsilonInsensitive(f64),
     /// ½ r² where |r| ≤ δ, and δ|r| − ½ δ² beyond.
     Huber(f64),
+    /// σ/2 and σ times that of r/σ: δ, and the σ that was fitted along. It is a loss of σ too, which
+    /// minorants must not make endless.
+    HuberScale(f64, f64),
     /// The sum over levels τ of max(τ r, (τ − 1) r), and of what outputs in the wrong order lie apart.
     Quantiles(&'a [f64]),
 }
 
 use PlainResidual::{
-    Absolute, EpsilonInsensitive, Huber, Quantiles, SquaredEpsilonInsensitive, Squares,
+    Absolute, EpsilonInsensitive, Huber, HuberScale, Quantiles, SquaredEpsilonInsensitive, Squares,
 };
 
 /// How far slopes may lie outside of what the loss allows, by rounding, as a share of that; they are moved
@@ -77,6 +80,14 @@ impl PlainResidual<'_> {
                 straight.add_product(-0.5 * delta, delta);
                 (straight.value(), delta * sign(e))
             }
+            // With no scale at all, the straight piece is the whole loss.
+            HuberScale(delta, scale) if scale == 0.0 => (delta * e.abs(), delta * sign(e)),
+            HuberScale(delta, scale) if e.abs() <= delta * scale => {
+                (0.5 * (scale + e / scale * e), e / scale)
+            }
+            HuberScale(delta, scale) => {
+                (0.5 * scale * (1.0 - delta * delta) + delta * e.abs(), delta * sign(e))
+            }
             Quantiles(_) => unreachable!("quantiles have returned"),
         };
         self.touching(target, value, vec![slope])
@@ -124,6 +135,15 @@ impl PlainResidual<'_> {
         })
     }
 
+    /// How fast the minorant with a slope rises with σ, where the loss has one: ½ − ½ c².
+    pub(super) fn rise_with_scale(self, slope: &[f64]) -> Option<Sum> {
+        let HuberScale(..) = self else { return None };
+        let mut rise = Sum::new();
+        rise.add(0.5);
+        rise.add_product(-0.5 * slope[0], slope[0]);
+        Some(rise)
+    }
+
     /// The largest offset with which `offset + slope · f` lies below the loss everywhere, and how far
     /// rounding may have moved it; slopes just outside of what the loss allows are moved back.
     pub(super) fn highest_offset(self, target: f64, slope: &mut [f64]) -> Option<(f64, f64)> {
@@ -147,7 +167,7 @@ impl PlainResidual<'_> {
         }
         let most = match self {
             Absolute | EpsilonInsensitive(_) => 1.0,
-            Huber(delta) => delta,
+            Huber(delta) | HuberScale(delta, _) => delta,
             _ => f64::INFINITY,
         };
         let c = slope[0];
@@ -164,7 +184,7 @@ impl PlainResidual<'_> {
                 add(-epsilon, c.abs());
                 add(-0.25 * c, c);
             }
-            Absolute | Quantiles(_) => {}
+            Absolute | HuberScale(..) | Quantiles(_) => {}
         }
         Some((offset.value(), 2.0 * f64::EPSILON * size))
     }

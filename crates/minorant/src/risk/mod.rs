@@ -16,6 +16,7 @@ mod function;
 mod held;
 pub mod hinge;
 pub mod huber_hinge;
+pub mod huber_scale;
 mod kept;
 mod linear;
 pub(crate) mod local;

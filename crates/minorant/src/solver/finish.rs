@@ -197,13 +197,17 @@ impl Finish<'_> {
         let bound = dual.bound(regularizer.lambda());
         if outcome.certificate.lower_bound.is_none_or(|best| bound > best) {
             outcome.certificate.lower_bound = Some(bound);
-            let size = 8 * (place.point.w.len() as u64 + 1 + 3 * plane.ties.len() as u64);
-            outcome.proof = (size <= proof_bytes).then(|| {
-                Proof::Points(vec![ProofPoint {
+            let size = 8 * match plane.tells_slopes() {
+                true => plane.slopes.len() as u64,
+                false => place.point.w.len() as u64 + 1 + 3 * plane.ties.len() as u64,
+            };
+            outcome.proof = (size <= proof_bytes).then(|| match plane.tells_slopes() {
+                true => Proof::Slopes(plane.slopes),
+                false => Proof::Points(vec![ProofPoint {
                     w: place.point.w.as_slice().into(),
                     part_weights: vec![1.0],
                     ties: plane.ties.into(),
-                }])
+                }]),
             });
         }
         outcome.certificate.objective = self.problem.objective(&place.point);

@@ -12,6 +12,7 @@ use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
     Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit,
     Numbers, Outputs, Predictions, Reader, Reading, Settings, Style, Wanted, Writer,
+    setting_in_words,
 };
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::options::{Named, named};
@@ -70,6 +71,8 @@ pub struct LinearForm {
     pub label_loss: Option<Vec<f64>>,
     /// The levels of quantiles, where there are such.
     pub levels: Vec<f64>,
+    /// The scale of the targets, where it was fitted along.
+    pub scale: Option<f64>,
     /// A multilabel row has the labels whose score is above this.
     pub threshold: Option<f64>,
     /// The problems that were solved: one, or one for each class.
@@ -84,18 +87,23 @@ impl LinearForm {
             }
             _ => None,
         };
+        let loss = loss_of(rows.settings);
+        let outputs = outcomes[0].point.outputs.gather();
+        let scale =
+            regression::scale(loss, &rows.targets, &rows.shares, &outputs, rows.settings);
         let problem = |outcome: Outcome| SubProblem {
             weights: outcome.point.w,
             certificate: outcome.certificate,
         };
         LinearForm {
             targets: rows.targets.kind(),
-            loss: loss_of(rows.settings),
+            loss,
             classes: rows.targets.class_labels(&rows.data.labels),
             features: rows.data.features.cols(),
             bias: rows.settings.get(&BIAS),
             label_loss: rows.settings.get(&LABEL_LOSS),
             levels: regression::levels(rows.settings),
+            scale,
             threshold,
             problems: outcomes.into_iter().map(problem).collect(),
         }
@@ -121,6 +129,11 @@ impl LinearForm {
         }
         let classes = file.classes()?;
         let count = classes.len();
+        let scale = file.key::<Option<f64>>("scale").ok().flatten();
+        let is_scale = |scale: f64| scale >= 0.0 && scale.is_finite();
+        if scale.map(is_scale) != regression::fits_scale(loss, &facts.settings).then_some(true) {
+            return Err(Misfit::without("a scale where one was fitted along"));
+        }
         let label_loss = file.reals("label_loss").map(|(_, delta)| delta);
         let features: usize = file.key("features")?;
         let headers: Vec<Json> = file.key("problems")?;
@@ -149,6 +162,7 @@ impl LinearForm {
             bias,
             label_loss,
             levels: regression::levels(&facts.settings),
+            scale,
             threshold: file.key("threshold")?,
             problems: Vec::new(),
         };
@@ -296,7 +310,7 @@ impl LinearForm {
         settings: &Settings,
     ) -> Result<PlainKind<'a>, String> {
         if self.targets == TargetKind::Numbers {
-            let loss = regression::plain(self.loss, &self.levels, settings);
+            let loss = regression::plain(self.loss, &self.levels, self.scale, settings);
             return Ok(PlainKind::Targets(regression::numbers(&data.labels)?, loss));
         }
         let rows = match (&data.labels.rows, self.targets) {
@@ -322,6 +336,9 @@ impl Form for LinearForm {
         file.classes(&self.classes);
         file.key("features", self.features);
         file.key("threshold", self.threshold);
+        if let Some(scale) = self.scale {
+            file.key("scale", scale);
+        }
         let certificates = self.problems.iter().map(|problem| {
             let certificate = problem.certificate;
             json!({"objective": certificate.objective, "lower_bound": certificate.lower_bound})
@@ -382,7 +399,20 @@ impl Form for LinearForm {
         if self.loss != LossName::Logistic {
             about.key("penalty", Norm::L2.name());
         }
-        about.classes(&self.classes);
+        if self.targets == TargetKind::Numbers {
+            about.line("loss", self.loss.name());
+        } else {
+            about.classes(&self.classes);
+        }
+        if !self.levels.is_empty() {
+            let levels: Vec<String> = self.levels.iter().map(f64::to_string).collect();
+            about.line("quantiles", levels.join(", "));
+            about.key("quantiles", self.levels.clone());
+        }
+        if let Some(scale) = self.scale {
+            about.line("scale", setting_in_words(scale));
+            about.key("scale", scale);
+        }
         about.key("features", self.features);
         about.line("features", self.features.to_string());
         about.line("bias", self.bias.map_or("none".into(), |bias| bias.to_string()));

@@ -201,9 +201,10 @@ impl<'a> Rows<'a> {
     /// The answer made of the outcomes of all problems.
     pub(crate) fn answer(&self, method: Method, lambda: f64, mut outcomes: Vec<Outcome>) -> Answer {
         let sizes = (self.data.features.rows(), self.data.features.cols());
-        let report = TrainReport::of_runs(method.name(), sizes, lambda, &outcomes);
+        let mut report = TrainReport::of_runs(method.name(), sizes, lambda, &outcomes);
         let proofs = outcomes.iter_mut().map(|outcome| outcome.proof.take()).collect();
         let form = LinearForm::new(self, outcomes);
+        report.further.extend(form.scale.map(|scale| ("scale", scale.into())));
         Answer { form: Box::new(form), proofs, report }
     }
 }

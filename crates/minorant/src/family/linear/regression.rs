@@ -8,9 +8,10 @@ use super::targets::Targets;
 use crate::audit::residual::PlainResidual;
 use crate::family::builder::taken;
 use crate::family::{Settings, TrainError, refuse};
-use crate::options::Kind::{Ascending, Choice, Number};
+use crate::options::Kind::{Ascending, Choice, Flag, Number};
 use crate::options::Range::{Inside, NotNegative, Positive};
 use crate::options::{Need, options};
+use crate::risk::huber_scale::{HuberScale, Scale};
 use crate::risk::quantiles::{MOST, Quantiles};
 use crate::risk::residual::{Residual, Shape, Targets as Numbers};
 use crate::risk::{Cancel, ExampleWeights, Risk};
@@ -44,6 +45,10 @@ options! {
     pub HUBER: f64 = ("huber", "D", Number(Positive))
         .default("1.35").needs(&[Need::Is("loss", &["huber"])])
         .probe_with("0.3", &["--loss", "huber"]);
+    /// huber: fit the scale of the targets along, which D then counts in
+    pub HUBER_SCALE: bool = ("huber-scale", "", Flag)
+        .default("false").needs(&[Need::Is("loss", &["huber"])])
+        .probe_with("", &["--loss", "huber"]);
 }
 
 taken! {
@@ -53,6 +58,7 @@ taken! {
     (Regression) numbers tau: TAU;
     (Regression) f64 epsilon: EPSILON;
     (Regression) f64 huber: HUBER;
+    (Regression) flag huber_scale: HUBER_SCALE;
 }
 
 /// The levels of the quantiles that a regression predicts; none where it has another loss.
@@ -107,6 +113,10 @@ pub(super) fn risk<'a>(
     weights: ExampleWeights,
     settings: &Settings,
 ) -> Box<dyn Risk + 'a> {
+    if fits_scale(loss, settings) {
+        let delta = settings.get(&HUBER);
+        return Box::new(HuberScale::new(design, numbers.clone(), weights, delta));
+    }
     let levels = levels(settings);
     if levels.len() > 1 {
         return of_rows(design, Quantiles::new(numbers.clone(), levels), weights);
@@ -114,10 +124,31 @@ pub(super) fn risk<'a>(
     of_rows(design, Residual::new(numbers.clone(), shape(loss, settings)), weights)
 }
 
+/// Whether the scale of the targets is fitted along.
+pub(super) fn fits_scale(loss: LossName, settings: &Settings) -> bool {
+    loss == LossName::Huber && settings.get(&HUBER_SCALE)
+}
+
+/// The scale at outputs of all rows, where it is fitted along.
+pub(super) fn scale(
+    loss: LossName,
+    targets: &Targets,
+    weights: &ExampleWeights,
+    outputs: &[f64],
+    settings: &Settings,
+) -> Option<f64> {
+    let Targets::Numbers { numbers, .. } = targets else { return None };
+    let found = |delta| Scale::of(outputs, numbers, weights, delta).sigma;
+    // A run that has not begun knows no outputs.
+    let is_known = fits_scale(loss, settings) && outputs.len() == numbers.len();
+    is_known.then(|| found(settings.get(&HUBER)))
+}
+
 /// The loss as the audit has it.
 pub(super) fn plain<'a>(
     loss: LossName,
     levels: &'a [f64],
+    scale: Option<f64>,
     settings: &Settings,
 ) -> PlainResidual<'a> {
     match loss {
@@ -127,7 +158,10 @@ pub(super) fn plain<'a>(
         LossName::SquaredEpsilonInsensitive => {
             PlainResidual::SquaredEpsilonInsensitive(settings.get(&EPSILON))
         }
-        LossName::Huber => PlainResidual::Huber(settings.get(&HUBER)),
+        LossName::Huber => match scale {
+            Some(scale) => PlainResidual::HuberScale(settings.get(&HUBER), scale),
+            None => PlainResidual::Huber(settings.get(&HUBER)),
+        },
         _ => PlainResidual::Squares,
     }
 }

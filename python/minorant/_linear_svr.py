@@ -1,0 +1,82 @@
+"""Linear support vector regression."""
+
+from typing import Literal
+
+from numpy.random import RandomState
+
+from ._regressor import LinearRegressor
+
+#: The library's names of the losses.
+_LOSSES = {
+    "epsilon_insensitive": "epsilon-insensitive",
+    "squared_epsilon_insensitive": "squared-epsilon-insensitive",
+}
+
+
+class LinearSVR(LinearRegressor):
+    """Linear support vector regression with a certified optimality gap.
+
+    Minimises λ/2 ‖w‖² plus the weighted mean of max(0, |y − f| − ε) or of its square, which is
+    scikit-learn's objective divided by C times the sum of the sample weights. With ε = 0 it is least
+    absolute error.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Targets that are missed by no more than this cost nothing.
+    loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}, default='epsilon_insensitive'
+        The loss.
+
+    Notes
+    -----
+    What differs from :class:`sklearn.svm.LinearSVR`: ``tol`` is a proven relative gap of the
+    objective; ``max_evals`` and ``max_seconds`` stand in for ``max_iter``; ``intercept_`` is a number.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from minorant import LinearSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LinearSVR(epsilon=5.0, C=100.0, intercept_scaling=100.0).fit(X, y)
+    >>> model.predict(X[:2]).shape
+    (2,)
+    >>> model.certificate_.certified
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        warm_start: bool = False,
+        C: float | None = None,
+        lam: float | None = None,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.loss = loss
+        self._keep(locals())
+
+    @property
+    def _loss(self):
+        if self.loss not in _LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, got {self.loss!r}")
+        return _LOSSES[self.loss]
+
+    @classmethod
+    def _takes_loss(cls, loss):
+        return loss in _LOSSES.values()
+
+    @classmethod
+    def _parameters_of(cls, header, arrays):
+        found = super()._parameters_of(header, arrays)
+        return {**found, "loss": found["loss"].replace("-", "_")}
