@@ -84,8 +84,11 @@ pub(crate) fn certificate_in_words(report: &TrainReport, tol: f64) -> String {
     let certificate = report.certificate;
     match (certificate.lower_bound, certificate.gap()) {
         (Some(bound), Some(gap)) => {
-            let is_certified = certificate.certifies(tol);
-            let verdict = if is_certified { "certified" } else { "not yet within the tolerance" };
+            let verdict = match report.status {
+                _ if certificate.certifies(tol) => "certified",
+                Status::Converged => "within the absolute tolerance",
+                _ => "not yet within the tolerance",
+            };
             format!(
                 "{verdict}: no weights reach an objective below {}; these reach {}, at most {} above the best",
                 crate::number::bound(bound),

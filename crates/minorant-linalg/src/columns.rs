@@ -228,35 +228,48 @@ impl ColumnSet {
         2 * self.entries() >= self.rows * self.len()
     }
 
-    /// The symmetric matrix of Σ_i a_i x_i y_i over all pairs of columns, row by row.
-    pub fn gram(&self, a: &[f64]) -> Vec<f64> {
+    /// The symmetric matrix of Σ_i a_i x_i y_i over all pairs of columns, row by row; nothing where
+    /// `goes_on`, which is asked now and then, says no.
+    pub fn gram(&self, a: &[f64], goes_on: &(dyn Fn() -> bool + Sync)) -> Option<Vec<f64>> {
         assert_eq!(a.len(), self.rows);
         let size = self.len();
         if size == 0 {
-            return Vec::new();
+            return Some(Vec::new());
         }
         let rows = self.by_rows();
         // Only the lower half is summed up; the other one mirrors it.
         let mut gram = if size <= CACHED || self.is_full() {
             let chunks = split_evenly(self.rows, CHUNKS);
-            let products = |chunk: usize| rows.outer_products(chunks[chunk].clone(), size, a);
+            let products =
+                |chunk: usize| rows.outer_products(chunks[chunk].clone(), size, a, goes_on);
             sum_of_chunks(CHUNKS, products)
         } else {
-            self.gram_by_columns(&rows, a)
+            self.gram_by_columns(&rows, a, goes_on)
         };
+        if !goes_on() {
+            return None;
+        }
         for at in 0..size {
             for other in 0..at {
                 gram[other * size + at] = gram[at * size + other];
             }
         }
-        gram
+        Some(gram)
     }
 
     /// Each row of the result has one thread and one order of additions.
-    fn gram_by_columns(&self, by_rows: &ByRows, a: &[f64]) -> Vec<f64> {
+    fn gram_by_columns(
+        &self,
+        by_rows: &ByRows,
+        a: &[f64],
+        goes_on: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<f64> {
         let size = self.len();
         let mut gram = vec![0.0; size * size];
         for_each_stretch(&mut gram, size, |at, row| {
+            if !goes_on() {
+                return;
+            }
             let (rows, xs) = self.column(at);
             for (&i, x) in rows.iter().zip(xs) {
                 let factor = a[i as usize] * x;
@@ -320,10 +333,22 @@ impl ByRows {
     }
 
     /// The lower half of Σ_i a_i x_i x_iᵀ over a chunk of rows.
-    fn outer_products(&self, rows: Range<usize>, size: usize, a: &[f64]) -> Vec<f64> {
+    fn outer_products(
+        &self,
+        rows: Range<usize>,
+        size: usize,
+        a: &[f64],
+        goes_on: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<f64> {
         let mut sums = vec![0.0; size * size];
-        let mut i = rows.start;
+        let (mut i, mut ask_at) = (rows.start, rows.start);
         while i < rows.end {
+            if i >= ask_at {
+                if !goes_on() {
+                    break;
+                }
+                ask_at = i + BETWEEN_QUESTIONS;
+            }
             let group = i..i + GROUP;
             // Full rows are added a few at a time: each sum is then read once for all of them.
             if group.end <= rows.end && group.clone().all(|i| self.is_full(i, size)) {
@@ -346,6 +371,8 @@ impl ByRows {
     }
 }
 
+/// Rows that are added between two questions whether to go on.
+const BETWEEN_QUESTIONS: usize = 64;
 /// Full rows that are added together.
 const GROUP: usize = 4;
 
@@ -401,8 +428,8 @@ mod tests {
                 let x = |i: usize, j: usize| {
                     if j == cols { bias.unwrap_or(0.0) } else { values[i * cols + j] }
                 };
-                let gram = set.gram(&a);
-                let by_columns = set.gram_by_columns(&set.by_rows(), &a);
+                let gram = set.gram(&a, &|| true).expect("a gram matrix");
+                let by_columns = set.gram_by_columns(&set.by_rows(), &a, &|| true);
                 for (at, j) in features.clone().enumerate() {
                     let (found, xs) = set.column(at);
                     let expected: Vec<u32> =
@@ -431,12 +458,13 @@ mod tests {
         let a: Vec<f64> = (0..rows).map(|i| 0.5 + i as f64).collect();
         let set = Columns::new(&Design::new(&matrix, None)).select(0..cols);
         let double = set.clone().select([3, 3].into_iter()).map(|at, _, x| (at + 1) as f64 * x);
-        let gram = set.gram(&a);
+        let gram = set.gram(&a, &|| true).expect("a gram matrix");
         for (j, k) in (0..cols).flat_map(|j| (0..cols).map(move |k| (j, k))) {
             let plain: f64 =
                 (0..rows).map(|i| a[i] * values[i * cols + j] * values[i * cols + k]).sum();
             assert!((gram[j * cols + k] - plain).abs() < 1e-10);
-            assert!(double.gram(&a)[1] - 2.0 * gram[3 * cols + 3] < 1e-10);
+            let twice = double.gram(&a, &|| true).expect("a gram matrix");
+            assert!(twice[1] - 2.0 * gram[3 * cols + 3] < 1e-10);
         }
     }
 }

@@ -2,6 +2,8 @@
 //! rounding errors are carried along, so that a bound is as good as if computed in twice the
 //! working precision.
 
+use crate::dense::dispatch;
+
 /// A running sum in twice the working precision.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sum {
@@ -16,7 +18,7 @@ impl Sum {
     }
 
     /// Adds a number without losing its low bits.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, x: f64) {
         let total = self.high + x;
         let back = total - self.high;
@@ -24,8 +26,9 @@ impl Sum {
         self.high = total;
     }
 
-    /// Adds the exact product of two numbers.
-    #[inline]
+    /// Adds the exact product of two numbers. Loops over many are compiled for the machine by
+    /// [`dispatch`](crate::dense::dispatch): elsewhere a fused multiply-addition is a call.
+    #[inline(always)]
     pub fn add_product(&mut self, x: f64, y: f64) {
         let product = x * y;
         self.low += x.mul_add(y, -product);
@@ -33,13 +36,14 @@ impl Sum {
     }
 
     /// Adds another sum, times a number.
-    #[inline]
+    #[inline(always)]
     pub fn add_scaled(&mut self, factor: f64, other: Sum) {
         self.add_product(factor, other.high);
         self.add_product(factor, other.low);
     }
 
     /// The sum, rounded once.
+    #[inline]
     pub fn value(self) -> f64 {
         self.high + self.low
     }
@@ -58,11 +62,16 @@ impl FromIterator<f64> for Sum {
 /// The inner product in twice the working precision.
 pub fn compensated_dot(x: &[f64], y: &[f64]) -> f64 {
     assert_eq!(x.len(), y.len());
-    let mut sum = Sum::new();
-    for (&x, &y) in x.iter().zip(y) {
-        sum.add_product(x, y);
-    }
-    sum.value()
+    dispatch(
+        #[inline(always)]
+        || {
+            let mut sum = Sum::new();
+            for (&x, &y) in x.iter().zip(y) {
+                sum.add_product(x, y);
+            }
+            sum.value()
+        },
+    )
 }
 
 #[cfg(test)]

@@ -65,6 +65,7 @@ impl Minorant {
     }
 
     /// Adds `x` times a slope, which may be off by `error`, to a coordinate of the normal.
+    #[inline(always)]
     pub fn add_slope(&mut self, at: usize, x: f64, slope: Sum, error: f64) {
         self.normal[at].add_scaled(x, slope);
         self.sizes[0] += (x * slope.value()).abs();

@@ -7,6 +7,7 @@ use super::{Below, Minorant, NO_PIECE, PlainLoss, entropy, entropy_of_rest};
 use crate::proof::Piece;
 use minorant_data::Labels;
 use minorant_linalg::Matrix;
+use minorant_linalg::dense::dispatch;
 use minorant_linalg::elementary;
 use minorant_linalg::sum::Sum;
 
@@ -99,11 +100,16 @@ impl LinearLosses<'_> {
 
     fn outputs_at(&self, entries: &[(usize, f64)], w: &[f64]) -> Vec<Sum> {
         let mut f = vec![Sum::new(); self.outputs];
-        for &(j, x) in entries {
-            for (f, w) in f.iter_mut().zip(&w[j * self.outputs..]) {
-                f.add_product(x, *w);
-            }
-        }
+        dispatch(
+            #[inline(always)]
+            || {
+                for &(j, x) in entries {
+                    for (f, w) in f.iter_mut().zip(&w[j * self.outputs..]) {
+                        f.add_product(x, *w);
+                    }
+                }
+            },
+        );
         f
     }
 
@@ -341,11 +347,16 @@ impl PlainLoss for LinearLosses<'_> {
             }
         }
         // The row with coefficients on its outputs is added to the normal.
-        for &(j, x) in &entries {
-            for (z, c) in coefficients.iter().enumerate() {
-                minorant.add_slope(j * self.outputs + z, x, *c, 0.0);
-            }
-        }
+        dispatch(
+            #[inline(always)]
+            || {
+                for &(j, x) in &entries {
+                    for (z, c) in coefficients.iter().enumerate() {
+                        minorant.add_slope(j * self.outputs + z, x, *c, 0.0);
+                    }
+                }
+            },
+        );
         Ok(())
     }
 }

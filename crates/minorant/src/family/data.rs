@@ -110,11 +110,18 @@ kinds! {
 }
 
 impl Data<'_> {
-    /// Numbers that one look at all examples reads, roughly.
-    pub(super) fn entries(self) -> usize {
+    /// Products that one plain look at the losses of all examples takes, roughly: outputs of a row, and
+    /// what leads from each label of a sequence to the next.
+    pub(super) fn products(self) -> usize {
         match self {
-            Data::Rows(data) => data.features.entries(),
-            Data::Sequences(data) => data.tokens.entries() * data.classes.len().max(1),
+            Data::Rows(data) => {
+                let classes = data.labels.classes.len();
+                data.features.entries() * if classes > 2 { classes } else { 1 }
+            }
+            Data::Sequences(data) => {
+                let classes = data.classes.len().max(1);
+                (data.tokens.entries() + data.tokens.rows() * classes) * classes
+            }
             Data::Recordings(data) => data.frames.entries(),
             Data::Images(data) => data.pixels(),
         }

@@ -183,7 +183,7 @@ pub fn train<'d>(
     let mut model = FittedModel::new(facts, answer.form, answer.proofs);
     let is_rough = report.rounding > ROUGH * report.certificate.objective.abs();
     let planes: usize = model.proofs.iter().flatten().map(Proof::planes).sum();
-    let is_cheap = data.entries().saturating_mul(planes) < CHEAP;
+    let is_cheap = data.products().saturating_mul(planes) < CHEAP;
     if (is_rough || is_cheap) && !context.cancel.is_hurried() && model.without_a_bound().is_none() {
         if let Some(found) = model.claim_what_is_found(data, weights.as_deref()) {
             report.risk += found.objective - report.certificate.objective;
@@ -205,9 +205,10 @@ pub fn train<'d>(
 }
 
 /// From this share of the objective on, its rounding shows in what an audit finds: the bound is then
-/// claimed as the audit will find it. So it is where the audit reads no more numbers than this.
+/// claimed as the audit will find it. So it is where the audit makes no more products than this, which
+/// take a few milliseconds.
 const ROUGH: f64 = 1e-10;
-const CHEAP: usize = 1 << 20;
+const CHEAP: usize = 1 << 18;
 
 /// The settings of methods. What the model does not take has its default.
 pub(crate) fn method_options(

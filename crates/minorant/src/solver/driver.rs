@@ -68,6 +68,10 @@ pub fn run(
             Err(Halt::Failed(error)) => return Err(error.into()),
         }
     };
+    // Work that is stopped half way does not know by whom.
+    if status == Status::Interrupted && !cancel.is_cancelled() {
+        status = Status::MaxSeconds;
+    }
     if let Err(Halt::Stop(Status::Converged)) = solver.conclude(&mut run) {
         status = Status::Converged;
     }

@@ -16,6 +16,8 @@ pub struct Run<'a> {
     pub problem: Problem<'a>,
     rules: StopRules,
     cancel: Cancel,
+    /// The same token, which the end of the time cancels as well; but for the first evaluation.
+    limited: Cancel,
     clock: Instant,
     /// Seconds that a resumed run had spent before.
     earlier: f64,
@@ -68,6 +70,7 @@ impl<'a> Run<'a> {
         Run {
             problem,
             rules,
+            limited: cancel.clone(),
             cancel,
             clock: Instant::now(),
             earlier: 0.0,
@@ -131,6 +134,9 @@ impl<'a> Run<'a> {
     pub fn charge(&mut self) -> Result<(), Halt> {
         self.check_limits()?;
         self.evaluations += 1;
+        if let Some(most) = self.rules.max_seconds.filter(|_| self.evaluations > 1) {
+            self.limited = self.cancel.within(most - self.seconds());
+        }
         Ok(())
     }
 
@@ -144,16 +150,10 @@ impl<'a> Run<'a> {
         self.reserve > 0 || self.rules.max_evaluations.is_none_or(|most| self.evaluations < most)
     }
 
-    /// What asks an evaluation to stop: the user, or the clock, which waits for the first one alone.
-    fn token(&self) -> Cancel {
-        let limit = self.rules.max_seconds.filter(|_| self.evaluations > 1);
-        limit.map_or_else(|| self.cancel.clone(), |most| self.cancel.within(most - self.seconds()))
-    }
-
     /// The point at `w`: one evaluation.
     pub fn evaluate(&mut self, w: Vec<f64>) -> Result<Point, Halt> {
         self.charge()?;
-        let found = self.problem.risk.at(w, &self.token());
+        let found = self.problem.risk.at(w, &self.limited);
         self.watch_finiteness(found)
     }
 
@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
         parts: usize,
     ) -> Result<(Point, Vec<Plane>), Halt> {
         self.charge()?;
-        let found = self.problem.risk.at_with_planes(w, parts, &self.token());
+        let found = self.problem.risk.at_with_planes(w, parts, &self.limited);
         let checked = found.and_then(|(point, planes)| {
             self.check_planes(&planes)?;
             Ok((point, planes))
@@ -180,9 +180,6 @@ impl<'a> Run<'a> {
                 self.trouble = Some((first, count + 1));
                 let stop = count + 1 >= NOT_FINITE;
                 Err(if stop { Halt::Stop(Status::Stalled) } else { Halt::Failed(error) })
-            }
-            Err(RiskError::Cancelled) if !self.cancel.is_cancelled() => {
-                Err(Halt::Stop(Status::MaxSeconds))
             }
             Err(error) => Err(error.into()),
             Ok(found) => {
@@ -381,9 +378,9 @@ impl<'a> Run<'a> {
         self.direction_steps += steps;
     }
 
-    /// The token that asks running work to stop.
+    /// The token that asks running work to stop, for the user or because the time is over.
     pub fn cancel(&self) -> &Cancel {
-        &self.cancel
+        &self.limited
     }
 
     /// Counts the time that `work` takes as the master's.

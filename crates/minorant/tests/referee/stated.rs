@@ -75,7 +75,11 @@ impl Stated {
 
     /// `total` times the objective.
     pub(crate) fn objective(&self, w: &[Number]) -> Number {
-        &self.penalty(w) + &self.risk(w)
+        // Where all losses are powers of e, the sum might not fit the memory.
+        match self.shape {
+            Shape::LogSum => self.penalty(w).plus(&self.risk(w), 2 * BITS),
+            _ => &self.penalty(w) + &self.risk(w),
+        }
     }
 
     /// `total` times the regularizer.

@@ -2,6 +2,7 @@
 //! Sweeps over all weights alternate with sweeps over those that are in use or moved, which cost
 //! less and do most of the work; a model that can then moves all weights in use at once.
 
+use crate::risk::Cancel;
 use crate::solver::{Halt, Run, l1};
 
 /// A quadratic function of the weights of a working set.
@@ -45,6 +46,11 @@ impl<'m, 'r> Meter<'m, 'r> {
             self.read -= self.data;
         }
         self.run.check_limits()
+    }
+
+    /// The token that asks running work to stop.
+    pub(super) fn cancel(&self) -> &Cancel {
+        self.run.cancel()
     }
 
     /// The entries that are not yet counted.

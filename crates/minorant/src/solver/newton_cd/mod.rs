@@ -85,7 +85,7 @@ fn model_minimiser(
     // The Hessian may take as much memory as the data.
     let fits = set.len() * set.len() <= 2 * curvature.columns().entries() + (1 << 16);
     if fits && columns.hessian_cost() <= HESSIAN_SWEEPS * columns.sweep_cost() {
-        let mut model = WithHessian::new(&columns, &second, slopes);
+        let mut model = WithHessian::new(&columns, &second, slopes, meter.cancel())?;
         minimise(&mut model, &mut z, &floors, lambda, accuracy, meter)?;
     } else if curvature.outputs() == 1 {
         let mut model = OneOutput::new(&columns, second.diagonal, slopes);

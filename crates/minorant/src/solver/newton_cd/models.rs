@@ -2,7 +2,7 @@
 //! what the weights' steps have done to the examples' outputs.
 
 use super::descent::Quadratic;
-use crate::risk::SecondDerivatives;
+use crate::risk::{Cancel, RiskError, SecondDerivatives};
 use minorant_linalg::cholesky::GrowingCholesky;
 use minorant_linalg::dense::axpy;
 use minorant_linalg::{ColumnSet, Columns};
@@ -98,10 +98,13 @@ impl WithHessian {
         columns: &WorkingColumns,
         second: &SecondDerivatives,
         slopes: Vec<f64>,
-    ) -> Self {
+        cancel: &Cancel,
+    ) -> Result<Self, RiskError> {
         let k = columns.outputs;
+        let goes_on = || !cancel.is_cancelled();
         if k == 1 {
-            return WithHessian { hessian: columns.columns.gram(&second.diagonal), slopes };
+            let hessian = columns.columns.gram(&second.diagonal, &goes_on);
+            return Ok(WithHessian { hessian: hessian.ok_or(RiskError::Cancelled)?, slopes });
         }
         // −Σ_i (b ⊗ x)(b ⊗ x)ᵀ over all pairs of weights, and Σ_i a x xᵀ between weights of one
         // output.
@@ -110,19 +113,20 @@ impl WithHessian {
             x * second.rank_one[row * k + columns.places[weight].1]
         };
         let rows = second.diagonal.len() / k;
-        let mut hessian = columns.of_weights().map(of_b).gram(&vec![-1.0; rows]);
+        let hessian = columns.of_weights().map(of_b).gram(&vec![-1.0; rows], &goes_on);
+        let mut hessian = hessian.ok_or(RiskError::Cancelled)?;
         for output in 0..k {
             let (weights, of_output) = columns.of_output(output);
             let diagonal: Vec<f64> =
                 second.diagonal.iter().skip(output).step_by(k).copied().collect();
-            let gram = of_output.gram(&diagonal);
+            let gram = of_output.gram(&diagonal, &goes_on).ok_or(RiskError::Cancelled)?;
             for (at, &weight) in weights.iter().enumerate() {
                 for (other, entry) in weights.iter().zip(&gram[at * weights.len()..]) {
                     hessian[weight * size + other] += entry;
                 }
             }
         }
-        WithHessian { hessian, slopes }
+        Ok(WithHessian { hessian, slopes })
     }
 }
 
