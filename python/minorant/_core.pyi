@@ -59,6 +59,7 @@ def path(
 def scores(features: Any, weights: NDArray[float64], threads: int) -> NDArray[float64]: ...
 def minimize(
     function: Callable[[NDArray[float64]], tuple[float, NDArray[float64]]],
+    argsup: Callable[[NDArray[float64], NDArray[float64]], NDArray[float64]] | None,
     x0: NDArray[float64],
     convex: bool,
     options: dict[str, Any],

@@ -18,6 +18,7 @@ _MESSAGES = {
     "max-seconds": "The time ran out.",
     "interrupted": "The callback stopped the run.",
     "stalled": "Rounding allows no more progress.",
+    "unbounded": "The objective falls for ever.",
 }
 
 
@@ -40,7 +41,8 @@ class MinimizeResult(OptimizeResult):
     nfev, nit : int
         Evaluations and iterations.
     status : str
-        'converged', 'max-evals', 'max-seconds', 'interrupted', 'stalled' or 'failed'.
+        'converged', 'max-evals', 'max-seconds', 'interrupted', 'stalled', 'unbounded' or
+        'failed'.
     success : bool
         Whether the status is 'converged'.
     message : str
@@ -107,6 +109,19 @@ def minimize(
     callback: Callable[[MinimizeResult], object] | None = None,
     convex: bool = False,
     memory: int | None = None,
+    argsup: Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike] | None = None,
+    locality: str = "path",
+    direction_tol: float | None = None,
+    direction_limit: int | None = None,
+    curvature_floor: float | None = None,
+    search: str = "auto",
+    wolfe_decrease: float | None = None,
+    wolfe_curvature: float | None = None,
+    prox_distance: float | None = None,
+    prox_iterations: float | None = None,
+    stop_gradient: float | None = None,
+    stop_change: float | None = None,
+    stop_idle: int | None = None,
 ) -> MinimizeResult:
     """Minimises λ/2 ‖θ ∘ (w − center)‖² + fun(w).
 
@@ -118,7 +133,8 @@ def minimize(
     x0 : array-like of shape (n,)
         Where to start.
     lam : float
-        λ, above 0; only 'gd' does without a regularizer and takes 0 too.
+        λ. With 0 there is no bound; 'nbm', 'lmbm' and the methods that walk do without a
+        regularizer, and 'auto' takes one of them.
     method : str, default='auto'
         The method, one of :func:`minorant.methods`.
     center : array-like of shape (n,), default=None
@@ -138,7 +154,27 @@ def minimize(
     convex : bool, default=False
         Whether ``fun`` is convex. Only then is the bound one, and reported.
     memory : int, default=None
-        Most planes that are kept, at least 3.
+        Most planes that are kept, at least 3; steps that quasi-Newton methods remember.
+    argsup : callable, default=None
+        ``argsup(w, p)`` returns the subgradient of the risk at ``w`` that has the largest inner
+        product with ``p``. With it 'subbfgs', 'sublbfgs' and 'subgd' can be used.
+    locality : {'path', 'squares'}, default='path'
+        The nrbm family: how localities of planes grow with the steps of the best point.
+    direction_tol, direction_limit, curvature_floor : float, int, float, default=None
+        ε, k_max and h of subgradient BFGS; 1e-5 (relative to the objective), 1000 and 1e-8 if not
+        given.
+    search : {'auto', 'exact', 'wolfe'}, default='auto'
+        How the methods that walk search lines; a function has no exact search.
+    wolfe_decrease, wolfe_curvature : float, default=None
+        c₁ and c₂ of the Wolfe conditions; 1e-4 and 0.9 if not given.
+    prox_distance, prox_iterations : float, default=None
+        K and T of 'prox-bmrm'; 0.01 (of the start's length) and 100 if not given.
+    stop_gradient : float, default=None
+        'lbfgs' stops where the gradient's length is at most this share of the weights'.
+    stop_change : float, default=None
+        Stop where an iteration changes the objective by at most this share of it.
+    stop_idle : int, default=None
+        Stop after this many iterations without a lower objective.
 
     Returns
     -------
@@ -173,13 +209,22 @@ def minimize(
         "center": None if center is None else _vector("center", center),
         "weights": None if weights is None else _vector("weights", weights),
         "memory": positive("memory", memory, Integral),
+        "of_method": {
+            "locality": locality,
+            "direction_tol": direction_tol,
+            "direction_limit": direction_limit,
+            "curvature_floor": curvature_floor,
+            "search": search,
+            "wolfe_decrease": wolfe_decrease,
+            "wolfe_curvature": wolfe_curvature,
+            "prox_distance": prox_distance,
+            "prox_iterations": prox_iterations,
+            "stop_gradient": stop_gradient,
+            "stop_change": stop_change,
+            "stop_idle": stop_idle,
+        },
         **of_run(method, tol, max_evals, max_seconds),
     }
-    if options["lam"] == 0 and method == "auto":
-        raise ValueError(
-            "lam must be above 0 under method='auto', whose methods rest on the regularizer: "
-            "method='gd' does without one"
-        )
     calls = itertools.count(1)
 
     def evaluate(w):
@@ -190,8 +235,12 @@ def minimize(
         except EvaluationError as error:
             raise EvaluationError(f"at evaluation {call} {error}") from None
 
+    def steepest(w, p):
+        return np.ascontiguousarray(argsup(w, p), dtype=np.float64)
+
+    oracle = None if argsup is None else steepest
     watch = None if callback is None else _watcher(callback)
-    found, trouble, raised = _core.minimize(evaluate, x0, bool(convex), options, watch)
+    found, trouble, raised = _core.minimize(evaluate, oracle, x0, bool(convex), options, watch)
     result = None if found is None else _result(found, trouble)
     if raised is None and trouble is not None:
         raised = EvaluationError(trouble)

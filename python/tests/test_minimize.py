@@ -212,10 +212,41 @@ def test_notebooks():
     assert "evaluations" in minorant.minimize(distance, np.zeros(2), 1.0)._repr_html_()
 
 
-def test_auto_needs_a_regularizer():
+def test_without_a_regularizer():
     def square(w):
         return float(w @ w), 2 * w
 
-    with pytest.raises(ValueError, match="lam must be above 0 under method='auto'"):
-        minorant.minimize(square, np.ones(2), 0.0)
     assert minorant.minimize(square, np.ones(2), 0.0, method="gd", max_evals=50).fun < 1e-6
+
+    def corner(w):
+        return np.abs(w - 1).max() + 0.1 * np.abs(w).sum(), (
+            np.sign(w - 1) * (np.abs(w - 1) == np.abs(w - 1).max()) + 0.1 * np.sign(w)
+        )
+
+    for convex in [False, True]:
+        found = minorant.minimize(corner, np.array([3.0, -2.0]), 0.0, convex=convex, tol=1e-6)
+        assert found.fun <= 0.2 + 1e-4
+        assert found.lower_bound is None
+    falling = minorant.minimize(lambda w: (float(-w[0]), np.array([-1.0, 0.0])), np.zeros(2), 0.0)
+    assert falling.status == "unbounded" and not falling.success
+
+
+def test_parameters_of_the_papers():
+    w0 = np.array([2.0, -1.0])
+
+    def argsup(w, p):
+        side = np.sign(w - np.arange(2))
+        return np.where(side == 0, np.where(p >= 0, 1.0, -1.0), side)
+
+    found = minorant.minimize(
+        distance, w0, 0.1, method="sublbfgs", argsup=argsup, convex=True, tol=1e-9
+    )
+    assert found.status == "converged"
+    with pytest.raises(ValueError, match="whole subdifferential"):
+        minorant.minimize(distance, w0, 0.1, method="sublbfgs", convex=True)
+    with pytest.raises(ValueError, match="direction_limit"):
+        minorant.minimize(distance, w0, 0.1, method="sublbfgs", argsup=argsup, direction_limit=0)
+    with pytest.raises(ValueError, match="no use for the setting locality"):
+        minorant.minimize(distance, w0, 0.1, method="gd", locality="squares")
+    early = minorant.minimize(distance, w0, 0.1, method="nrbm", stop_change=1e9)
+    assert early.nit <= 2

@@ -173,7 +173,8 @@ fn methods(store: &Store, row: &Row) -> Result<Table> {
     let head = ["λ", "NRBMLS", "SGD⁺", "SGD", "NBM⁺", "NBM*", "NBM", "L-BFGS⁺"];
     let note = "Evaluations / objective / test error. ⁺: as many evaluations as NRBMLS took; *: \
                 until its objective is reached; else the method's own stop, after 400 evaluations \
-                at the latest. L-BFGS knows nothing of kinks.";
+                at the latest. The paper's \
+                NBM is lmbm. L-BFGS knows nothing of kinks.";
     let mut table = Table::new(&format!("Methods on {}", row.name), note, &head);
     for lambda in [1.0, 0.1, 0.01] {
         let race = Race::new(&speech, row, lambda)?;
@@ -183,9 +184,9 @@ fn methods(store: &Store, row: &Row) -> Result<Table> {
             ours,
             race.run(Method::Sgd, same, None)?,
             race.run(Method::Sgd, 400, None)?,
-            race.run(Method::Nbm, same, None)?,
-            race.run(Method::Nbm, 400, Some(goal))?,
-            race.run(Method::Nbm, 400, None)?,
+            race.run(Method::Lmbm, same, None)?,
+            race.run(Method::Lmbm, 400, Some(goal))?,
+            race.run(Method::Lmbm, 400, None)?,
             race.run(Method::Lbfgs, same, None)?,
         ];
         let mut line = vec![lambda.to_string()];

@@ -168,6 +168,20 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
 mod tests {
     use super::*;
 
+    /// The book's table of the papers names benchmarks that there are.
+    #[test]
+    fn benchmarks_that_the_book_names_exist() {
+        let page =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/papers.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let commands: Vec<&str> =
+            page.split('`').filter(|code| code.starts_with("minorant-bench ")).collect();
+        assert!(commands.len() > 5);
+        for command in commands {
+            Arguments::try_parse_from(command.split(' ')).unwrap_or_else(|why| panic!("{why}"));
+        }
+    }
+
     #[test]
     fn without_data_the_page_says_so() {
         let folder = tempfile::tempdir().unwrap();

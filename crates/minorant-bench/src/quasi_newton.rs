@@ -213,7 +213,7 @@ impl Bench<'_> {
         let mut solver = method.build(problem, &MethodOptions { parts, ..options })?;
         let seconds = Some(caps(self.quick).0);
         let rules =
-            StopRules { tol: 0.0, abs_tol: 0.0, max_seconds: seconds, max_evaluations: None };
+            StopRules { tol: 0.0, abs_tol: 0.0, max_seconds: seconds, ..StopRules::default() };
         let mut until = Until { goal, cancel: Cancel::new(), reached: None };
         let cancel = until.cancel.clone();
         let (outcome, spent) = clock::timed(|| {

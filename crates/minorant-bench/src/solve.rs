@@ -71,6 +71,7 @@ fn minimise(
         abs_tol: 0.0,
         max_evaluations: budget.evaluations,
         max_seconds: budget.seconds,
+        ..StopRules::default()
     };
     Ok(solver::run(&mut *solver, problem, rules, &Cancel::new(), observer, &mut ())?)
 }

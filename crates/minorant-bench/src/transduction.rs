@@ -35,11 +35,12 @@ const ROWS: [Row; 6] = [
     Row { gamma: 50.0, paper: ["2.19 / .084 / 41", "2.00 / .054 / 193", "9.38 / .548 / 151"], subgradient: ["4.09 / .501", "3.60 / .505", "3.48 / .503"] },
 ];
 
-const METHODS: [(&str, Method, ConvexProblems); 6] = [
+const METHODS: [(&str, Method, ConvexProblems); 7] = [
     ("nrbm-ls", Method::NrbmLs, ConvexProblems::Primal),
     ("prox-nrbm", Method::ProxNrbm, ConvexProblems::Primal),
     ("nrbm", Method::Nrbm, ConvexProblems::Primal),
     ("nbm", Method::Nbm, ConvexProblems::Primal),
+    ("lmbm", Method::Lmbm, ConvexProblems::Primal),
     ("cccp in the primal", Method::Cccp, ConvexProblems::Primal),
     ("cccp in the dual", Method::Cccp, ConvexProblems::Dual),
 ];

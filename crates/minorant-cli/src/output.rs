@@ -76,6 +76,9 @@ pub(crate) fn run_json(problem: &str, report: &TrainReport, tol: f64) -> Value {
     if Method::from_name(report.solver).is_ok_and(Method::finds_directions) {
         object["direction_steps"] = json!(report.direction_steps);
     }
+    if let Some(bound) = report.iteration_bound {
+        object["iteration_bound"] = json!(bound);
+    }
     object
 }
 

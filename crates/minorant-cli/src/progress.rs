@@ -18,6 +18,8 @@ pub(crate) struct Watchers {
     /// All records so far, where somebody will read them.
     pub(crate) records: Vec<TraceRecord>,
     keeps_records: bool,
+    /// The best weights of each iteration, where they are wanted.
+    weights: Option<Vec<Vec<f64>>>,
 }
 
 enum View {
@@ -44,12 +46,24 @@ impl Watchers {
         } else {
             View::Lines { name: name.into(), last: None }
         };
-        Watchers { view, tol, start_gap: None, records: Vec::new(), keeps_records: true }
+        Watchers {
+            view,
+            tol,
+            start_gap: None,
+            records: Vec::new(),
+            keeps_records: true,
+            weights: None,
+        }
     }
 
     /// Forgets records at once unless they are `wanted`: a run may have millions of iterations.
     pub(crate) fn with_records_if(self, wanted: bool) -> Self {
         Watchers { keeps_records: wanted, ..self }
+    }
+
+    /// Keeps the best weights of each iteration too, if they are `wanted`.
+    pub(crate) fn keep_weights(&mut self, wanted: bool) {
+        self.weights = wanted.then(Vec::new);
     }
 
     pub(crate) fn finish(&mut self) {
@@ -60,6 +74,12 @@ impl Watchers {
 }
 
 impl Observer for Watchers {
+    fn best(&mut self, w: &[f64]) {
+        if let Some(weights) = &mut self.weights {
+            weights.push(w.to_vec());
+        }
+    }
+
     fn preparing(&mut self, what: &str) {
         if !matches!(self.view, View::Silent) {
             tell(what);
@@ -101,8 +121,8 @@ pub(crate) fn told(best: f64, relative_gap: Option<f64>, evaluations: u64) -> St
 
 /// Writes records to a file, one JSON object a line. It appears when the run is over, so that a failed
 /// one leaves nothing behind.
-pub(crate) fn write_trace(records: &[TraceRecord], path: &Path) -> anyhow::Result<()> {
-    let line = |record: &TraceRecord| {
+pub(crate) fn write_trace(watchers: &Watchers, path: &Path) -> anyhow::Result<()> {
+    let line = |(at, record): (usize, &TraceRecord)| {
         let mut line = json!({
             "iteration": record.iteration,
             "evaluations": record.evaluations,
@@ -119,8 +139,11 @@ pub(crate) fn write_trace(records: &[TraceRecord], path: &Path) -> anyhow::Resul
         if let Some(locality) = record.locality {
             line["locality"] = json!(locality);
         }
+        if let Some(weights) = &watchers.weights {
+            line["weights"] = json!(weights.get(at));
+        }
         format!("{line}\n")
     };
-    let lines: String = records.iter().map(line).collect();
+    let lines: String = watchers.records.iter().enumerate().map(line).collect();
     Ok(minorant::write_atomically(path, lines.as_bytes())?)
 }

@@ -1,6 +1,6 @@
 //! The commands of the documentation run as they stand: the `sh` blocks of a page, one after the
-//! other, are one script in a folder of their own. Blocks marked `no_run` (installing, say) are
-//! left out. That links hold and that every page is listed is checked by `cargo xtask docs`.
+//! other, are one script in a folder of their own, and the commands in its tables belong to it. Blocks
+//! marked `no_run` (installing, say) are left out. That links hold and that every page is listed is checked by `cargo xtask docs`.
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
@@ -24,14 +24,20 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of all `sh` blocks of a page.
+/// The lines of all `sh` blocks of a page, and the commands that stand as code in its tables.
 fn script(page: &str) -> String {
     let (mut script, mut inside) = (String::new(), None);
+    let command = |code: &&str| code.starts_with("minorant ") && !code.contains("MODEL");
     for line in page.lines() {
         match (line.strip_prefix("```"), inside) {
             (Some(language), None) => inside = Some(language == "sh"),
             (Some(_), Some(_)) => inside = None,
             (None, Some(true)) => script += &format!("{line}\n"),
+            (None, None) if line.starts_with('|') => {
+                // Code stands at every second place between backquotes.
+                let codes = line.split('`').skip(1).step_by(2).filter(command);
+                codes.for_each(|code| script += &format!("{code}\n"));
+            }
             (None, _) => {}
         }
     }
@@ -70,7 +76,7 @@ fn commands_run_as_they_stand() {
 
 #[test]
 fn blocks_are_told_apart() {
-    let page =
-        "```sh\none\n```\ntext\n```sh,no_run\ntwo\n```\n```text\nthree\n```\n```sh\nfour\n```\n";
-    assert_eq!(script(page), "one\nfour\n");
+    let page = "```sh\none\n```\ntext\n```sh,no_run\ntwo\n```\n```text\nthree\n```\n```sh\nfour\n```\n\
+         | what | `minorant five` and `six` |\n| `minorant train MODEL` |\n";
+    assert_eq!(script(page), "one\nfour\nminorant five\n");
 }

@@ -2,9 +2,13 @@
 //! runs on the calling thread: what is written in Python meets the same thread-local state, debugger
 //! and signals as if Python had called it.
 
+use crate::options::{refused, value_of_method};
 use crate::train::refuse;
 use crate::{trace, watch};
 use minorant::certificate::Certificate;
+use minorant::family::method_options;
+use minorant::options::common::{STOP_CHANGE, STOP_IDLE};
+use minorant::options::{Asked, Given};
 use minorant::regularizer::L2;
 use minorant::risk::{Cancel, FunctionRisk, Risk};
 use minorant::solver::{self, Method, MethodError, MethodOptions, Outcome, Problem, StopRules};
@@ -31,6 +35,9 @@ pub(crate) struct Options<'py> {
     center: Option<Vector<'py>>,
     #[pyo3(default)]
     weights: Option<Vector<'py>>,
+    /// Options of the method, by their names.
+    #[pyo3(default)]
+    of_method: Option<Bound<'py, PyDict>>,
 }
 
 impl Options<'_> {
@@ -66,11 +73,21 @@ pub(crate) fn solve<'py>(
     let method = Method::from_name(&options.method).or_else(refuse)?;
     let regularizer = options.regularizer(risk.dim())?;
     let Options { seed, memory, .. } = *options;
-    let settings = MethodOptions { seed, memory, ..MethodOptions::default() };
+    let mut given = Given::default();
+    for (name, object) in options.of_method.iter().flatten() {
+        let name = name.extract::<String>()?.replace('_', "-");
+        if let Some(value) = value_of_method(&name, &object)? {
+            given.set(&name, value).map_err(refused)?;
+        }
+    }
+    let settings = MethodOptions { seed, memory, ..method_options(&given, 0, None) };
+    MethodOptions { seed: 0, ..settings }.refuse_unused(method).or_else(refuse)?;
     let rules = StopRules {
         tol: options.tol,
         max_evaluations: options.max_evals,
         max_seconds: options.max_seconds,
+        least_change: given.value_of(&STOP_CHANGE),
+        most_idle: given.value_of(&STOP_IDLE),
         ..StopRules::default()
     };
     let watched = watch::here(py, cancel, callback, |observer| {
@@ -111,6 +128,7 @@ pub(crate) fn solve<'py>(
 pub(crate) fn minimize<'py>(
     py: Python<'py>,
     function: Py<PyAny>,
+    argsup: Option<Py<PyAny>>,
     x0: Vector<'py>,
     convex: bool,
     options: Options<'py>,
@@ -124,7 +142,16 @@ pub(crate) fn minimize<'py>(
             Ok((value, gradient.as_slice()?.to_vec()))
         })
     };
-    let risk = FunctionRisk::new(start.len(), convex, call);
+    let mut risk = FunctionRisk::new(start.len(), convex, call);
+    if let Some(argsup) = argsup {
+        risk = risk.with_argsup(Box::new(move |w, p| {
+            Python::attach(|py| {
+                let arguments = (PyArray1::from_slice(py, w), PyArray1::from_slice(py, p));
+                let answer = argsup.bind(py).call1(arguments)?;
+                Ok(answer.extract::<Vector<'_>>()?.as_slice()?.to_vec())
+            })
+        }));
+    }
     let (found, trouble, raised) =
         solve(py, &risk, Some(start), &options, &Cancel::new(), callback.as_ref())?;
     if let (Some(found), Some(_)) = (&found, &trouble) {

@@ -5,7 +5,7 @@ use crate::data::label;
 use crate::model::parsed;
 use crate::train::refuse;
 use minorant::family::{Settings, model};
-use minorant::options::{self, Kind, Need, OptionSpec, Value};
+use minorant::options::{self, Kind, Need, OF_METHODS, OptionSpec, Value};
 use numpy::PyReadonlyArray1;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -59,6 +59,12 @@ pub(crate) fn settings(model_name: &str, options: &Bound<'_, PyDict>) -> PyResul
         }
     }
     Ok(settings)
+}
+
+/// A Python object as the value of an option of methods; nothing for None.
+pub(crate) fn value_of_method(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    let spec = OF_METHODS.iter().find(|spec| spec.name == name);
+    value(object, spec.map(|spec| spec.kind))
 }
 
 /// A Python object as the value of an option; nothing for None.

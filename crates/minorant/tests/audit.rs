@@ -328,7 +328,7 @@ fn a_proof_in_a_file_of_its_own() {
 #[test]
 fn every_method_has_a_bound_from_its_first_evaluations_on() {
     for kind in Kind::ALL {
-        let more = BASELINES.into_iter().chain([Method::Nbm]);
+        let more = BASELINES.into_iter().chain([Method::Nbm, Method::Lmbm]);
         for method in methods_for(kind).into_iter().chain(more) {
             for most in [1, 2, 3, 30] {
                 let mut case = case_of(kind, method);

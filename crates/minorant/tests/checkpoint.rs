@@ -168,7 +168,8 @@ fn risks_that_are_not_convex() {
 
 #[test]
 fn convex_risks_by_methods_for_others() {
-    for method in [Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm, Method::Nbm] {
+    for method in [Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm, Method::Nbm, Method::Lmbm]
+    {
         check(Kind::Hinge, method);
         check(Kind::Multiclass, method);
     }

@@ -75,7 +75,8 @@ fn walled(w: &[f64]) -> (f64, Vec<f64>) {
 
 #[test]
 fn steps_to_where_it_is_not_finite_were_too_long() {
-    let methods = [Method::Nrbm, Method::NrbmLs, Method::ProxNrbm, Method::Nbm, Method::Lbfgs];
+    let methods =
+        [Method::Nrbm, Method::NrbmLs, Method::ProxNrbm, Method::Nbm, Method::Lmbm, Method::Lbfgs];
     for method in methods {
         let is_smooth = method == Method::Lbfgs;
         let risk = FunctionRisk::new(2, is_smooth, |w: &[f64]| Ok::<_, String>(walled(w)));
@@ -104,7 +105,7 @@ fn a_function_that_stays_infinite_ends_the_run_and_keeps_the_best_point() {
     });
     let regularizer = L2::new(0.1).expect("a regularizer");
     let problem = Problem::new(&risk, &regularizer);
-    for method in [Method::NrbmLs, Method::ProxNrbm, Method::Nbm] {
+    for method in [Method::NrbmLs, Method::ProxNrbm, Method::Nbm, Method::Lmbm] {
         calls.store(0, std::sync::atomic::Ordering::Relaxed);
         let mut solver = method.build(problem, &MethodOptions::default()).expect("a solver");
         let rules = StopRules::default();

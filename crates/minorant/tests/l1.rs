@@ -237,8 +237,8 @@ fn random_subgradients_break_owlqn_only() {
     for seed in 0..5 {
         let case = larger_case(Kind::Logistic, 300, 40, seed);
         let dim = case.data.features.cols();
-        let random = Subgradients::Random(seed);
-        let usual = run_with(&case, &mut Owlqn::new(dim, 15, Subgradients::Least), 2000);
+        let random = (Subgradients::Random, seed);
+        let usual = run_with(&case, &mut Owlqn::new(dim, 15, (Subgradients::Least, 0)), 2000);
         assert!(usual.certificate.certifies(1e-3), "seed {seed}: {:?}", usual.certificate);
         let broken = run_with(&case, &mut Owlqn::new(dim, 15, random), 2000);
         assert!(!broken.certificate.certifies(1e-3), "seed {seed}: {:?}", broken.certificate);

@@ -222,9 +222,14 @@ impl Risk for Walled {
 #[test]
 fn steps_into_nowhere_are_too_long() {
     for wall in [f64::NAN, f64::INFINITY] {
-        for method in
-            [Method::Nrbm, Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm, Method::Nbm]
-        {
+        for method in [
+            Method::Nrbm,
+            Method::NrbmLs,
+            Method::NrbmLsFull,
+            Method::ProxNrbm,
+            Method::Nbm,
+            Method::Lmbm,
+        ] {
             let risk = Walled(Chained { dim: 20, crescent: true }, wall);
             let regularizer = L2::new(0.1).unwrap().with_center(risk.0.start()).unwrap();
             let problem = Problem::new(&risk, &regularizer);

@@ -31,20 +31,31 @@ const MOST: u64 = 300;
 
 /// Table 4.
 pub(super) fn likelihood(store: &Store, quick: bool) -> Result<Vec<Table>> {
-    let methods = [Method::NrbmLs, Method::Nbm, Method::Lbfgs, Method::Sgd];
-    let head =
-        ["λ", "nrbm-ls", "nbm", "lbfgs", "sgd, 100 epochs", "paper's NRBMLS", "NBM", "LBFGS"];
+    let methods = [Method::NrbmLs, Method::Nbm, Method::Lmbm, Method::Lbfgs, Method::Sgd];
+    let head = [
+        "λ",
+        "nrbm-ls",
+        "nbm",
+        "lmbm",
+        "lbfgs",
+        "sgd, 100 epochs",
+        "paper's NRBMLS",
+        "NBM",
+        "LBFGS",
+    ];
     table("Table 4: chain-crf on OCR", "chain-crf", &LIKELIHOOD, &methods, &head, store, quick)
 }
 
 /// Table 5; `bmrm` is the algorithm of SVMstruct.
 pub(super) fn margin(store: &Store, quick: bool) -> Result<Vec<Table>> {
-    let methods = [Method::Bcfw, Method::NrbmLs, Method::Nbm, Method::Bmrm, Method::Sgd];
+    let methods =
+        [Method::Bcfw, Method::NrbmLs, Method::Nbm, Method::Lmbm, Method::Bmrm, Method::Sgd];
     let head = [
         "λ",
         "bcfw",
         "nrbm-ls",
         "nbm",
+        "lmbm",
         "bmrm",
         "sgd, 100 epochs",
         "paper's NRBMLS",

@@ -1,7 +1,10 @@
 //! `minorant minimize` as typed: a test problem, and how it is minimised.
 
+use super::table::{MINIMIZE, TableArgs};
 use anyhow::ensure;
 use clap::Args;
+use minorant::options::Asked;
+use minorant::options::common::{STOP_CHANGE, STOP_IDLE};
 use minorant::problems::ProblemName;
 use minorant::solver::{Method, StopRules};
 use std::path::PathBuf;
@@ -44,12 +47,17 @@ pub(crate) struct MinimizeArgs {
     /// Stop after this many seconds of optimisation
     #[arg(long, value_name = "S", help_heading = "Stopping")]
     max_seconds: Option<f64>,
-    /// Planes to keep (lm-bmrm: 200); steps that sublbfgs and lbfgs remember (15)
+    /// Planes to keep (lm-bmrm: 200); steps that sublbfgs and lbfgs (15) and lmbm (7) remember
     #[arg(long, value_name = "M", help_heading = "Method")]
     pub(crate) memory: Option<usize>,
+    #[command(flatten)]
+    pub(crate) method: TableArgs<MINIMIZE>,
     /// Write one JSON object per iteration here
     #[arg(long, value_name = "FILE.jsonl")]
     pub(crate) trace: Option<PathBuf>,
+    /// Write the best weights of each iteration into the trace, for problems of up to 1000 weights
+    #[arg(long, requires = "trace")]
+    pub(crate) trace_weights: bool,
     /// Print one JSON object on standard output, and nothing else there
     #[arg(long)]
     pub(crate) json: bool,
@@ -67,11 +75,14 @@ impl MinimizeArgs {
             ensure!(limit >= 0.0, "{flag} must be a number of 0 or more, not {limit}");
         }
         ensure!(self.max_evals != Some(0), "--max-evals must be at least 1, not 0");
+        let given = self.method.given()?;
         Ok(StopRules {
             tol: self.tol,
             abs_tol: self.abs_tol,
             max_evaluations: self.max_evals,
             max_seconds: self.max_seconds,
+            least_change: given.value_of(&STOP_CHANGE),
+            most_idle: given.value_of(&STOP_IDLE),
         })
     }
 }

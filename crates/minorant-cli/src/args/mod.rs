@@ -86,8 +86,8 @@ pub(crate) enum Verb {
 /// The verbs that name a model, whose help depends on it.
 const WITH_MODEL: [&str; 4] = ["train", "compare", "path", "tune"];
 
-/// The verbs that read data for a model file, or to look at it.
-const WITH_DATA: [&str; 4] = ["predict", "evaluate", "inspect", "audit"];
+/// The verbs that read data for a model file or to look at it, and the one that needs none.
+const WITH_DATA: [&str; 5] = ["predict", "evaluate", "inspect", "audit", "minimize"];
 
 impl Cli {
     /// The command with the help that the arguments ask for: that of the model which they name.

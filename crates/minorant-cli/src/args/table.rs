@@ -6,7 +6,9 @@ use super::generate;
 use anyhow::ensure;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use minorant::family::{self, Entry, Settings};
-use minorant::options::{Group, Kind, OptionError, OptionSpec, Value, read_numbers};
+use minorant::options::{
+    Given, Group, Kind, OF_METHODS, OptionError, OptionSpec, Value, read_numbers,
+};
 use minorant::path;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -18,6 +20,8 @@ pub(crate) const PATH: u8 = 2;
 pub(crate) const TUNE: u8 = 3;
 /// The verbs on fitted models, which take the options for reading data.
 pub(crate) const READ: u8 = 4;
+/// The verb on test problems, which have no model.
+pub(crate) const MINIMIZE: u8 = 6;
 /// The verb that makes data up has a table of its own.
 pub(crate) const GENERATE: u8 = 5;
 
@@ -29,6 +33,7 @@ fn takes(verb: u8, spec: &OptionSpec) -> bool {
     match verb {
         TRAIN => true,
         READ => spec.group == Group::Reading,
+        MINIMIZE => OF_METHODS.iter().any(|known| known.name == name),
         // The solvers are named apart, and only a report is left behind.
         COMPARE => name != "solver" && !of_one_run,
         // The range of λ stands for λ, and planes serve every λ with the penalty l2 only.
@@ -126,6 +131,20 @@ impl<const VERB: u8> TableArgs<VERB> {
             words.map(move |word| (name, PathBuf::from(word)))
         };
         options_of(VERB).filter(names_files).flat_map(|spec| words(spec.name)).collect()
+    }
+}
+
+impl TableArgs<MINIMIZE> {
+    /// What was typed, for a run without a model.
+    pub(crate) fn given(&self) -> anyhow::Result<Given> {
+        let mut given = Given::default();
+        for OptionSpec { name, kind, .. } in options_of(MINIMIZE) {
+            for word in self.0.get_many::<String>(name).into_iter().flatten() {
+                let wrong = |why| UsageError(format!("invalid value '{word}' for --{name}: {why}"));
+                given.set(name, kind.parse(word).map_err(wrong)?).map_err(with_dashes)?;
+            }
+        }
+        Ok(given)
     }
 }
 

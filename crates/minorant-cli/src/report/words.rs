@@ -142,6 +142,7 @@ fn ending(run: &Run<'_>) -> String {
         Status::MaxSeconds => "because the time ran out",
         Status::Interrupted => "because it was interrupted",
         Status::Stalled => "because rounding allowed no more progress",
+        Status::Unbounded => "because the objective falls for ever",
     };
     format!("The run of {} ended {why}.", run.solver)
 }

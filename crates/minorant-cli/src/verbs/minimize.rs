@@ -5,9 +5,13 @@ use crate::args::MinimizeArgs;
 use crate::number;
 use crate::output::{self, aligned};
 use crate::progress::{Watchers, write_trace};
+use anyhow::ensure;
 use minorant::FileError;
-use minorant::family::{TrainReport, quarter_of_memory};
+use minorant::family::{TrainReport, method_options, quarter_of_memory};
 use minorant::solver::{self, MethodOptions, Problem};
+
+/// Weights of a problem whose iterates a trace may hold.
+const FEW_WEIGHTS: usize = 1000;
 
 pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<()> {
     let rules = args.rules()?;
@@ -15,12 +19,14 @@ pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<()> {
     let test = args.problem.build(args.dim, args.lambda, args.convex)?;
     let problem = Problem::new(&*test.risk, &test.regularizer).starting_at(Some(&test.start));
     let (method, name) = (args.solver.resolve(problem), args.problem.as_str());
-    let options = MethodOptions {
-        memory: args.memory,
-        max_bytes: quarter_of_memory(),
-        despite_kinks: true,
-        ..MethodOptions::default()
-    };
+    let given = method_options(&args.method.given()?, 0, quarter_of_memory());
+    given.refuse_unused(args.solver)?;
+    let options = MethodOptions { memory: args.memory, despite_kinks: true, ..given };
+    ensure!(
+        !args.trace_weights || test.risk.dim() <= FEW_WEIGHTS,
+        "--trace-weights is for problems of up to {FEW_WEIGHTS} weights, not {}",
+        test.risk.dim()
+    );
     let mut solver = match method.build(problem, &options) {
         Err(error) if !test.risk.is_convex() => {
             anyhow::bail!("{name} counts as non-convex here: {error}")
@@ -30,11 +36,12 @@ pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<()> {
     let cancel = cancel_on_interrupt();
     let mut watchers =
         Watchers::new(method.name(), rules.tol, args.quiet).with_records_if(args.trace.is_some());
+    watchers.keep_weights(args.trace_weights);
     let ran = solver::run(&mut *solver, problem, rules, &cancel, &mut watchers, &mut ());
     watchers.finish();
     let report = TrainReport::of_runs(method.name(), (0, 0), args.lambda, &[ran?]);
     if let Some(path) = &args.trace {
-        write_trace(&watchers.records, path)?;
+        write_trace(&watchers, path)?;
     }
     if args.json {
         return output::print(&output::run_json(name, &report, rules.tol).to_string());

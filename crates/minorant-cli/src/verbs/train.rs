@@ -35,7 +35,7 @@ pub(crate) fn run(problem: &ProblemArgs<TRAIN>) -> anyhow::Result<()> {
         let (model, report) = trained?;
         checkpoints.finish();
         if let Some(path) = settings.file("trace") {
-            write_trace(&watchers.records, &path)?;
+            write_trace(&watchers, &path)?;
         }
         if let Some(error) = checkpoints.failure() {
             output::tell(&format!("warning: no checkpoint could be written: {error}"));

@@ -44,11 +44,11 @@ pub use form::{Audited, Description, Form, label_in_output, setting_in_words};
 pub use predictions::{Numbers, Outputs, Predictions, Wanted, ignored_entries};
 pub use report::TrainReport;
 pub use settings::{Lambda, Settings, quarter_of_memory};
-pub use walk::{Context, TrainError, train};
+pub use walk::{Context, TrainError, method_options, train};
 
 pub(crate) use memory::{check_size, left_for_planes};
 pub(crate) use stored::{Reader, Writer};
-pub(crate) use walk::{Answer, Asked, Walk, method_options, refuse};
+pub(crate) use walk::{Answer, Asked, Walk, refuse};
 
 use crate::options::{OptionSpec, Probe, Taken};
 use std::sync::LazyLock;

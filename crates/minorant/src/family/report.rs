@@ -33,6 +33,8 @@ pub struct TrainReport {
     pub iterations: u64,
     /// Steps of direction finding, where the method has that.
     pub direction_steps: u64,
+    /// The iterations that Theorem 1 of Do and Artières allows for the tolerance.
+    pub iteration_bound: Option<f64>,
     /// Seconds of optimisation.
     pub seconds: f64,
     /// Seconds of optimisation that went into the master and the bundle's vectors.
@@ -73,6 +75,7 @@ impl TrainReport {
             evaluations: count(&|o| o.evaluations),
             iterations: count(&|o| o.iterations),
             direction_steps: count(&|o| o.direction_steps),
+            iteration_bound: outcomes.iter().map(|o| o.iteration_bound).sum(),
             seconds: sum(&|o| o.seconds),
             master_seconds: sum(&|o| o.master_seconds),
             rounding: sum(&|o| o.rounding),

@@ -3,9 +3,12 @@
 
 use super::{Entry, model, models_with};
 use crate::options::common::{
-    ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, PARTS, SOLVER, WEIGHTS,
+    ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, PARTS, SOLVER, STOP_CHANGE, STOP_IDLE,
+    WEIGHTS,
 };
-use crate::options::{Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Value, in_words};
+use crate::options::{
+    Asked, Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Value, in_words,
+};
 use crate::risk::cut::power_of_two;
 use crate::solver::StopRules;
 use crate::system::bytes_of;
@@ -29,6 +32,12 @@ pub enum Lambda {
     Lambda(f64),
     /// LIBLINEAR's C = 1/(λ Σ sᵢ).
     C(f64),
+}
+
+impl Asked for Settings {
+    fn value_of<T: Setting>(&self, key: &Key<T>) -> T {
+        self.get(key)
+    }
 }
 
 impl Settings {
@@ -56,7 +65,7 @@ impl Settings {
     /// range.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), OptionError> {
         let Some(spec) = self.entry.option(name) else { return Err(self.foreign(name)) };
-        let value = adapt(spec, value);
+        let value = spec.kind.adapt(value);
         if let Some(what) = spec.kind.refusal(&value) {
             return Err(OptionError::new(name, what));
         }
@@ -180,8 +189,6 @@ impl Settings {
         OptionError::new(name, what)
     }
 
-    // What the walk asks for.
-
     /// λ for examples whose weights add up to `total`: as given, or that of C = 1.
     pub fn lambda(&self, total: f64) -> Result<f64, OptionError> {
         match (self.get(&LAMBDA), self.get(&C)) {
@@ -211,6 +218,8 @@ impl Settings {
             abs_tol: self.get(&ABS_TOL),
             max_evaluations: self.get(&MAX_EVALS),
             max_seconds: self.get(&MAX_SECONDS),
+            least_change: self.get(&STOP_CHANGE),
+            most_idle: self.get(&STOP_IDLE),
         }
     }
 
@@ -310,24 +319,6 @@ impl Settings {
     /// All values that were given, by name.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.values.iter().map(|(name, value)| (*name, value))
-    }
-}
-
-/// The value as the option's kind holds it: whole numbers serve where numbers are asked for.
-fn adapt(spec: &OptionSpec, value: Value) -> Value {
-    match (spec.kind, value) {
-        (Kind::Number(_), Value::Whole(n)) => Value::Number(n as f64),
-        (Kind::Whole(..), Value::Number(x)) if x >= 0.0 && x.fract() == 0.0 && x < 1e15 => {
-            Value::Whole(x as u64)
-        }
-        (Kind::Wholes | Kind::Ranges, Value::Whole(n)) => Value::Wholes(vec![n]),
-        (Kind::Ascending(_), Value::Number(x)) => Value::Numbers(vec![x]),
-        (Kind::Ascending(_), Value::Whole(n)) => Value::Numbers(vec![n as f64]),
-        (Kind::NumbersOfFile | Kind::Ascending(_), Value::Wholes(all)) => {
-            Value::Numbers(all.into_iter().map(|n| n as f64).collect())
-        }
-        (Kind::File, Value::Word(word)) => Value::File(word.into()),
-        (_, value) => value,
     }
 }
 

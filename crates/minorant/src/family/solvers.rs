@@ -6,7 +6,7 @@ use crate::solver::Method::{self, *};
 pub(super) const CONVEX: &[Method] = &[Auto, Bmrm, LmBmrm, PBmrm, ProxBmrm, ProxPBmrm];
 
 /// Those for any risk.
-const ANY: [Method; 8] = [Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Gd, Subgradient, Nbm];
+const ANY: [Method; 9] = [Nrbm, NrbmLs, NrbmLsFull, ProxNrbm, Sgd, Gd, Subgradient, Nbm, Lmbm];
 
 /// The names of the methods for any risk, with some before and some behind them.
 pub(super) fn names(first: &[Method], last: &[Method]) -> Vec<&'static str> {

@@ -7,14 +7,18 @@ use super::hold_out::{Choice, Chosen, Judge, Validation};
 use super::memory::{check_size, left_for_planes};
 use super::{Data, Facts, FittedModel, Form, PROOF_BYTES, Settings, TrainReport};
 use crate::fingerprint::Fingerprint;
-use crate::options::common::{CONVEX_PROBLEMS, LOCALITY, MEMORY, PARTS, SEED, SOLVER};
-use crate::options::{Key, OptionError, Setting};
+use crate::options::common::{
+    CONVEX_PROBLEMS, CURVATURE_FLOOR, DESPITE_KINKS, DIRECTION_LIMIT, DIRECTION_TOL, LOCALITY,
+    MEMORY, PARTS, PROX_DISTANCE, PROX_ITERATIONS, SEARCH, SEED, SOLVER, STOP_GRADIENT,
+    SUBGRADIENTS, WOLFE_CURVATURE, WOLFE_DECREASE,
+};
+use crate::options::{Asked as Asks, Key, OptionError, Setting};
 use crate::proof::Proof;
 use crate::regularizer::RegularizerError;
 use crate::risk::Cancel;
 use crate::solver::{
     self, Checkpoints, Method, MethodError, MethodOptions, Outcome, Problem, RunError, Status,
-    StopRules,
+    StopRules, Tuning,
 };
 use crate::trace::{Observer, TraceRecord};
 
@@ -211,20 +215,33 @@ const ROUGH: f64 = 1e-10;
 const CHEAP: usize = 1 << 18;
 
 /// The settings of methods. What the model does not take has its default.
-pub(crate) fn method_options(
-    settings: &Settings,
+pub fn method_options(
+    settings: &impl Asks,
     proof_bytes: u64,
     plane_bytes: Option<u64>,
 ) -> MethodOptions {
     MethodOptions {
-        memory: settings.get(&MEMORY),
-        parts: settings.get(&PARTS),
-        seed: settings.get(&SEED),
-        locality: settings.get(&LOCALITY),
-        convex_problems: settings.get(&CONVEX_PROBLEMS),
+        memory: settings.value_of(&MEMORY),
+        parts: settings.value_of(&PARTS),
+        seed: settings.value_of(&SEED),
+        locality: settings.value_of(&LOCALITY),
+        convex_problems: settings.value_of(&CONVEX_PROBLEMS),
         max_bytes: plane_bytes,
         proof_bytes,
-        ..MethodOptions::default()
+        direction_tolerance: settings.value_of(&DIRECTION_TOL),
+        despite_kinks: settings.value_of(&DESPITE_KINKS),
+        tuning: Tuning {
+            direction_limit: settings.value_of(&DIRECTION_LIMIT),
+            curvature_floor: settings.value_of(&CURVATURE_FLOOR),
+            search: settings.value_of(&SEARCH),
+            wolfe_decrease: settings.value_of(&WOLFE_DECREASE),
+            wolfe_curvature: settings.value_of(&WOLFE_CURVATURE),
+            subgradients: settings.value_of(&SUBGRADIENTS),
+            prox_distance: settings.value_of(&PROX_DISTANCE),
+            prox_iterations: settings.value_of(&PROX_ITERATIONS),
+            stop_gradient: settings.value_of(&STOP_GRADIENT),
+        },
+        hands_over: false,
     }
 }
 

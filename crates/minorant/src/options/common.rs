@@ -4,10 +4,10 @@
 
 use super::Kind::{Bytes, Choice, File, Flag, Number, NumbersOfFile, Solver, Whole};
 use super::Need::{Is, NotGiven};
-use super::Range::{Finite, NotNegativeOrInfinite, Share};
+use super::Range::{Finite, NotNegative, NotNegativeOrInfinite, Positive, Share};
 use super::{Effect, Group, Key, Named, Taken, named, options};
 use crate::bundle::Locality;
-use crate::solver::ConvexProblems;
+use crate::solver::{ConvexProblems, LineSearch, Subgradients};
 use std::path::PathBuf;
 
 /// The norm of the weights that is penalised.
@@ -25,10 +25,25 @@ named!(Locality {
     Squares = "squares" "with the sum of its squared steps, as in the paper",
     Off = "off",
 });
+named!(LineSearch {
+    Auto = "auto" "exact on kinks where lines are free, else by the Wolfe conditions",
+    Exact = "exact" "at the lowest point",
+    Wolfe = "wolfe" "by the Wolfe conditions",
+});
+named!(Subgradients {
+    Least = "least" "those of least length",
+    Random = "random" "drawn at zero weights",
+});
 named!(ConvexProblems {
     Primal = "primal" "by the convex bundle method",
     Dual = "dual" "by dual coordinate ascent, for two classes",
 });
+
+/// Situations in which parameters of methods matter.
+const SUBBFGS: &[&str] = &["--solver", "subbfgs", "--max-evals", "25"];
+const WOLFE: &[&str] = &["--solver", "subbfgs", "--search", "wolfe", "--max-evals", "25"];
+const PROX: &[&str] = &["--solver", "prox-bmrm", "--lambda", "0.0001", "--tol", "1e-6"];
+const NRBM: &[&str] = &["--solver", "nrbm", "--lambda", "0.0001", "--max-evals", "30"];
 
 options! {
     /// Regularization λ of λ/2 ‖w‖² + mean loss
@@ -72,6 +87,37 @@ options! {
         .default("path").of_method()
         .needs(&[Is("solver", &["auto", "nrbm", "nrbm-ls", "nrbm-ls-full", "prox-nrbm"])])
         .probe_with("squares", &["--solver", "nrbm", "--max-evals", "40"]);
+    /// subbfgs, sublbfgs, hybrid, subgd: ε of the search for a direction, relative to the objective
+    pub DIRECTION_TOL: Option<f64> = ("direction-tol", "EPS", Number(NotNegative))
+        .otherwise("1e-5").of_method().probe_with("1", SUBBFGS);
+    /// subbfgs, sublbfgs, hybrid, subgd: the most rounds of the search for a direction (k_max)
+    pub DIRECTION_LIMIT: Option<u64> = ("direction-limit", "K", Whole(1, u64::MAX))
+        .otherwise("1000").of_method().probe_with("1", SUBBFGS);
+    /// subbfgs, sublbfgs, hybrid: h, the least curvature that an update of the inverse Hessian is given
+    pub CURVATURE_FLOOR: Option<f64> = ("curvature-floor", "H", Number(NotNegative))
+        .otherwise("1e-8").of_method().probe_with("1000", SUBBFGS);
+    /// The walking methods (subbfgs, lbfgs, gd, ...): how lines are searched
+    pub SEARCH: LineSearch = ("search", "HOW", Choice(LineSearch::CHOICES))
+        .default("auto").of_method().probe_with("wolfe", SUBBFGS);
+    /// The walking methods: c1 of the Wolfe conditions, the share of the slope that a step falls by
+    pub WOLFE_DECREASE: Option<f64> = ("wolfe-decrease", "C1", Number(Positive))
+        .otherwise("1e-4").of_method().probe_with("0.8", WOLFE);
+    /// The walking methods: c2 of the Wolfe conditions, the share of the slope that a step leaves
+    pub WOLFE_CURVATURE: Option<f64> = ("wolfe-curvature", "C2", Number(Positive))
+        .otherwise("0.9").of_method().probe_with("0.001", WOLFE);
+    /// lbfgs: run on a risk with kinks all the same, where it may come to a halt anywhere
+    pub DESPITE_KINKS: bool = ("despite-kinks", "", Flag)
+        .of_method().needs(&[Is("solver", &["lbfgs"])]);
+    /// owlqn, owlqn-star: which subgradients directions are sought from
+    pub SUBGRADIENTS: Subgradients = ("subgradients", "WHICH", Choice(Subgradients::CHOICES))
+        .default("least").of_method().needs(&[Is("solver", &["auto", "owlqn", "owlqn-star"])])
+        .probe_with("random", &["--solver", "owlqn", "--penalty", "l1", "--lambda", "0.01"]);
+    /// prox-bmrm, prox-p-bmrm: K, the step that is always allowed, as a share of the start's length
+    pub PROX_DISTANCE: Option<f64> = ("prox-distance", "K", Number(Positive))
+        .otherwise("0.01").of_method().probe_with("0.3", PROX);
+    /// prox-bmrm, prox-p-bmrm: T, the improvements that are to lead to the tolerance
+    pub PROX_ITERATIONS: Option<f64> = ("prox-iterations", "T", Number(Positive))
+        .otherwise("100").of_method().probe_with("2", PROX);
     /// cccp: where its convex problems are solved
     pub CONVEX_PROBLEMS: ConvexProblems =
         ("convex-problems", "WHERE", Choice(ConvexProblems::CHOICES))
@@ -96,6 +142,17 @@ options! {
     /// Stop after this many seconds of optimisation
     pub MAX_SECONDS: Option<f64> = ("max-seconds", "S", Number(NotNegativeOrInfinite))
         .of_stopping().probe("0");
+
+    /// lbfgs: stop where the gradient's length is at most this share of the weights'
+    pub STOP_GRADIENT: Option<f64> = ("stop-gradient", "R", Number(NotNegative))
+        .of_stopping().effect(Effect::Iterates)
+        .probe_with("1e9", &["--solver", "lbfgs", "--despite-kinks"]);
+    /// Stop where an iteration changes the objective by at most this share of it
+    pub STOP_CHANGE: Option<f64> = ("stop-change", "R", Number(NotNegative))
+        .of_stopping().probe_with("1e9", NRBM);
+    /// Stop after this many iterations without a lower objective
+    pub STOP_IDLE: Option<u64> = ("stop-idle", "N", Whole(1, u64::MAX))
+        .of_stopping().probe_with("1", NRBM);
 
     /// Save the model here
     pub OUT: Option<PathBuf> = ("out", "FILE", File).of_output().probe("{FILE}");
@@ -162,6 +219,8 @@ macro_rules! regularized {
             word solver: SOLVER;
             f64 tol: TOL;
             f64 abs_tol: ABS_TOL;
+            f64 stop_change: STOP_CHANGE;
+            whole stop_idle: STOP_IDLE;
             whole memory: MEMORY;
         }
     };

@@ -85,6 +85,24 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The value as this kind holds it: whole numbers serve where numbers are asked for.
+    pub(crate) fn adapt(self, value: Value) -> Value {
+        match (self, value) {
+            (Kind::Number(_), Value::Whole(n)) => Value::Number(n as f64),
+            (Kind::Whole(..), Value::Number(x)) if x >= 0.0 && x.fract() == 0.0 && x < 1e15 => {
+                Value::Whole(x as u64)
+            }
+            (Kind::Wholes | Kind::Ranges, Value::Whole(n)) => Value::Wholes(vec![n]),
+            (Kind::Ascending(_), Value::Number(x)) => Value::Numbers(vec![x]),
+            (Kind::Ascending(_), Value::Whole(n)) => Value::Numbers(vec![n as f64]),
+            (Kind::NumbersOfFile | Kind::Ascending(_), Value::Wholes(all)) => {
+                Value::Numbers(all.into_iter().map(|n| n as f64).collect())
+            }
+            (Kind::File, Value::Word(word)) => Value::File(word.into()),
+            (_, value) => value,
+        }
+    }
+
     /// Whether the option stands alone, without a value.
     pub fn is_flag(&self) -> bool {
         matches!(self, Kind::Flag)

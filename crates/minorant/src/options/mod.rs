@@ -5,12 +5,14 @@
 //! the options that all families share stand in [`common`] and [`reading`].
 
 pub mod common;
+mod given;
 mod kind;
 mod named;
 pub mod reading;
 mod setting;
 mod value;
 
+pub use given::{Asked, Given, OF_METHODS};
 pub use kind::{Kind, Range};
 pub use named::Named;
 pub(crate) use named::named;

@@ -46,7 +46,7 @@ pub use capabilities::{
 };
 pub use dealt::{DealtRisk, Hand};
 pub use duals::{DualCoordinates, DualState, Duals, RowMetric, ScaledTangents, Sweep};
-pub use function::FunctionRisk;
+pub use function::{ArgSup, FunctionRisk};
 pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};
 pub use plane::{Piece, Plane, Tie};

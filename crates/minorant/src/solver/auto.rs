@@ -39,9 +39,12 @@ impl Method {
             return if smooth { Method::Lbfgs } else { Method::NrbmLs };
         }
         if problem.regularizer.lambda() == 0.0 {
-            // Bundle methods cannot work here; walking ones can.
-            let kinks = risk.subdifferential().is_some();
-            return if kinks { Method::SubLbfgs } else { Method::Lbfgs };
+            // There is no bound here: what counts is how far down a method gets.
+            return match risk.subdifferential() {
+                _ if risk.is_smooth() => Method::Lbfgs,
+                Some(_) if risk.is_convex() => Method::SubLbfgs,
+                _ => Method::Lmbm,
+            };
         }
         match risk.lines() {
             Some(_) if risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => Method::LsPBmrm,

@@ -3,12 +3,11 @@
 
 use super::method::list;
 use super::planes_after::{LATE, SOON};
-use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory};
+use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory, SearchRules};
 use super::{
-    Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, LsBmrm, MANY_WEIGHTS, Method,
+    Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, Lmbm, LsBmrm, MANY_WEIGHTS, Method,
     MethodError, MethodOptions, Nbm, Newton, NewtonCd, Nrbm, Owlqn, OwlqnStar, PlanesAfter,
     Problem, ProxBmrm, ProxNrbm, Sgd, SgdAnywhere, Solver, Strategy, SubBfgs, Subgradient,
-    Subgradients,
 };
 use crate::bundle::Limits;
 use crate::risk::Risk;
@@ -22,6 +21,8 @@ const SGD_MEMORY: usize = 100;
 const ORACLE_PAIRS: usize = 50;
 /// Steps that limited-memory quasi-Newton methods remember.
 const PAIRS: usize = 15;
+/// Pairs that `lmbm` remembers.
+const FEW_PAIRS: usize = 7;
 /// Planes that give a walking method its bound.
 const PLANES_OF_A_WALK: usize = 100;
 /// Planes that give Newton's method its bound: the last ones matter.
@@ -73,8 +74,7 @@ impl Method {
         if let Some(need) = method.missing(problem, options) {
             return Err(lacks(need));
         }
-        let pairs = matches!(method, Method::Hybrid | Method::Owlqn | Method::OwlqnStar);
-        let remembers_steps = method.walks() || pairs;
+        let remembers_steps = method.walks() || method.keeps_pairs();
         let (least, of) = if remembers_steps { (1, "step") } else { (3, "planes") };
         if options.memory.is_some_and(|memory| memory < least) {
             return Err(MethodError::Setting(format!("the memory must be at least {least} {of}")));
@@ -91,7 +91,9 @@ impl Method {
         let pairs = options.memory.unwrap_or(PAIRS).min(room);
         let bounded = risk.is_convex() && problem.regularizer.lambda() > 0.0;
         let companion = || Companion::new(dim, parts, limits, bounded);
-        let tolerance = options.direction_tolerance;
+        let rules = SearchRules::new(options.tuning)?;
+        let how = (options, rules);
+        let subgradients = (options.tuning.subgradients, options.seed);
         Ok(match method {
             Method::SubBfgs => {
                 let most = options.max_bytes.unwrap_or(MATRIX_BYTES);
@@ -101,23 +103,24 @@ impl Method {
                     )));
                 }
                 let inverse = Box::new(DenseInverse::new(dim));
-                Box::new(SubBfgs::new(dim, inverse, companion(), true, tolerance))
+                Box::new(SubBfgs::new(dim, inverse, companion(), true, how))
             }
             Method::SubLbfgs => {
                 let inverse = Box::new(LimitedMemory::new(pairs));
-                Box::new(SubBfgs::new(dim, inverse, companion(), true, tolerance))
+                Box::new(SubBfgs::new(dim, inverse, companion(), true, how))
             }
-            Method::Hybrid => Box::new(Hybrid::new(dim, pairs, parts, limits)),
+            Method::Hybrid => Box::new(Hybrid::new(dim, pairs, parts, limits, how)),
             Method::SubGd => {
-                Box::new(SubBfgs::new(dim, Box::new(Identity), companion(), false, tolerance))
+                Box::new(SubBfgs::new(dim, Box::new(Identity), companion(), false, how))
             }
             Method::Lbfgs => {
                 let by_oracle = risk.lines().is_none() && dim < MANY_WEIGHTS;
                 let usual = if by_oracle { ORACLE_PAIRS } else { PAIRS };
                 let pairs = options.memory.unwrap_or(usual).min(room);
-                Box::new(Lbfgs::new(dim, pairs, companion(), risk.is_smooth()))
+                let ends = (options.tuning.stop_gradient, rules);
+                Box::new(Lbfgs::new(dim, pairs, companion(), risk.is_smooth(), ends))
             }
-            Method::Gd => Box::new(Gd::new(dim, companion())),
+            Method::Gd => Box::new(Gd::new(dim, companion(), rules)),
             Method::Subgradient => Box::new(Subgradient::new(dim, companion())),
             Method::Nrbm => nrbm(Strategy::Minimiser),
             Method::NrbmLs => nrbm(Strategy::Greedy),
@@ -130,13 +133,18 @@ impl Method {
                 Box::new(Bmrm::new(risk.dim(), parts, limits))
             }
             Method::ProxBmrm | Method::ProxPBmrm => {
-                Box::new(ProxBmrm::new(risk.dim(), parts, limits, options.seed))
+                Box::new(ProxBmrm::new(risk.dim(), parts, limits, options))
             }
             Method::Nbm => Box::new(Nbm::new(problem, limits.planes, companion())),
+            Method::Lmbm => {
+                let usual = if self == Method::Auto { ORACLE_PAIRS } else { FEW_PAIRS };
+                let pairs = options.memory.unwrap_or(usual).min(room);
+                Box::new(Lmbm::new(problem, pairs, companion()))
+            }
             Method::Cccp => Box::new(Cccp::new(risk.dim(), options)),
             Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
-            Method::Owlqn => Box::new(Owlqn::new(risk.dim(), pairs, Subgradients::Least)),
-            Method::OwlqnStar => Box::new(OwlqnStar::new(risk.dim(), pairs, Subgradients::Least)),
+            Method::Owlqn => Box::new(Owlqn::new(dim, pairs, subgradients)),
+            Method::OwlqnStar => Box::new(OwlqnStar::new(dim, pairs, subgradients)),
             Method::Newton => Box::new(Newton::new(dim, limits)),
             Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
             Method::DualCd => {
@@ -180,8 +188,8 @@ impl Method {
         let asked = match self {
             Method::Hybrid => usize::MAX,
             Method::LmBmrm => options.memory.unwrap_or(LIMITED_MEMORY),
+            _ if self.walks() || self == Method::Lmbm => PLANES_OF_A_WALK,
             _ if self.is_local() => options.memory.unwrap_or(LOCAL_MEMORY),
-            _ if self.walks() => PLANES_OF_A_WALK,
             Method::Newton => PLANES_OF_NEWTON,
             Method::Sgd => options.memory.unwrap_or(SGD_MEMORY),
             _ => options.memory.unwrap_or(usize::MAX),

@@ -56,6 +56,12 @@ pub fn run(
                     stored = Some(iteration);
                 }
                 iteration += 1;
+                if let Err(Halt::Stop(status)) = run.own_rules(&step) {
+                    break status;
+                }
+                if run.falls_for_ever() {
+                    break Status::Unbounded;
+                }
                 if crawls || run.idle_iterations > STALL {
                     break Status::Stalled;
                 }
@@ -112,6 +118,7 @@ pub fn run(
         evaluations: run.evaluations,
         iterations: iteration,
         direction_steps: run.direction_steps,
+        iteration_bound: run.iteration_bound(),
         seconds: run.seconds(),
         master_seconds: run.master_time.as_secs_f64(),
         rounding,

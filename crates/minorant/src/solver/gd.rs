@@ -2,7 +2,7 @@
 //! Yu et al. At a kink it may find no way down although there is one; only from the start point it
 //! then takes a unit step all the same, as they do.
 
-use super::quasi_newton::{Companion, Direction, Turn, Walk};
+use super::quasi_newton::{Companion, Direction, SearchRules, Turn, Walk};
 use super::{Halt, Run, Solver, Step};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::Point;
@@ -17,8 +17,8 @@ pub struct Gd {
 
 impl Gd {
     /// A run.
-    pub(super) fn new(dim: usize, companion: Companion) -> Self {
-        Gd { walk: Walk::new(dim, companion, false), at_start: true }
+    pub(super) fn new(dim: usize, companion: Companion, rules: SearchRules) -> Self {
+        Gd { walk: Walk::new(dim, companion, false, rules), at_start: true }
     }
 }
 

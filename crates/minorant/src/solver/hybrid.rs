@@ -4,8 +4,8 @@
 //! then the model's minimiser is tried on the way; once such steps gain more than walking does, the
 //! bundle method takes over.
 
-use super::quasi_newton::{Companion, LimitedMemory};
-use super::{Halt, LsBmrm, Run, Solver, Status, Step, SubBfgs};
+use super::quasi_newton::{Companion, LimitedMemory, SearchRules};
+use super::{Halt, LsBmrm, MethodOptions, Run, Solver, Status, Step, SubBfgs};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::Limits;
 use crate::risk::Point;
@@ -29,11 +29,17 @@ pub struct Hybrid {
 
 impl Hybrid {
     /// A run with `parts` plane models. The risk must offer lines and its subdifferential.
-    pub(super) fn new(dim: usize, pairs: usize, parts: usize, limits: Limits) -> Self {
+    pub(super) fn new(
+        dim: usize,
+        pairs: usize,
+        parts: usize,
+        limits: Limits,
+        how: (&MethodOptions, SearchRules),
+    ) -> Self {
         let companion = Companion::new(dim, parts, limits, true);
         let inverse = Box::new(LimitedMemory::new(pairs));
         Hybrid {
-            walk: SubBfgs::new(dim, inverse, companion, true, None),
+            walk: SubBfgs::new(dim, inverse, companion, true, how),
             bundle: LsBmrm::new(dim, parts, limits),
             taken_over: false,
             walks: 0,

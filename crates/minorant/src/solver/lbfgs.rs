@@ -4,24 +4,34 @@
 //! direction leads nowhere down, which is what §2.1 of Yu et al. shows.
 
 use super::quasi_newton::{
-    Companion, Direction, InverseHessian, LimitedMemory, Site, Turn, Walk, bends, difference,
+    Companion, Direction, InverseHessian, LimitedMemory, SearchRules, Site, Turn, Walk, bends,
+    difference,
 };
 use super::{Halt, Run, Solver, Step};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::Point;
-use minorant_linalg::dense::dot;
+use minorant_linalg::dense::{dot, norm2};
 
 /// The limited-memory BFGS method.
 #[derive(Debug)]
 pub struct Lbfgs {
     walk: Walk,
     memory: LimitedMemory,
+    /// ‖g‖/‖w‖ that ends the run.
+    stop_gradient: Option<f64>,
 }
 
 impl Lbfgs {
     /// A run that remembers `pairs` steps; `assisted` lets the planes' model help.
-    pub(super) fn new(dim: usize, pairs: usize, companion: Companion, assisted: bool) -> Self {
-        Lbfgs { walk: Walk::new(dim, companion, assisted), memory: LimitedMemory::new(pairs) }
+    pub(super) fn new(
+        dim: usize,
+        pairs: usize,
+        companion: Companion,
+        assisted: bool,
+        (stop_gradient, rules): (Option<f64>, SearchRules),
+    ) -> Self {
+        let walk = Walk::new(dim, companion, assisted, rules);
+        Lbfgs { walk, memory: LimitedMemory::new(pairs), stop_gradient }
     }
 
     /// s, y and the update of B.
@@ -48,6 +58,11 @@ impl Solver for Lbfgs {
                 self.learn(&left)?;
             }
             return Ok(step);
+        }
+        let site = self.walk.site()?;
+        let ratio = || (norm2(&site.gradient) / norm2(&site.point.w)).sqrt();
+        if self.stop_gradient.is_some_and(|most| ratio() <= most) {
+            return Err(run.own_rule_holds());
         }
         // Without convexity there is no bound, but the plane at the best point makes a local model:
         // its minimum lies ‖g ⊘ θ‖² / 2λ below.

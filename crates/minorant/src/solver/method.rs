@@ -56,6 +56,8 @@ pub enum Method {
     Sgd,
     /// The classical non-convex proximal bundle method.
     Nbm,
+    /// The limited memory bundle method.
+    Lmbm,
     /// The concave-convex procedure.
     Cccp,
     /// Block-coordinate Frank–Wolfe with working sets.
@@ -66,7 +68,7 @@ pub enum Method {
 
 impl Method {
     /// All methods, in the order in which they are listed.
-    pub const ALL: [Method; 28] = [
+    pub const ALL: [Method; 29] = [
         Method::Auto,
         Method::Bmrm,
         Method::LmBmrm,
@@ -93,6 +95,7 @@ impl Method {
         Method::SubGd,
         Method::Subgradient,
         Method::Nbm,
+        Method::Lmbm,
         Method::Cccp,
         Method::Bcfw,
     ];
@@ -125,6 +128,7 @@ impl Method {
             Method::DualCd => "dual-cd",
             Method::Sgd => "sgd",
             Method::Nbm => "nbm",
+            Method::Lmbm => "lmbm",
             Method::Cccp => "cccp",
             Method::Bcfw => "bcfw",
             Method::Auto => "auto",
@@ -147,25 +151,31 @@ impl Method {
 
     /// Whether the method builds local models of risks that need not be convex.
     pub(super) fn is_local(self) -> bool {
-        use Method::{Cccp, Nbm, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm};
-        matches!(self, Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Cccp)
+        use Method::{Cccp, Lmbm, Nbm, Nrbm, NrbmLs, NrbmLsFull, ProxNrbm};
+        matches!(self, Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Lmbm | Cccp)
     }
 
     /// Whether the method searches for directions of descent, so that steps of that are told.
     pub fn finds_directions(self) -> bool {
-        matches!(self, Method::SubBfgs | Method::SubLbfgs | Method::Hybrid | Method::SubGd)
+        use Method::{Hybrid, SubBfgs, SubGd, SubLbfgs};
+        matches!(self, SubBfgs | SubLbfgs | Hybrid | SubGd)
+    }
+
+    /// Whether the method remembers steps with the changes of the gradient along them.
+    pub(super) fn keeps_pairs(self) -> bool {
+        use Method::{Hybrid, Lbfgs, Lmbm, Owlqn, OwlqnStar, SubLbfgs};
+        matches!(self, SubLbfgs | Lbfgs | Lmbm | Hybrid | Owlqn | OwlqnStar)
     }
 
     /// Whether a run depends on [`MethodOptions::memory`](super::MethodOptions::memory).
     pub fn uses_memory(self) -> bool {
-        use Method::{
-            Auto, Bmrm, Hybrid, Lbfgs, LmBmrm, LsBmrm, LsPBmrm, Nbm, Owlqn, OwlqnStar, PBmrm,
-            ProxBmrm, ProxPBmrm, Sgd, SubLbfgs,
-        };
+        use Method::{Auto, Bmrm, LmBmrm, LsBmrm, LsPBmrm, Nbm, PBmrm, ProxBmrm, ProxPBmrm, Sgd};
         let keeps_planes =
             matches!(self, Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm);
-        let keeps_steps = matches!(self, SubLbfgs | Lbfgs | Hybrid | Owlqn | OwlqnStar);
-        keeps_planes || keeps_steps || self.uses_locality() || matches!(self, Nbm | Sgd | Auto)
+        keeps_planes
+            || self.keeps_pairs()
+            || self.uses_locality()
+            || matches!(self, Nbm | Sgd | Auto)
     }
 
     /// Whether a run depends on [`MethodOptions::parts`](super::MethodOptions::parts).
@@ -176,8 +186,8 @@ impl Method {
 
     /// Whether a run depends on [`MethodOptions::seed`](super::MethodOptions::seed).
     pub fn uses_seed(self) -> bool {
-        use Method::{Auto, Cccp, DualCd, ProxBmrm, ProxPBmrm, Sgd};
-        matches!(self, ProxBmrm | ProxPBmrm | DualCd | Sgd | Cccp | Auto)
+        use Method::{Auto, Cccp, DualCd, Owlqn, OwlqnStar, ProxBmrm, ProxPBmrm, Sgd};
+        matches!(self, ProxBmrm | ProxPBmrm | DualCd | Sgd | Cccp | Owlqn | OwlqnStar | Auto)
     }
 
     /// Whether a run depends on [`MethodOptions::locality`](super::MethodOptions::locality).

@@ -14,6 +14,7 @@ mod gd;
 mod hybrid;
 mod l1;
 mod lbfgs;
+mod lmbm;
 mod ls_bmrm;
 mod method;
 mod nbm;
@@ -49,13 +50,14 @@ pub use finish::finish;
 pub use gd::Gd;
 pub use hybrid::Hybrid;
 pub use lbfgs::Lbfgs;
+pub use lmbm::Lmbm;
 pub use ls_bmrm::LsBmrm;
 pub use method::Method;
 pub use nbm::Nbm;
 pub use newton::Newton;
 pub use newton_cd::NewtonCd;
 pub use nrbm::{Nrbm, Strategy};
-pub use options::{ConvexProblems, MethodError, MethodOptions};
+pub use options::{ConvexProblems, LineSearch, MethodError, MethodOptions, Tuning};
 pub use orthant::Subgradients;
 pub use outcome::{Outcome, RunError};
 pub use owlqn::Owlqn;
@@ -143,11 +145,22 @@ pub struct StopRules {
     pub max_evaluations: Option<u64>,
     /// Most seconds of optimisation.
     pub max_seconds: Option<f64>,
+    /// The relative change of the objective in one iteration that ends the run.
+    pub least_change: Option<f64>,
+    /// Iterations without a lower objective that end the run.
+    pub most_idle: Option<u64>,
 }
 
 impl Default for StopRules {
     fn default() -> Self {
-        StopRules { tol: 1e-3, abs_tol: 1e-12, max_evaluations: None, max_seconds: None }
+        StopRules {
+            tol: 1e-3,
+            abs_tol: 1e-12,
+            max_evaluations: None,
+            max_seconds: None,
+            least_change: None,
+            most_idle: None,
+        }
     }
 }
 
@@ -164,16 +177,19 @@ pub enum Status {
     Interrupted,
     /// Rounding allows no more progress, or it is too slow to get anywhere.
     Stalled,
+    /// The objective falls for ever.
+    Unbounded,
 }
 
 impl Status {
     /// All of them, in the order of the numbers that checkpoints hold.
-    pub const ALL: [Status; 5] = [
+    pub const ALL: [Status; 6] = [
         Status::Converged,
         Status::MaxEvals,
         Status::MaxSeconds,
         Status::Interrupted,
         Status::Stalled,
+        Status::Unbounded,
     ];
 
     /// The number that stands for it in checkpoints.
@@ -194,6 +210,7 @@ impl Status {
             Status::MaxSeconds => "max-seconds",
             Status::Interrupted => "interrupted",
             Status::Stalled => "stalled",
+            Status::Unbounded => "unbounded",
         }
     }
 }

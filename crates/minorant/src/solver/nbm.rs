@@ -118,7 +118,9 @@ impl Nbm {
     fn gradient(&self, run: &Run<'_>, point: &Point, plane: Plane) -> Vec<f64> {
         let regularizer = run.problem.regularizer;
         let mut gradient = regularizer.plane_in_metric(plane).normal;
-        axpy(self.lambda, &regularizer.to_metric(&point.w), &mut gradient);
+        if self.lambda > 0.0 {
+            axpy(self.lambda, &regularizer.to_metric(&point.w), &mut gradient);
+        }
         gradient
     }
 
@@ -219,10 +221,14 @@ impl Nbm {
         run: &mut Run<'_>,
         direction: &Direction,
     ) -> Result<Option<Vec<f64>>, Halt> {
+        // Without a quadratic term there is only the decrease that the master foresees.
         let square = direction.length * direction.length;
-        let gap = square / (2.0 * self.lambda) + direction.error;
+        let gap = match self.lambda {
+            0.0 => -direction.foreseen,
+            lambda => square / (2.0 * lambda) + direction.error,
+        };
         let converged = run.check_local_gap(gap);
-        if !run.problem.risk.is_convex() {
+        if !self.companion.is_bounding() {
             return converged.map(|()| None);
         }
         if converged.is_ok() && !self.companion.is_due(run) {

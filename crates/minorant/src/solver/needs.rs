@@ -1,6 +1,6 @@
 //! What each method needs of a problem, and whether a problem offers it.
 
-use super::{ConvexProblems, Method, MethodOptions, Problem, sgd_pass};
+use super::{ConvexProblems, LineSearch, Method, MethodOptions, Problem, sgd_pass};
 use crate::risk::{Examples, Risk};
 
 impl Method {
@@ -9,6 +9,12 @@ impl Method {
         let has_metric = |all: &dyn Examples| all.metric(1.0, None).is_some();
         let of_rows = risk.is_convex() && risk.lines().is_some();
         self == Method::Sgd && !of_rows && !risk.examples().is_some_and(has_metric)
+    }
+
+    /// Whether the method goes without λ‖w‖²/2.
+    fn needs_no_penalty(self) -> bool {
+        let walks = self.walks() && self != Method::Subgradient;
+        walks || matches!(self, Method::Nbm | Method::Lmbm)
     }
 
     /// What the method needs and this problem does not offer.
@@ -29,7 +35,7 @@ impl Method {
             Method::NewtonCd => (risk.lines().is_none() || risk.curvature().is_none())
                 .then_some("the second derivatives of the risk"),
             _ if problem.l1 != 0.0 => Some("a quadratic regularizer"),
-            _ if !quadratic && (!self.walks() || self == Method::Subgradient) => {
+            _ if !quadratic && !self.needs_no_penalty() => {
                 Some("a quadratic regularizer with lambda above 0")
             }
             Method::Cccp if risk.difference().is_none() => {
@@ -47,6 +53,12 @@ impl Method {
             }
             _ if !risk.is_convex() && !self.walks() && !self.is_local() => Some("a convex risk"),
             Method::LsBmrm | Method::LsPBmrm | Method::Hybrid if risk.lines().is_none() => {
+                Some("the restriction of the risk to lines")
+            }
+            _ if self.walks()
+                && options.tuning.search == LineSearch::Exact
+                && risk.lines().is_none() =>
+            {
                 Some("the restriction of the risk to lines")
             }
             Method::Lbfgs if !smooth => Some("a risk without kinks"),

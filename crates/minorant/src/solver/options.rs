@@ -1,6 +1,6 @@
 //! What a user may set of a method, and why a method cannot be had.
 
-use super::Method;
+use super::{Method, Subgradients};
 use crate::bundle::Locality;
 
 /// How the concave-convex procedure solves its convex problems.
@@ -11,6 +11,41 @@ pub enum ConvexProblems {
     Primal,
     /// By dual coordinate ascent.
     Dual,
+}
+
+/// How the walking methods search lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LineSearch {
+    /// Exactly where the risk offers lines and has kinks, by the Wolfe conditions else.
+    #[default]
+    Auto,
+    /// Exactly.
+    Exact,
+    /// By the Wolfe conditions.
+    Wolfe,
+}
+
+/// Parameters that the papers name; ours where none is given.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Tuning {
+    /// k_max of Algorithm 2 of Yu et al.
+    pub direction_limit: Option<u64>,
+    /// h of Algorithm 1 of Yu et al.
+    pub curvature_floor: Option<f64>,
+    /// How lines are searched.
+    pub search: LineSearch,
+    /// c₁ of the Wolfe conditions.
+    pub wolfe_decrease: Option<f64>,
+    /// c₂ of the Wolfe conditions.
+    pub wolfe_curvature: Option<f64>,
+    /// Whether the orthant-wise methods draw subgradients at random (§8.4 of Yu et al.).
+    pub subgradients: Subgradients,
+    /// K of Uříčář and Franc, as a share of the length of the start point.
+    pub prox_distance: Option<f64>,
+    /// T of Uříčář and Franc.
+    pub prox_iterations: Option<f64>,
+    /// ‖g‖/‖w‖ at which `lbfgs` ends.
+    pub stop_gradient: Option<f64>,
 }
 
 /// What a user may set.
@@ -34,6 +69,8 @@ pub struct MethodOptions {
     pub convex_problems: ConvexProblems,
     /// Whether planes take over as soon where `dual-cd` takes too long as with `auto`.
     pub hands_over: bool,
+    /// Parameters that the papers name.
+    pub tuning: Tuning,
     /// Lets methods for smooth risks run on others, where they may come to a halt anywhere.
     pub despite_kinks: bool,
 }
@@ -64,11 +101,26 @@ impl MethodOptions {
     /// where it is not the default; `auto` has a use for all of them.
     pub fn refuse_unused(&self, method: Method) -> Result<(), MethodError> {
         let usual = MethodOptions::default();
+        let (tuning, plain) = (self.tuning, usual.tuning);
+        let searches = method.walks() || matches!(method, Method::Hybrid | Method::Auto);
+        let finds = method.finds_directions() || method == Method::Auto;
+        let has_prox = matches!(method, Method::ProxBmrm | Method::ProxPBmrm | Method::Auto);
+        let by_orthants = matches!(method, Method::Owlqn | Method::OwlqnStar | Method::Auto);
         let unused = [
             ("memory", self.memory != usual.memory, method.uses_memory()),
             ("parts", self.parts.is_some_and(|parts| parts != 1), method.uses_parts()),
             ("locality", self.locality != usual.locality, method.uses_locality()),
             ("seed", self.seed != usual.seed, method.uses_seed()),
+            ("direction-tol", self.direction_tolerance.is_some(), finds),
+            ("direction-limit", tuning.direction_limit.is_some(), finds),
+            ("curvature-floor", tuning.curvature_floor.is_some(), finds),
+            ("search", tuning.search != plain.search, searches),
+            ("wolfe-decrease", tuning.wolfe_decrease.is_some(), searches),
+            ("wolfe-curvature", tuning.wolfe_curvature.is_some(), searches),
+            ("subgradients", tuning.subgradients != plain.subgradients, by_orthants),
+            ("prox-distance", tuning.prox_distance.is_some(), has_prox),
+            ("prox-iterations", tuning.prox_iterations.is_some(), has_prox),
+            ("stop-gradient", tuning.stop_gradient.is_some(), method == Method::Lbfgs),
             (
                 "convex problems",
                 self.convex_problems != usual.convex_problems,

@@ -24,8 +24,8 @@ pub enum Subgradients {
     #[default]
     Least,
     /// Random ones: at zero weights the penalty's slope is drawn between −λ and λ (the experiment
-    /// of Yu et al., §8.4). The seed.
-    Random(u64),
+    /// of Yu et al., §8.4).
+    Random,
 }
 
 /// A point with its gradients, and the memory of the steps that led there.
@@ -33,6 +33,7 @@ pub enum Subgradients {
 pub(super) struct Orthant {
     dim: usize,
     subgradients: Subgradients,
+    seed: u64,
     pub(super) memory: LimitedMemory,
     current: Option<(Point, Vec<f64>)>,
     steps: u64,
@@ -40,9 +41,13 @@ pub(super) struct Orthant {
 
 impl Orthant {
     /// Nowhere yet; `memory` pairs will be remembered.
-    pub(super) fn new(dim: usize, memory: usize, subgradients: Subgradients) -> Self {
+    pub(super) fn new(
+        dim: usize,
+        memory: usize,
+        (subgradients, seed): (Subgradients, u64),
+    ) -> Self {
         let memory = LimitedMemory::new(memory);
-        Orthant { dim, subgradients, memory, current: None, steps: 0 }
+        Orthant { dim, subgradients, seed, memory, current: None, steps: 0 }
     }
 
     /// Evaluates the start point.
@@ -63,10 +68,10 @@ impl Orthant {
     /// The subgradient of the objective that a direction is sought from.
     pub(super) fn subgradient(&self, lambda: f64) -> Result<Vec<f64>, Halt> {
         let (point, gradient) = self.place()?;
-        let Subgradients::Random(seed) = self.subgradients else {
+        if self.subgradients == Subgradients::Least {
             return Ok(l1::pseudo_gradient(&point.w, gradient, lambda));
-        };
-        let mut random = Pcg64Mcg::seed_from_u64(seed ^ self.steps.wrapping_mul(0x9e37_79b9));
+        }
+        let mut random = Pcg64Mcg::seed_from_u64(self.seed ^ self.steps.wrapping_mul(0x9e37_79b9));
         let mut entry = |(&w, &g): (&f64, &f64)| {
             let share = 2.0 * random.random::<f64>() - 1.0;
             g + if w == 0.0 { lambda * share } else { lambda.copysign(w) }

@@ -27,6 +27,8 @@ pub struct Outcome {
     pub iterations: u64,
     /// Steps of direction finding, where the method has that.
     pub direction_steps: u64,
+    /// The iterations that Theorem 1 of Do and Artières allows, with the steepest plane seen.
+    pub iteration_bound: Option<f64>,
     /// Seconds of optimisation.
     pub seconds: f64,
     /// Seconds of them in the master and the bundle's vectors.

@@ -17,8 +17,9 @@ pub struct Owlqn {
 }
 
 impl Owlqn {
-    /// A run on a problem with `dim` weights that remembers `memory` steps.
-    pub fn new(dim: usize, memory: usize, subgradients: Subgradients) -> Self {
+    /// A run on a problem with `dim` weights that remembers `memory` steps; which subgradients directions
+    /// are sought from, with the seed of those drawn at random.
+    pub fn new(dim: usize, memory: usize, subgradients: (Subgradients, u64)) -> Self {
         Owlqn { orthant: Orthant::new(dim, memory, subgradients) }
     }
 }

@@ -30,8 +30,9 @@ pub struct OwlqnStar {
 }
 
 impl OwlqnStar {
-    /// A run on a problem with `dim` weights that remembers `memory` steps.
-    pub fn new(dim: usize, memory: usize, subgradients: Subgradients) -> Self {
+    /// A run on a problem with `dim` weights that remembers `memory` steps; which subgradients directions
+    /// are sought from, with the seed of those drawn at random.
+    pub fn new(dim: usize, memory: usize, subgradients: (Subgradients, u64)) -> Self {
         OwlqnStar { orthant: Orthant::new(dim, memory, subgradients) }
     }
 }

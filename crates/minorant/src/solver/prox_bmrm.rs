@@ -18,7 +18,7 @@
 //!   serious steps of classical bundle methods).
 
 use super::sgd_pass::{self, Passes};
-use super::{Halt, Run, Solver, Step, load_point, save_point};
+use super::{Halt, MethodOptions, Run, Solver, Step, Tuning, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits, NearMinimum};
 use crate::risk::{Plane, Point};
@@ -54,6 +54,9 @@ pub struct ProxBmrm {
     parts: usize,
     limits: Limits,
     seed: u64,
+    /// K as a share of the length of the start point, and T.
+    distance: f64,
+    iterations: f64,
     bundle: Bundle,
     best: Option<Point>,
     /// The stochastic descent, while it goes on, and whether its last pass awaits evaluation.
@@ -84,7 +87,7 @@ struct State {
 
 impl ProxBmrm {
     /// A run on a problem with `dim` weights, with `parts` plane models.
-    pub fn new(dim: usize, parts: usize, limits: Limits, seed: u64) -> Self {
+    pub fn new(dim: usize, parts: usize, limits: Limits, options: &MethodOptions) -> Self {
         let state = State {
             center_objective: f64::INFINITY,
             least_radius: 0.0,
@@ -97,7 +100,19 @@ impl ProxBmrm {
             downhill: false,
         };
         let bundle = Bundle::new(dim, parts, limits);
-        ProxBmrm { dim, parts, limits, seed, bundle, best: None, descent: None, state }
+        let Tuning { prox_distance, prox_iterations, .. } = options.tuning;
+        ProxBmrm {
+            dim,
+            parts,
+            limits,
+            seed: options.seed,
+            distance: prox_distance.unwrap_or(RADIUS),
+            iterations: prox_iterations.unwrap_or(STEPS_TO_TARGET),
+            bundle,
+            best: None,
+            descent: None,
+            state,
+        }
     }
 
     /// Keeps the planes of an evaluated point, and the point itself if it is the best one.
@@ -150,7 +165,7 @@ impl ProxBmrm {
         let length = self.bundle.center_length();
         // Without a length to take a share of: no minimiser is longer than this.
         let longest = (2.0 * objective.max(0.0) / run.problem.regularizer.lambda()).sqrt();
-        let radius = RADIUS * if length > 0.0 { length } else { longest };
+        let radius = self.distance * if length > 0.0 { length } else { longest };
         self.state = State {
             center_objective: objective,
             least_radius: radius,
@@ -258,7 +273,7 @@ impl ProxBmrm {
         if !enough && near {
             // Line 8, Eq. 11: F(w_{t+1}) less what it has to come down to.
             let above_best = objective - self.best_objective(run);
-            self.state.threshold = (run.gap() + above_best - run.target()) / STEPS_TO_TARGET;
+            self.state.threshold = (run.gap() + above_best - run.target()) / self.iterations;
         }
         if self.state.waited > EXCURSION && !self.state.downhill {
             self.center_at_best(run);

@@ -1,12 +1,12 @@
 //! What a method may use while it runs: it evaluates through [`Run`], which counts, and tells it
 //! objectives and bounds, of which the best are kept. When to stop is decided here, too.
 
-use super::{Halt, Outcome, Problem, Status, StopRules};
+use super::{Halt, Outcome, Problem, Status, Step, StopRules};
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::BoundOverLambda;
 use crate::proof::Proof;
 use crate::risk::{Cancel, Plane, Point, RiskError};
-use minorant_linalg::dense::norm2;
+use minorant_linalg::dense::{axpy, norm2};
 use std::time::{Duration, Instant};
 
 /// What a method may use while it runs.
@@ -25,6 +25,15 @@ pub struct Run<'a> {
     /// Evaluations kept back for the final pass.
     reserve: u64,
     pub(super) best_objective: f64,
+    /// The objective at the start, and after the last step; the best one before that, and the steps since it
+    /// last became lower.
+    first_objective: f64,
+    last_objective: f64,
+    lowest_before: f64,
+    without_gain: u64,
+    /// The largest squared length of a plane, and the gap of the first one's model.
+    steepest: f64,
+    first_gap: Option<f64>,
     bound: f64,
     local_gap: f64,
     pub(super) proof: Option<Proof>,
@@ -61,6 +70,8 @@ const LOWER: f64 = 1e-6;
 /// Evaluations one after the other that may be not finite: ever shorter steps must have led to
 /// somewhere by then.
 const NOT_FINITE: u32 = 60;
+/// An objective that has fallen below so many times its size at the start has no minimum.
+const BOTTOMLESS: f64 = 1e12;
 /// The gap must fall below the tolerance by this much, so that recomputing the objective at the
 /// weights saved cannot carry it back above.
 const SLACK: f64 = 1.0 - 1e-9;
@@ -77,6 +88,12 @@ impl<'a> Run<'a> {
             evaluations: 0,
             reserve: 0,
             best_objective: f64::INFINITY,
+            first_objective: f64::INFINITY,
+            last_objective: f64::INFINITY,
+            lowest_before: f64::INFINITY,
+            without_gain: 0,
+            steepest: 0.0,
+            first_gap: None,
             bound: f64::NEG_INFINITY,
             local_gap: f64::INFINITY,
             proof: None,
@@ -167,9 +184,22 @@ impl<'a> Run<'a> {
         let found = self.problem.risk.at_with_planes(w, parts, &self.limited);
         let checked = found.and_then(|(point, planes)| {
             self.check_planes(&planes)?;
+            self.note_first(&point, &planes);
             Ok((point, planes))
         });
         self.watch_finiteness(checked)
+    }
+
+    /// Notes the gap of the model that has the first plane only.
+    fn note_first(&mut self, point: &Point, planes: &[Plane]) {
+        let regularizer = self.problem.regularizer;
+        if self.first_gap.is_some() || regularizer.lambda() == 0.0 {
+            return;
+        }
+        let mut gradient = vec![0.0; point.w.len()];
+        planes.iter().for_each(|plane| axpy(1.0, &plane.normal, &mut gradient));
+        regularizer.add_gradient(&point.w, &mut gradient);
+        self.first_gap = Some(norm2(&gradient) / (2.0 * regularizer.lambda()));
     }
 
     /// Where the risk is not finite a method may try a shorter step, but not for ever.
@@ -204,7 +234,10 @@ impl<'a> Run<'a> {
     }
 
     /// Refuses planes that the master could not compute with.
-    fn check_planes(&self, planes: &[Plane]) -> Result<(), RiskError> {
+    fn check_planes(&mut self, planes: &[Plane]) -> Result<(), RiskError> {
+        // No plane of the whole risk is steeper than its parts' lengths together.
+        let length = planes.iter().map(|plane| norm2(&plane.normal).sqrt()).sum::<f64>();
+        self.steepest = self.steepest.max(length * length);
         for plane in planes {
             let lambda = self.problem.regularizer.lambda();
             let square = norm2(&plane.normal) / if lambda > 0.0 { lambda } else { 1.0 };
@@ -228,6 +261,9 @@ impl<'a> Run<'a> {
 
     /// Tells the objective of the method's best point.
     pub fn offer_objective(&mut self, objective: f64) {
+        if self.first_objective.is_infinite() {
+            self.first_objective = objective;
+        }
         if objective < self.best_objective {
             self.note_progress(self.best_objective, objective);
             self.best_objective = objective;
@@ -326,6 +362,55 @@ impl<'a> Run<'a> {
         Some(self.bound).filter(|bound| bound.is_finite() && self.problem.risk.is_convex())
     }
 
+    /// Ends the run by a rule of the method's own: it has converged unless a bound could be had and is
+    /// not near enough.
+    pub(super) fn own_rule_holds(&self) -> Halt {
+        let is_open = self.proven_bound().is_some() && self.gap() > self.target();
+        Halt::Stop(if is_open { Status::Stalled } else { Status::Converged })
+    }
+
+    /// Looks at the rules that users ask for besides gaps and limits: the objective has changed by next to
+    /// nothing in an iteration, or has not become lower in so many.
+    pub(super) fn own_rules(&mut self, step: &Step) -> Result<(), Halt> {
+        let before = std::mem::replace(&mut self.last_objective, step.objective);
+        let change = (step.objective - before).abs();
+        let is_lower = self.best_objective < self.lowest_before;
+        self.without_gain = if is_lower { 0 } else { self.without_gain + 1 };
+        self.lowest_before = self.best_objective;
+        let changes_little = |share: f64| {
+            before.is_finite() && change <= share * step.objective.abs().max(before.abs())
+        };
+        let is_null = step.kind == "null" || step.kind == "model-null";
+        if self.rules.least_change.is_some_and(changes_little) && !is_null {
+            return Err(self.own_rule_holds());
+        }
+        if self.rules.most_idle.is_some_and(|most| self.without_gain >= most) {
+            return Err(self.own_rule_holds());
+        }
+        Ok(())
+    }
+
+    /// Theorem 1 of Do and Artières: T₀ + 8G²/(λε) − 2 iterations lead to the gap ε that is asked for,
+    /// where no plane is steeper than G; here the steepest one seen. Nothing without λ, or with weights
+    /// that are penalised unevenly.
+    pub(super) fn iteration_bound(&self) -> Option<f64> {
+        let regularizer = self.problem.regularizer;
+        let (lambda, steepest) = (regularizer.lambda(), self.steepest.sqrt());
+        let first = self.first_gap?;
+        if regularizer.weights().is_some() || lambda == 0.0 || steepest == 0.0 {
+            return None;
+        }
+        // gap₁ = λ/2 ‖w₁ + a₁/λ‖².
+        let doublings = (lambda * first / (4.0 * steepest * steepest)).log2() + 1.0;
+        let rest = 8.0 * steepest * steepest / (lambda * self.target()) - 2.0;
+        Some((doublings.max(0.0) + rest).max(1.0).ceil()).filter(|bound| bound.is_finite())
+    }
+
+    /// Whether the objective has fallen so far that it will fall for ever: nothing holds it.
+    pub(super) fn falls_for_ever(&self) -> bool {
+        self.best_objective < -BOTTOMLESS * (1.0 + self.first_objective.abs())
+    }
+
     /// Best objective less best bound, infinite while there is none.
     pub fn gap(&self) -> f64 {
         if self.best_objective <= self.bound { 0.0 } else { self.best_objective - self.bound }
@@ -363,6 +448,7 @@ impl<'a> Run<'a> {
             abs_tol: share * self.rules.abs_tol,
             max_evaluations: left,
             max_seconds: self.rules.max_seconds.map(|most| most - self.seconds()),
+            ..StopRules::default()
         })
     }
 
@@ -403,6 +489,9 @@ impl<'a> Run<'a> {
         );
         let Pace { look_at, gap, local_gap, objective } = self.pace;
         archive.put_reals("run.pace", vec![look_at as f64, gap, local_gap, objective]);
+        let last = [self.last_objective, self.lowest_before, self.without_gain as f64];
+        let first = [self.first_objective, self.steepest, self.first_gap.unwrap_or(f64::NAN)];
+        archive.put_reals("run.first", [first, last].concat());
         if let Some(proof) = &self.proof {
             proof.save("run", archive);
         }
@@ -425,6 +514,14 @@ impl<'a> Run<'a> {
         {
             let (gap, local_gap, objective) = (*gap, *local_gap, *objective);
             self.pace = Pace { look_at: *look_at as u64, gap, local_gap, objective };
+        }
+        if let Ok([first, steepest, gap, last, lowest, idle]) =
+            archive.take_reals("run.first").as_deref()
+        {
+            (self.first_objective, self.steepest) = (*first, *steepest);
+            self.first_gap = Some(*gap).filter(|gap| gap.is_finite());
+            (self.last_objective, self.lowest_before) = (*last, *lowest);
+            self.without_gain = *idle as u64;
         }
         self.proof = Proof::load("run", archive)?;
         let bounds = archive.take_reals("run.bounds").ok();

@@ -6,8 +6,10 @@
 //! the minimiser of the planes seen so far is tried (`quasi_newton/walk.rs`); `subgd`, a baseline,
 //! gets no such help.
 
-use super::quasi_newton::{Companion, Effort, InverseHessian, Site, Turn, Walk, bends, difference};
-use super::{Halt, Run, Solver, Step};
+use super::quasi_newton::{
+    Companion, Effort, InverseHessian, SearchRules, Site, Turn, Walk, bends, difference,
+};
+use super::{Halt, MethodOptions, Run, Solver, Step};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::Point;
 use minorant_linalg::dense::{axpy, dot, norm2};
@@ -27,6 +29,8 @@ pub struct SubBfgs {
     walk: Walk,
     inverse: Box<dyn InverseHessian + Send>,
     tolerance: f64,
+    most_rounds: u64,
+    least_curvature: f64,
     at_start: bool,
     /// The subgradient that Line 12 chose, where it is not the one at hand.
     chosen: Option<Vec<f64>>,
@@ -39,12 +43,14 @@ impl SubBfgs {
         inverse: Box<dyn InverseHessian + Send>,
         companion: Companion,
         assisted: bool,
-        tolerance: Option<f64>,
+        (options, rules): (&MethodOptions, SearchRules),
     ) -> Self {
         SubBfgs {
-            walk: Walk::new(dim, companion, assisted),
+            walk: Walk::new(dim, companion, assisted, rules),
             inverse,
-            tolerance: tolerance.unwrap_or(TOLERANCE),
+            tolerance: options.direction_tolerance.unwrap_or(TOLERANCE),
+            most_rounds: options.tuning.direction_limit.unwrap_or(ROUNDS),
+            least_curvature: options.tuning.curvature_floor.unwrap_or(LEAST_CURVATURE),
             at_start: true,
             chosen: None,
         }
@@ -60,7 +66,7 @@ impl SubBfgs {
         let site = self.walk.site()?;
         let relaxed = if self.at_start { TOLERANCE_AT_START } else { 0.0 };
         let tolerance = self.tolerance.max(relaxed) * site.objective.abs();
-        let effort = Effort { tolerance, most: ROUNDS };
+        let effort = Effort { tolerance, most: self.most_rounds };
         // Line 5.
         let found = site.descent_direction(run, effort, |v| self.inverse.times(v))?;
         run.count_direction_steps(found.steps);
@@ -111,7 +117,7 @@ impl SubBfgs {
             }
         }
         // Line 14.
-        let lack = LEAST_CURVATURE - dot(&s, &y) / norm2(&y);
+        let lack = self.least_curvature - dot(&s, &y) / norm2(&y);
         if lack > 0.0 {
             axpy(lack, &y, &mut s);
         }

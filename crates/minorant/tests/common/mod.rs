@@ -171,8 +171,15 @@ pub(crate) fn methods_for(kind: Kind) -> Vec<Method> {
 }
 
 /// The methods for risks that are not convex.
-pub(crate) const NON_CONVEX_METHODS: [Method; 6] =
-    [Method::Nrbm, Method::NrbmLs, Method::NrbmLsFull, Method::ProxNrbm, Method::Nbm, Method::Cccp];
+pub(crate) const NON_CONVEX_METHODS: [Method; 7] = [
+    Method::Nrbm,
+    Method::NrbmLs,
+    Method::NrbmLsFull,
+    Method::ProxNrbm,
+    Method::Nbm,
+    Method::Lmbm,
+    Method::Cccp,
+];
 
 /// What a random matrix looks like.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -41,6 +41,7 @@ macro_rules! outcome {
             evaluations: fit.evaluations,
             iterations: fit.iterations,
             direction_steps: 0,
+            iteration_bound: None,
             seconds: fit.seconds,
             master_seconds: 0.0,
             rounding: 0.0,

@@ -156,6 +156,7 @@ fn labelled_only(
         abs_tol: all.abs_tol,
         max_evaluations: all.max_evaluations.map(passes),
         max_seconds: all.max_seconds,
+        ..StopRules::default()
     };
     let settings =
         MethodOptions { max_bytes: rows.settings.max_bytes(), ..MethodOptions::default() };

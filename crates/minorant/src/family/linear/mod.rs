@@ -81,7 +81,7 @@ pub(crate) static FAMILY: Family = Family {
 fn solvers_of(model: &Model) -> Vec<&'static str> {
     use Method::*;
     let held = |method: &Method| match method {
-        Auto | Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Gd | Subgradient => true,
+        Auto | Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Lmbm | Gd | Subgradient => true,
         Cccp => !model.is_convex,
         // The svm has lbfgs for its smooth losses.
         Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs | SubLbfgs

@@ -5,7 +5,9 @@ use crate::family::builder::taken;
 use crate::options::Kind::{Choice, Number, Pairs, Whole};
 use crate::options::Range::{BelowOne, Finite, NotNegative, Positive};
 use crate::options::common::{
-    BIAS, CONVEX_PROBLEMS, LABEL_LOSS, LOCALITY, PARTS, PENALTY, PROOF, SEED, SEED_OF_STARTS, START,
+    BIAS, CONVEX_PROBLEMS, CURVATURE_FLOOR, DESPITE_KINKS, DIRECTION_LIMIT, DIRECTION_TOL,
+    LABEL_LOSS, LOCALITY, PARTS, PENALTY, PROOF, PROX_DISTANCE, PROX_ITERATIONS, SEARCH, SEED,
+    SEED_OF_STARTS, START, STOP_GRADIENT, SUBGRADIENTS, WOLFE_CURVATURE, WOLFE_DECREASE,
 };
 use crate::options::reading::{LABEL_XML, LABELS, UNLABELED};
 use crate::options::{Named, Need, Probe, named, options};
@@ -43,6 +45,9 @@ options! {
         .otherwise("1").stored_as("class_weights").probe("1=3");
 }
 
+/// A situation in which the ways of lbfgs matter.
+const LBFGS: &[&str] = &["--solver", "lbfgs", "--tol", "1e-6"];
+
 taken! {
     /// What linear models take besides the common options.
     pub(super) OWN;
@@ -63,6 +68,21 @@ taken! {
     (Svm Logistic Regression) whole seed: SEED;
     (Tsvm) whole seed: SEED_OF_STARTS, Probe::with("7", &["--starts", "3"]);
     (RampSvm Tsvm) word locality: LOCALITY;
+    (Svm) f64 direction_tol: DIRECTION_TOL, Probe { data: "classes.svm", ..DIRECTION_TOL.spec.probe };
+    (Svm) whole direction_limit: DIRECTION_LIMIT, Probe { data: "classes.svm", ..DIRECTION_LIMIT.spec.probe };
+    (Svm) f64 curvature_floor: CURVATURE_FLOOR;
+    (Svm) word search: SEARCH;
+    (Logistic) word search: SEARCH, Probe::with("exact", LBFGS);
+    (Svm) f64 wolfe_decrease: WOLFE_DECREASE;
+    (Logistic) f64 wolfe_decrease: WOLFE_DECREASE, Probe::with("0.8", LBFGS);
+    (Svm) f64 wolfe_curvature: WOLFE_CURVATURE;
+    (Logistic) f64 wolfe_curvature: WOLFE_CURVATURE, Probe::with("0.001", LBFGS);
+    (Svm) flag despite_kinks: DESPITE_KINKS, Probe::with("", LBFGS);
+    (Svm) f64 stop_gradient: STOP_GRADIENT;
+    (Logistic) f64 stop_gradient: STOP_GRADIENT, Probe::with("1e9", LBFGS);
+    (Logistic) word subgradients: SUBGRADIENTS;
+    (Svm Logistic) f64 prox_distance: PROX_DISTANCE;
+    (Svm Logistic) f64 prox_iterations: PROX_ITERATIONS;
     (RampSvm Tsvm) word convex_problems: CONVEX_PROBLEMS;
     (Svm Logistic Regression RampSvm Tsvm) file start: START;
     (Svm Logistic Regression) file proof: PROOF;

@@ -8,12 +8,15 @@ mod dense;
 mod direction;
 mod memory;
 mod search;
+mod variable;
 mod walk;
 
 pub(super) use companion::Companion;
 pub(super) use dense::DenseInverse;
 pub(super) use direction::{Direction, Effort, descent_direction};
 pub(super) use memory::LimitedMemory;
+pub(super) use search::SearchRules;
+pub(super) use variable::VariableMetric;
 pub(super) use walk::{Site, Turn, Walk};
 
 use crate::archive::{Archive, ArchiveError};

@@ -6,13 +6,39 @@ use super::direction::Direction;
 use super::walk::Site;
 use crate::line::{self, Line, Quadratic, Side};
 use crate::risk::{Lines, Plane, Point, RiskError};
-use crate::solver::{Halt, Run};
+use crate::solver::{Halt, LineSearch, MethodError, Run, Tuning};
 use minorant_linalg::dense::{axpy, dot, norm2};
 
-/// c₁ of the sufficient decrease (23).
-const DECREASE: f64 = 1e-4;
-/// c₂ of the curvature condition (24).
-const CURVATURE: f64 = 0.9;
+/// How lines are searched: c₁ of the sufficient decrease (23), c₂ of the curvature condition (24).
+#[derive(Debug, Clone, Copy)]
+pub(in crate::solver) struct SearchRules {
+    pub(super) kind: LineSearch,
+    decrease: f64,
+    curvature: f64,
+}
+
+impl Default for SearchRules {
+    fn default() -> Self {
+        SearchRules { kind: LineSearch::Auto, decrease: 1e-4, curvature: 0.9 }
+    }
+}
+
+impl SearchRules {
+    /// The rules that are asked for, or a sentence on what is wrong with them.
+    pub(in crate::solver) fn new(tuning: Tuning) -> Result<Self, MethodError> {
+        let usual = SearchRules::default();
+        let decrease = tuning.wolfe_decrease.unwrap_or(usual.decrease);
+        let curvature = tuning.wolfe_curvature.unwrap_or(usual.curvature);
+        if 0.0 < decrease && decrease < curvature && curvature < 1.0 {
+            return Ok(SearchRules { kind: tuning.search, decrease, curvature });
+        }
+        Err(MethodError::Setting(format!(
+            "the Wolfe conditions need 0 < wolfe-decrease < wolfe-curvature < 1, not {decrease} and \
+             {curvature}"
+        )))
+    }
+}
+
 /// Probes after which a search gives up.
 const PROBES: u32 = 60;
 /// The least and the most of a step that is left where it was too long.
@@ -88,7 +114,7 @@ pub(super) fn wolfe_on_line(
     lines: &dyn Lines,
     site: &Site,
     direction: &Direction,
-    reach: f64,
+    (reach, rules): (f64, SearchRules),
     parts: usize,
 ) -> Result<Option<Reached>, Halt> {
     let trial = run.evaluate(ahead(&site.point.w, &direction.p, reach))?;
@@ -96,7 +122,8 @@ pub(super) fn wolfe_on_line(
     let line = lines.line(&site.point, &trial);
     let start = Probe { value: line.value(0.0), slope: reach * direction.slope };
     let first = reach.recip().min(1.0);
-    let found = weak_wolfe::<(), Halt>(start, first, |eta| Ok((probe(&line, quadratic, eta), ())));
+    let probe = |eta| Ok((probe(&line, quadratic, eta), ()));
+    let found = weak_wolfe::<(), Halt>(rules, start, first, probe);
     let Some((step, ())) = found? else { return Ok(None) };
     drop(line);
     finish(run, lines, site, &trial, (step.min(longest_step(&site.point)), reach, false), parts)
@@ -131,13 +158,13 @@ pub(super) fn wolfe(
     run: &mut Run<'_>,
     site: &Site,
     direction: &Direction,
-    first: f64,
+    (first, rules): (f64, SearchRules),
     parts: usize,
     mut see: impl FnMut(&mut Run<'_>, &Point, &[Plane]),
 ) -> Result<Option<Reached>, Halt> {
     let p = &direction.p;
     let start = Probe { value: site.objective, slope: direction.slope };
-    let found = weak_wolfe(start, first, |eta| {
+    let found = weak_wolfe(rules, start, first, |eta| {
         let (point, planes) = match run.evaluate_with_planes(ahead(&site.point.w, p, eta), parts) {
             Ok(found) => found,
             // Where the risk is not finite the step was too long.
@@ -169,6 +196,7 @@ struct Probe {
 /// none, as before a place from which on the objective is not finite, the longest that was too short.
 /// Nothing where rounding leaves no room for a decrease.
 fn weak_wolfe<T, E>(
+    rules: SearchRules,
     start: Probe,
     first: f64,
     mut probe: impl FnMut(f64) -> Result<(Probe, T), E>,
@@ -177,14 +205,14 @@ fn weak_wolfe<T, E>(
     let mut longest_short = None;
     let mut eta = first;
     for _ in 0..PROBES {
-        let ask = DECREASE * eta * start.slope;
+        let ask = rules.decrease * eta * start.slope;
         if ask.is_nan() || ask > -f64::EPSILON * f64::EPSILON * start.value.abs() {
             return Ok(longest_short);
         }
         let (here, found) = probe(eta)?;
         if here.value.is_nan() || here.value > start.value + ask || here.value >= start.value {
             long = eta;
-        } else if here.slope < CURVATURE * start.slope && eta < ENDLESS {
+        } else if here.slope < rules.curvature * start.slope && eta < ENDLESS {
             short = eta;
             longest_short = Some((eta, found));
         } else {
@@ -232,18 +260,21 @@ mod tests {
             };
             let start = at(0.0);
             let first = 10f64.powf(6.0 * number(5_000 + case) - 3.0);
-            let Ok(found) = weak_wolfe(start, first, |eta| Ok::<_, Infallible>((at(eta), ())));
+            let rules = SearchRules::default();
+            let Ok(found) =
+                weak_wolfe(rules, start, first, |eta| Ok::<_, Infallible>((at(eta), ())));
             let (eta, ()) = found.expect("a step");
             let end = at(eta);
-            assert!(end.value <= start.value + DECREASE * eta * start.slope, "{case}");
-            assert!(end.slope >= CURVATURE * start.slope || eta >= ENDLESS, "{case}");
+            assert!(end.value <= start.value + rules.decrease * eta * start.slope, "{case}");
+            assert!(end.slope >= rules.curvature * start.slope || eta >= ENDLESS, "{case}");
         }
     }
 
     #[test]
     fn a_line_that_only_rises_has_no_step() {
         let rising = |eta: f64| Ok::<_, Infallible>((Probe { value: 1.0 + eta, slope: 1.0 }, ()));
-        let Ok(found) = weak_wolfe(Probe { value: 1.0, slope: -1.0 }, 1.0, rising);
+        let start = Probe { value: 1.0, slope: -1.0 };
+        let Ok(found) = weak_wolfe(SearchRules::default(), start, 1.0, rising);
         assert!(found.is_none());
     }
 }

@@ -4,11 +4,11 @@
 
 use super::Companion;
 use super::direction::{Direction, Effort, Found, descent_direction};
-use super::search::{self, Reached};
+use super::search::{self, Reached, SearchRules};
 use crate::archive::{Archive, ArchiveError};
 use crate::line;
 use crate::risk::{Plane, Point, RiskError};
-use crate::solver::{Halt, Run, Status, Step, load_point, save_point};
+use crate::solver::{Halt, LineSearch, Run, Status, Step, load_point, save_point};
 use minorant_linalg::dense::{axpy, between};
 
 /// Where planes are taken on the way to the model's minimiser if the way leads nowhere down.
@@ -60,12 +60,14 @@ impl Site {
         run: &Run<'_>,
         effort: Effort,
         times: impl Fn(&[f64]) -> Vec<f64>,
-    ) -> Result<Found, RiskError> {
+    ) -> Result<Found, Halt> {
         let all = run.problem.risk.subdifferential().filter(|_| !run.problem.risk.is_smooth());
         let kinks = all.map_or(Vec::new(), |all| all.kinks(&self.point));
         descent_direction(&self.gradient, effort, times, |p| {
             let mut subgradient = self.gradient.clone();
             if let Some(all) = all.filter(|_| !kinks.is_empty()) {
+                // A round costs no evaluation, but a product with B, and there may be many.
+                run.check_limits()?;
                 all.steepen(&self.point, &kinks, p, &mut subgradient, run.cancel())?;
             }
             Ok(subgradient)
@@ -87,6 +89,7 @@ pub(in crate::solver) enum Turn {
 pub(in crate::solver) struct Walk {
     dim: usize,
     companion: Companion,
+    rules: SearchRules,
     /// Whether the companion's model may be tried.
     assisted: bool,
     site: Option<Site>,
@@ -106,9 +109,15 @@ pub(in crate::solver) struct Walk {
 
 impl Walk {
     /// A walk with its companion, whose model is tried if `assisted`.
-    pub(in crate::solver) fn new(dim: usize, companion: Companion, assisted: bool) -> Self {
+    pub(in crate::solver) fn new(
+        dim: usize,
+        companion: Companion,
+        assisted: bool,
+        rules: SearchRules,
+    ) -> Self {
         Walk {
             dim,
+            rules,
             assisted: assisted && companion.is_bounding(),
             companion,
             site: None,
@@ -190,8 +199,8 @@ impl Walk {
         Ok(minimiser.filter(|_| rests || lags).map_or(Turn::Walk, Turn::Model))
     }
 
-    /// A search along a direction, the best that the risk allows: exact where it offers lines,
-    /// unless it is smooth, and Wolfe's else. `fresh` says that the direction's length means
+    /// A search along a direction, where nothing else is asked for the best that the risk allows: exact
+    /// where it offers lines, unless it is smooth, and Wolfe's else. `fresh` says that the direction's length means
     /// nothing.
     pub(in crate::solver) fn search(
         &mut self,
@@ -201,15 +210,19 @@ impl Walk {
     ) -> Result<Option<Reached>, Halt> {
         let site = self.site.as_ref().ok_or(Halt::Stop(Status::Stalled))?;
         let reach = search::reach(run, site, direction, fresh);
-        let parts = self.companion.parts();
+        let (parts, rules) = (self.companion.parts(), self.rules);
+        let by_wolfe = match rules.kind {
+            LineSearch::Auto => run.problem.risk.is_smooth(),
+            kind => kind == LineSearch::Wolfe,
+        };
         match run.problem.risk.lines() {
-            Some(lines) if run.problem.risk.is_smooth() => {
-                search::wolfe_on_line(run, lines, site, direction, reach, parts)
+            Some(lines) if by_wolfe => {
+                search::wolfe_on_line(run, lines, site, direction, (reach, rules), parts)
             }
             Some(lines) => search::exact(run, lines, site, direction, reach, parts),
             None => {
                 let companion = &mut self.companion;
-                search::wolfe(run, site, direction, reach, parts, |run, point, planes| {
+                search::wolfe(run, site, direction, (reach, rules), parts, |run, point, planes| {
                     companion.add(run, &point.w, planes.to_vec());
                 })
             }
@@ -234,10 +247,14 @@ impl Walk {
         self.endless = endless;
         self.failures = 0;
         self.modelled = false;
-        if self.lower.as_ref().is_some_and(|lower| objective < lower.objective) {
-            self.lower = None;
-        }
         let left = self.site.replace(next).ok_or(Halt::Stop(Status::Stalled))?;
+        if let Some(lower) = &self.lower {
+            // Below a place that a leap has left, but on the way down to it.
+            run.offer_progress(left.objective - objective);
+            if objective < lower.objective {
+                self.lower = None;
+            }
+        }
         Ok((left, Step { kind: "descent", objective, length: Some(length) }))
     }
 
