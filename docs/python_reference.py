@@ -102,9 +102,9 @@ def parameters(node):
     }
 
 
-def model_of(node):
-    """The library's name of an estimator's model, where it has one."""
-    for line in node.body:
+def model_of(bases):
+    """The library's name of an estimator's model, where the class or one of its bases has it."""
+    for line in (line for base in bases for line in base.body):
         if isinstance(line, ast.Assign) and line.targets[0].id == "_model_name":
             return line.value.value
     return None
@@ -130,7 +130,7 @@ def entry(node, owner="", bases=()):
         return []
     if any(base.name == "CertifiedEstimator" for base in bases):
         docstrings = [ast.get_docstring(base) for base in bases]
-        docstring = complete(docstrings, parameters(node), OPTIONS.get(model_of(node), {}))
+        docstring = complete(docstrings, parameters(node), OPTIONS.get(model_of(bases), {}))
     call = signature(node, bases)
     if any(getattr(mark, "id", None) == "property" for mark in node.decorator_list):
         call = node.name

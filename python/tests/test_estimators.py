@@ -183,7 +183,7 @@ def test_usual_errors(binary):
         ({"lam": 0.0}, "lam must be"),
         ({"tol": -1.0}, "tol must be"),
         ({"max_evals": 1.5}, "max_evals must be"),
-        ({"method": "newton"}, "method 'newton' does not exist for svm; its solvers are"),
+        ({"method": "owlqn"}, "method 'owlqn' does not exist for svm; its solvers are"),
         ({"loss": "log"}, "loss must be"),
         ({"multi_class": "ovo"}, "multi_class must be"),
         ({"intercept_scaling": 0.0}, "intercept_scaling must be"),

@@ -68,9 +68,8 @@ impl Peers {
         let asked = folder.join("rivals");
         if !asked.exists() {
             for package in RIVALS {
-                let installed = command(
-                    Command::new(&python).args(["-m", "pip", "install", "-q", package]),
-                );
+                let installed =
+                    command(Command::new(&python).args(["-m", "pip", "install", "-q", package]));
                 if let Err(why) = installed {
                     eprintln!("rivals: no {package}: {why:#}");
                 }
@@ -203,10 +202,20 @@ fn write_npz(path: &Path, set: &Set) -> Result<()> {
         let count = matrix.values().len();
         match matrix.values() {
             Values::F32(v) => {
-                put("dense", "<f4", count, &v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
+                put(
+                    "dense",
+                    "<f4",
+                    count,
+                    &v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>(),
+                )?;
             }
             Values::F64(v) => {
-                put("dense", "<f8", count, &v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
+                put(
+                    "dense",
+                    "<f8",
+                    count,
+                    &v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>(),
+                )?;
             }
         }
         archive.finish()?;

@@ -136,7 +136,8 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
         }
     }
     for (table, ratios) in tables.iter_mut().zip(ratios) {
-        let reached: Vec<[f64; 2]> = ratios.into_iter().filter(|[_, best]| best.is_finite()).collect();
+        let reached: Vec<[f64; 2]> =
+            ratios.into_iter().filter(|[_, best]| best.is_finite()).collect();
         let fast = reached.iter().filter(|[ours, best]| ours <= best).count();
         let slow = reached.iter().filter(|[ours, best]| *ours > 1.5 * best + 0.01).count();
         table.note = format!(
@@ -217,12 +218,7 @@ impl Race {
 
 /// The loosest tolerance with which a rival gets to the gap, if any does within `limit` seconds: by
 /// decades first.
-fn loosest(
-    peers: &mut Peers,
-    rival: &Rival<'_>,
-    optimum: f64,
-    limit: f64,
-) -> Result<Option<f64>> {
+fn loosest(peers: &mut Peers, rival: &Rival<'_>, optimum: f64, limit: f64) -> Result<Option<f64>> {
     let mut spent = 0.0;
     let mut gets_there = |tol: f64| -> Result<Option<bool>> {
         let Some((seconds, objective)) = peers.train_rival(rival, tol)? else { return Ok(None) };

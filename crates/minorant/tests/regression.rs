@@ -73,10 +73,14 @@ impl Problem {
         Problem {
             loss,
             targets,
-            weights: random.chance(0.3).then(|| {
-                (0..n).map(|i| random.between(usize::from(i == 0), 3) as f64).collect()
-            }),
-            levels: if several { vec![0.1, 0.5, 0.9] } else { vec![random.pick(&[0.05, 0.5, 0.8])] },
+            weights: random
+                .chance(0.3)
+                .then(|| (0..n).map(|i| random.between(usize::from(i == 0), 3) as f64).collect()),
+            levels: if several {
+                vec![0.1, 0.5, 0.9]
+            } else {
+                vec![random.pick(&[0.05, 0.5, 0.8])]
+            },
             epsilon: random.pick(&[0.0, 0.1, 1.0]),
             delta: random.pick(&[0.3, 1.35]),
             lambda: random.scale(1e-4, 10.0),
@@ -156,7 +160,10 @@ impl Problem {
                 let (row, at) = (right.len(), d * outputs + i * of_row + 4 * k);
                 let features = self.rows[i].iter().copied().chain(self.bias);
                 features.enumerate().for_each(|(j, x)| enter(row, j * outputs + k, x));
-                [-1.0, -1.0, -1.0, 1.0].into_iter().enumerate().for_each(|(p, x)| enter(row, at + p, x));
+                [-1.0, -1.0, -1.0, 1.0]
+                    .into_iter()
+                    .enumerate()
+                    .for_each(|(p, x)| enter(row, at + p, x));
                 right.push(self.targets[i]);
                 if curve > 0.0 {
                     square[at + 1] = share(i) / curve;
@@ -191,9 +198,9 @@ impl Problem {
             for k in 0..outputs - 1 {
                 let (slack, features) =
                     (first + 4 * outputs + k, self.rows[i].iter().copied().chain(self.bias));
-                let apart = features.enumerate().flat_map(|(j, x)| {
-                    [(j * outputs + k, x), (j * outputs + k + 1, -x)]
-                });
+                let apart = features
+                    .enumerate()
+                    .flat_map(|(j, x)| [(j * outputs + k, x), (j * outputs + k + 1, -x)]);
                 let terms: Vec<(usize, f64)> = apart.chain([(slack, -1.0)]).collect();
                 at_most(&terms, 0.0);
                 at_most(&[(slack, -1.0)], 0.0);
@@ -316,7 +323,9 @@ fn check(loss: LossName, several: bool, seed: u64) -> bool {
 #[test]
 fn bounds_lie_below_the_optimum_and_objectives_above() {
     let cases = common::cases(SAMPLE, 2000);
-    for (loss, several) in LOSSES.map(|loss| (loss, false)).into_iter().chain([(LossName::Quantile, true)]) {
+    for (loss, several) in
+        LOSSES.map(|loss| (loss, false)).into_iter().chain([(LossName::Quantile, true)])
+    {
         let refereed = (0..cases).filter(|&seed| check(loss, several, seed)).count();
         eprintln!("{loss:?}, several {several}: {cases} problems, {refereed} refereed");
         assert!(refereed as u64 * 2 > cases, "{loss:?}: Clarabel gave up on most problems");
@@ -407,7 +416,8 @@ fn altered_proofs_and_other_targets_are_rejected() {
             _ => unreachable!("targets"),
         };
         targets[7] += 1e-9;
-        let other = Dataset { features: data.features.clone(), labels: Labels::of_targets(&targets) };
+        let other =
+            Dataset { features: data.features.clone(), labels: Labels::of_targets(&targets) };
         assert_eq!(holds(&model, &other), Some(false));
         let mut changed = model.clone();
         let bound = changed.facts.certificate.lower_bound.as_mut().expect("a bound");
@@ -460,17 +470,22 @@ fn targets_that_can_be_met_end_at_an_absolute_gap() {
 
 #[test]
 fn paths_serve_every_lambda_in_between() {
-    for (loss, several) in LOSSES.map(|loss| (loss, false)).into_iter().chain([(LossName::Quantile, true)]) {
+    for (loss, several) in
+        LOSSES.map(|loss| (loss, false)).into_iter().chain([(LossName::Quantile, true)])
+    {
         let (data, settings) = larger(loss, several);
         let settings = settings.with(&TOL, 1e-3).with(&MAX_EVALS, None);
         let lambdas = [1.0, 0.1, 0.01];
-        let wanted = PathOptions { lambdas: &lambdas, validation: Some(&data), start: None, fill: true };
+        let wanted =
+            PathOptions { lambdas: &lambdas, validation: Some(&data), start: None, fill: true };
         let found = path(&data, &settings, wanted, &Cancel::new(), &mut |_| {}).expect("a path");
         assert!(found.is_whole);
         for point in &found.points {
             assert!(point.report.certificate.certifies(1e-3), "{loss:?}: {:?}", point.report);
             assert_eq!(point.model.audit(&data, None).holds, Some(true));
-            assert!(point.train_error.is_finite() && point.validation_error == Some(point.train_error));
+            assert!(
+                point.train_error.is_finite() && point.validation_error == Some(point.train_error)
+            );
         }
         for between in &found.between {
             assert!(between.relative_gap.is_some_and(|gap| gap <= 3e-3), "{loss:?} {between:?}");
@@ -503,7 +518,8 @@ fn evaluations_tell_errors_coverage_and_crossings() {
 fn labels_of_another_kind_are_refused() {
     let rows = [[0.0], [1.0], [2.0]];
     let classes = Dataset::from_rows(&rows, &["a", "b", "a"]).expect("data");
-    let targets = Dataset::from_rows(&rows, minorant::data::Targets(&[0.5, 1.0, 2.5])).expect("data");
+    let targets =
+        Dataset::from_rows(&rows, minorant::data::Targets(&[0.5, 1.0, 2.5])).expect("data");
     let told = |data: &Dataset<'_>, model: &str| {
         let settings = Settings::new(model).expect("a model");
         train(data, &settings, Context::default()).expect_err("a refusal").to_string()

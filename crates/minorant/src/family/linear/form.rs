@@ -89,8 +89,7 @@ impl LinearForm {
         };
         let loss = loss_of(rows.settings);
         let outputs = outcomes[0].point.outputs.gather();
-        let scale =
-            regression::scale(loss, &rows.targets, &rows.shares, &outputs, rows.settings);
+        let scale = regression::scale(loss, &rows.targets, &rows.shares, &outputs, rows.settings);
         let problem = |outcome: Outcome| SubProblem {
             weights: outcome.point.w,
             certificate: outcome.certificate,
