@@ -371,6 +371,12 @@ fn memory_that_cannot_be_had_is_refused_in_a_sentence() {
             ("train robust-svm train.svm --features 2147483647 --max-memory 1G", "fewer features"),
         ],
     );
+    let sequences: String = (0..1200).map(|i| format!("T{i}\ta{i}\n\n")).collect();
+    bench.write("tags.crf", &sequences);
+    bench.refuses(
+        "train chain-crf tags.crf --format crfsuite --max-memory 1M",
+        &[("", "weights of 1200 attributes and pairs of 1200 labels need 116 MB of memory, of 68 MB")],
+    );
     // What is little in any case is not refused.
     bench.call("train svm train.svm --max-memory 8 --quiet").text();
 }

@@ -159,3 +159,18 @@ fn what_cannot_be_is_refused_in_a_sentence() {
     bench.refuses("", &cases);
     assert_eq!(bench.call("train hmm c.npz --task guess").code, 2);
 }
+
+/// Where time is over before the start is made there is an answer all the same, and a checkpoint from which
+/// the run begins anew: what comes of it is what comes of a run that was never stopped.
+#[test]
+fn a_start_that_is_cut_short_is_made_anew() {
+    let bench = bench();
+    let train = "train hmm train.npz --task label --mixtures 2 --max-evals 8";
+    let cut = bench.call(&format!("{train} --max-seconds 1e-9 --checkpoint run.ckpt --json")).json();
+    assert_eq!(cut["status"], "max-seconds");
+    assert!(cut["objective"].is_number());
+    for rest in ["--out whole.st", "--resume run.ckpt --out resumed.st"] {
+        assert_eq!(bench.call(&format!("{train} {rest}")).code, 0);
+    }
+    assert!(bench.read("whole.st") == bench.read("resumed.st"));
+}

@@ -42,6 +42,21 @@ impl Sum {
         self.add_product(factor, other.low);
     }
 
+    /// Adds another sum.
+    #[inline(always)]
+    pub fn join(&mut self, other: Sum) {
+        self.add(other.high);
+        self.low += other.low;
+    }
+
+    /// How far this sum lies above another, rounded once.
+    #[inline(always)]
+    pub fn above(mut self, other: Sum) -> f64 {
+        self.add(-other.high);
+        self.low -= other.low;
+        self.value()
+    }
+
     /// The sum, rounded once.
     #[inline]
     pub fn value(self) -> f64 {
@@ -82,6 +97,11 @@ mod tests {
     fn cancellation_keeps_the_small_part() {
         let sum: Sum = [1e16, 1.0, -1e16].into_iter().collect();
         assert_eq!(sum.value(), 1.0);
+        let near: Sum = [1.0, 1e-30].into_iter().collect();
+        assert_eq!(near.above([1.0].into_iter().collect()), 1e-30);
+        let mut twice = near;
+        twice.join(near);
+        assert_eq!(twice.above([2.0].into_iter().collect()), 2e-30);
         assert_eq!(compensated_dot(&[1e8, 1.0, -1e8], &[1e8, 1.0, 1e8]), 1.0);
     }
 }

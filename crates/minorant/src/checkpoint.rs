@@ -49,8 +49,11 @@ impl FileCheckpoints {
     ) -> Result<Self, FileError> {
         let (data, weights) = (data.into(), settings.example_weights());
         let version = Version::default();
+        // The fingerprint reads all data, which runs without checkpoints are spared.
+        let is_used = write.or(resume).is_some();
+        let data_sha256 = is_used.then(|| data.sha256_of(version, weights.as_deref()));
         let header = Header {
-            data_sha256: data.sha256_of(version, weights.as_deref()),
+            data_sha256: data_sha256.unwrap_or_default(),
             settings: settings.of_iterates(),
             fingerprint: version.number(),
         };

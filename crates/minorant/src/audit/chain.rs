@@ -2,7 +2,7 @@
 //! Scores are added up attribute by attribute and paths compared first to last, as the model's
 //! definition says: where outputs tie, that order decides which of them a plane is made of.
 
-use super::{Below, Minorant, PlainLoss, entropy_of_rest};
+use super::{Below, EXACT, Minorant, PlainLoss, entropy_of_rest};
 use crate::structured::chain::{ChainShape, Pairs};
 use minorant_data::Sequences;
 use minorant_linalg::elementary;
@@ -21,6 +21,10 @@ pub struct PlainChain<'a> {
     /// −log p of the true labels instead of margin rescaling.
     pub is_likelihood: bool,
 }
+
+/// Where exponentials are nothing: what they are taken of is rounded, relative to their size, by up to this
+/// many times ε.
+const SMALLEST_EXPONENT: f64 = 745.0;
 
 /// Places of the scores of a sequence, one behind the other: those of labels of each token, then those
 /// of label pairs, of the first label and of the last. Slopes in the scores have the same places.
@@ -74,15 +78,19 @@ impl PlainLoss for PlainChain<'_> {
         if self.is_likelihood {
             Beliefs::new(places, &scores, truth).surprise
         } else {
-            let worst = self.worst(truth, places, &self.plain_scores(example, w));
-            let mut rise = Sum::new();
-            rise.add(self.cost_of(&worst, truth));
-            for (labels, sign) in [(&worst[..], 1.0), (truth, -1.0)] {
-                let of = places.of(labels);
-                of.iter().flatten().for_each(|&place| rise.add_scaled(sign, scores[place]));
-            }
-            rise.value()
+            let mut own = Sum::new();
+            places.of(truth).iter().flatten().for_each(|&place| own.join(scores[place]));
+            self.highest(truth, places, &scores).above(own)
         }
+    }
+
+    fn rounding(&self) -> Option<f64> {
+        // Maxima and differences of sums in twice the working precision; besides, what logarithms of
+        // sums and small exponentials lose.
+        let lengths = self.data.starts.windows(2).map(|span| span[1] - span[0]);
+        let longest = lengths.max().unwrap_or(0);
+        let of_beliefs = rounding_of_beliefs(longest, self.k()) + f64::EPSILON * SMALLEST_EXPONENT;
+        Some(EXACT + if self.is_likelihood { of_beliefs } else { 0.0 })
     }
 
     fn add(
@@ -220,6 +228,33 @@ impl PlainChain<'_> {
         scores
     }
 
+    /// The highest cost + score of any labels, in twice the working precision.
+    fn highest(&self, truth: &[u16], places: Places, scores: &[Sum]) -> Sum {
+        let k = self.k();
+        let gain = |t: usize, z: usize| {
+            let mut gain = scores[places.node(t, z)];
+            gain.add(self.cost(truth[t], z));
+            gain
+        };
+        let joined = |mut sum: Sum, more: Sum| {
+            sum.join(more);
+            sum
+        };
+        let highest = |sums: &mut dyn Iterator<Item = Sum>| {
+            sums.reduce(|top, sum| if sum.above(top) > 0.0 { sum } else { top }).unwrap_or_default()
+        };
+        let mut best: Vec<Sum> =
+            (0..k).map(|z| joined(scores[places.begin(z)], gain(0, z))).collect();
+        for t in 1..truth.len() {
+            let to = |z: usize| {
+                let path = |y: usize| joined(best[y], scores[places.pair(y, z)]);
+                joined(highest(&mut (0..k).map(path)), gain(t, z))
+            };
+            best = (0..k).map(to).collect();
+        }
+        highest(&mut (0..k).map(|z| joined(best[z], scores[places.end(z)])))
+    }
+
     /// Margin rescaling: the labels that maximise cost + score.
     fn worst(&self, truth: &[u16], places: Places, scores: &[f64]) -> Vec<u16> {
         let k = self.k();
@@ -274,36 +309,44 @@ impl Beliefs {
         let Places { k, tokens } = places;
         // Scores of steps less those of the truth's step: only differences count, and the truth's
         // own labelling adds up to 0.
-        let step = |t: usize, before: usize, z: usize| {
-            let own = |before: usize, z: usize| {
-                let mut sum = scores[places.node(t, z)];
-                let from = if t == 0 { places.begin(z) } else { places.pair(before, z) };
-                sum.add_scaled(1.0, scores[from]);
-                if t == tokens - 1 {
-                    sum.add_scaled(1.0, scores[places.end(z)]);
-                }
-                sum
-            };
-            let mut sum = own(before, z);
-            let true_before = truth[t.saturating_sub(1)] as usize;
-            sum.add_scaled(-1.0, own(true_before, truth[t] as usize));
-            sum.value()
+        let own = |t: usize, before: usize, z: usize| {
+            let mut sum = scores[places.node(t, z)];
+            sum.join(scores[if t == 0 { places.begin(z) } else { places.pair(before, z) }]);
+            if t == tokens - 1 {
+                sum.join(scores[places.end(z)]);
+            }
+            sum
+        };
+        let true_step = |t: usize| {
+            let step = own(t, truth[t.saturating_sub(1)] as usize, truth[t] as usize);
+            let mut negative = Sum::new();
+            negative.add_scaled(-1.0, step);
+            negative
+        };
+        let of_truth: Vec<Sum> = (0..tokens).map(true_step).collect();
+        // A step and what follows it, `later`.
+        let on = |t: usize, before: usize, z: usize, later: &[Vec<Sum>]| {
+            let mut sum = own(t, before, z);
+            sum.join(of_truth[t]);
+            sum.join(later[t + 1][z]);
+            sum
         };
         // From the last token back: log Σ exp over what follows a label.
-        let mut later = vec![vec![0.0; k]; tokens + 1];
+        let mut later = vec![vec![Sum::new(); k]; tokens + 1];
         for t in (1..tokens).rev() {
-            let of = |before: usize| log_sum((0..k).map(|z| step(t, before, z) + later[t + 1][z]));
-            let now: Vec<f64> = (0..k).map(of).collect();
+            let of = |before: usize| {
+                let terms: Vec<Sum> = (0..k).map(|z| on(t, before, z, &later)).collect();
+                log_sum(&terms)
+            };
+            let now: Vec<Sum> = (0..k).map(of).collect();
             later[t] = now;
         }
-        let first: Vec<f64> = (0..k).map(|z| step(0, 0, z) + later[1][z]).collect();
+        let first: Vec<Sum> = (0..k).map(|z| on(0, 0, z, &later)).collect();
         let mut found = Beliefs {
-            surprise: log_sum(first.iter().copied()),
+            surprise: log_sum(&first).value(),
             probabilities: Vec::new(),
             entropy: 0.0,
-            // Of each token a sum over the labels, and besides an exponential, a logarithm (off by ε
-            // each), a quotient and products.
-            rounding: (tokens * (k + 8) + 8) as f64 * f64::EPSILON,
+            rounding: rounding_of_beliefs(tokens, k),
         };
         let (mut now, entropy) = shares(&first);
         found.entropy = entropy;
@@ -318,7 +361,7 @@ impl Beliefs {
             }
             let mut next = vec![0.0; k];
             for (y, &p) in now.iter().enumerate() {
-                let logs: Vec<f64> = (0..k).map(|z| step(t + 1, y, z) + later[t + 2][z]).collect();
+                let logs: Vec<Sum> = (0..k).map(|z| on(t + 1, y, z, &later)).collect();
                 let (given, entropy) = shares(&logs);
                 found.entropy += p * entropy;
                 for (z, q) in given.into_iter().enumerate() {
@@ -333,9 +376,9 @@ impl Beliefs {
 }
 
 /// Shares in proportion to the exponentials of some numbers, and their entropy.
-fn shares(logs: &[f64]) -> (Vec<f64>, f64) {
-    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut exponentials: Vec<f64> = logs.iter().map(|log| log - top).collect();
+fn shares(logs: &[Sum]) -> (Vec<f64>, f64) {
+    let top = logs[highest(logs)];
+    let mut exponentials: Vec<f64> = logs.iter().map(|log| log.above(top)).collect();
     elementary::exp_all(&mut exponentials);
     let total: f64 = exponentials.iter().sum();
     let shares: Vec<f64> = exponentials.into_iter().map(|e| e / total).collect();
@@ -351,12 +394,23 @@ fn shares(logs: &[f64]) -> (Vec<f64>, f64) {
     (shares, entropy + entropy_of_rest(rest))
 }
 
-fn log_sum(terms: impl Iterator<Item = f64>) -> f64 {
-    let mut terms: Vec<f64> = terms.collect();
-    let at = first_best(terms.len(), |at| terms[at]);
-    let top = terms[at];
-    terms.iter_mut().for_each(|term| *term -= top);
-    elementary::exp_all(&mut terms);
+/// The first of some sums that no other one exceeds.
+fn highest(sums: &[Sum]) -> usize {
+    (1..sums.len()).fold(0, |top, at| if sums[at].above(sums[top]) > 0.0 { at } else { top })
+}
+
+fn log_sum(terms: &[Sum]) -> Sum {
+    let at = highest(terms);
     let others = terms.iter().enumerate().filter(|(other, _)| *other != at);
-    top + elementary::ln_1p(others.map(|(_, e)| e).sum())
+    let mut behind: Vec<f64> = others.map(|(_, term)| term.above(terms[at])).collect();
+    elementary::exp_all(&mut behind);
+    let mut sum = terms[at];
+    sum.add(elementary::ln_1p(behind.iter().sum()));
+    sum
+}
+
+/// How far probabilities, entropy and surprise are rounded, relative to their size: of each token a sum
+/// over the labels, and besides an exponential, a logarithm (off by ε each), a quotient and products.
+fn rounding_of_beliefs(tokens: usize, k: usize) -> f64 {
+    (tokens * (k + 8) + 8) as f64 * f64::EPSILON
 }

@@ -3,7 +3,7 @@
 //! minorant with given slopes (its convex conjugate).
 
 use super::residual::PlainResidual;
-use super::{Below, Minorant, NO_PIECE, PlainLoss, entropy, entropy_of_rest};
+use super::{Below, EXACT, Minorant, NO_PIECE, PlainLoss, entropy, entropy_of_rest};
 use crate::proof::Piece;
 use minorant_data::Labels;
 use minorant_linalg::Matrix;
@@ -305,8 +305,8 @@ impl LinearLosses<'_> {
 }
 
 impl PlainLoss for LinearLosses<'_> {
-    fn is_exact(&self) -> bool {
-        true
+    fn rounding(&self) -> Option<f64> {
+        Some(EXACT)
     }
 
     fn value(&self, row: usize, w: &[f64]) -> f64 {

@@ -73,9 +73,10 @@ pub trait PlainLoss: Sync + Debug {
     /// The loss of an example.
     fn value(&self, example: usize, w: &[f64]) -> f64;
 
-    /// Whether losses are computed to their last digits, whatever the sizes of features are.
-    fn is_exact(&self) -> bool {
-        false
+    /// How far computed losses are off, relative to their size and whatever the sizes of features are;
+    /// nothing where it depends on those.
+    fn rounding(&self) -> Option<f64> {
+        None
     }
 
     /// Adds what lies below an example's loss, each with its share, to a minorant. What the family's
@@ -184,10 +185,10 @@ pub struct Foreseen {
 /// What an audit will find of each problem.
 pub fn foresee(problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Result<Vec<Foreseen>, String> {
     let found = |(problem, proof): (&Plain<'_>, &Option<Proof>)| {
-        let (bound, rounding) = bound::of_proof(problem, proof.as_ref().ok_or(NO_PROOF)?)?;
-        let is_exact = problem.losses.is_exact();
-        let objective = is_exact.then(|| problem.recompute() * (1.0 + EXACT));
-        Ok(Foreseen { objective, lower_bound: bound - rounding })
+        let (bound, lost) = bound::of_proof(problem, proof.as_ref().ok_or(NO_PROOF)?)?;
+        let rounding = problem.losses.rounding();
+        let objective = rounding.map(|rounding| problem.recompute() * (1.0 + rounding));
+        Ok(Foreseen { objective, lower_bound: bound - lost })
     };
     problems.iter().zip(proofs).map(found).collect()
 }

@@ -7,9 +7,9 @@ use crate::options::common::MAX_MEMORY;
 use minorant_data::{Dataset, LabelRows};
 
 /// Runs that need less than this are not refused, whatever is allowed for planes and kernels.
-const ALWAYS: u128 = 64 << 20;
+pub(super) const ALWAYS: u128 = 64 << 20;
 /// Vectors of weights that every method holds: the point, its slope, a plane, and a trial.
-const POINTS: u128 = 4;
+pub(super) const POINTS: u128 = 4;
 /// Outputs of all rows that it holds: those of the point, and of a trial.
 const OUTPUTS: u128 = 2;
 
@@ -116,7 +116,7 @@ fn classes(data: &Dataset<'_>) -> usize {
 }
 
 /// A size as people say it.
-fn in_words(bytes: u128) -> String {
+pub(super) fn in_words(bytes: u128) -> String {
     match bytes {
         0..1_000_000_000 => format!("{} MB", bytes.div_ceil(1_000_000)),
         _ => format!("{:.1} GB", bytes as f64 / 1e9),

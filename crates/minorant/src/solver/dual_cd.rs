@@ -131,11 +131,7 @@ impl DualCd {
         // Near the optimum the objective follows the root of what the dual value lacks.
         run.offer_progress((sweep.rise * self.dual.abs()).sqrt());
         self.foresee(run, sweep.rise);
-        Ok(Step { kind: "sweep", objective: self.best_objective(run), length: None })
-    }
-
-    fn best_objective(&self, run: &Run<'_>) -> f64 {
-        self.best.as_ref().map_or(f64::INFINITY, |best| run.problem.objective(best))
+        Ok(Step { kind: "sweep", objective: run.best_objective(), length: None })
     }
 
     /// Decides whether a check comes next: when the gap should have closed, when the open examples
@@ -151,7 +147,7 @@ impl DualCd {
         let work = (self.visits - self.visits_at_check) as f64 / everything;
         let enough = LEAST_WORK.max(PART_OF_WORK * self.visits as f64 / everything);
         // The objective before the first check is far off; it will be near the dual value.
-        let shrinks = (self.dual / self.best_objective(run)).clamp(0.01, 1.0);
+        let shrinks = (self.dual / run.best_objective()).clamp(0.01, 1.0);
         let closes = self.rate > 0.0 && self.ratio * self.rest() <= MARGIN * run.target() * shrinks;
         let exhausted = rise <= (DONE * self.first_rise).max(NOTHING * run.target());
         self.check_is_due = closes && work >= WORK_BEFORE_CLOSING || exhausted || work >= enough;
@@ -176,7 +172,7 @@ impl DualCd {
         let Some(plane) = dual.plane(&self.metric, &self.state, &center) else { return Ok(None) };
         let bound = |plane: &Plane| bound_of_plane(plane.clone(), run.problem.regularizer);
         let lost = bound(&Plane { normal_error: 0.0, ..plane.clone() }) - bound(&plane);
-        if lost <= LOST * self.best_objective(run).abs() {
+        if lost <= LOST * run.best_objective().abs() {
             return Ok(Some((plane, slopes)));
         }
         let Some(duals) = run.problem.risk.duals().filter(|_| may_look) else { return Ok(None) };
@@ -222,7 +218,7 @@ impl DualCd {
         point: Point,
         objective: f64,
     ) -> Result<Option<f64>, Halt> {
-        let above_bound = run.gap() + objective - self.best_objective(run);
+        let above_bound = run.gap() + objective - run.best_objective();
         let outputs = (self.state.slopes.len() / self.metric.curvatures().len().max(1)) as f64;
         let reach = run.target() * (1.0 + NEAR / outputs);
         let near = above_bound > run.target() && above_bound <= reach;
@@ -234,14 +230,14 @@ impl DualCd {
             let step = line::minimise(&mut lines.line(best, &point), quadratic).min(LONGEST_STEP);
             let next = lines.between(best, &point, step);
             let reached = run.objective(&next)?;
-            if reached < objective.min(self.best_objective(run)) {
+            if reached < objective.min(run.best_objective()) {
                 run.offer_objective(reached);
                 run.reserve_final_pass();
                 (self.best, self.combined) = (Some(next), true);
                 return Ok(Some(step));
             }
         }
-        if objective < self.best_objective(run) {
+        if objective < run.best_objective() {
             run.offer_objective(objective);
             (self.best, self.combined, self.checked) = (Some(point), false, true);
         }

@@ -9,6 +9,7 @@ pub use form::ChainForm;
 use super::builder::{models, taken};
 use super::classes::check_costs;
 use super::mean::Mean;
+use super::memory::{ALWAYS, POINTS, in_words};
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
     Answer, Data, DataKind, Family, Model, TrainError, TrainReport, Walk, Wanted, refuse, solvers,
@@ -89,7 +90,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     if let Some(costs) = &label_loss {
         check_costs(costs, data.classes.len())?;
     }
-    check_memory(data, walk.settings.max_bytes())?;
+    check_memory(data, walk.get(&PAIRS), walk.settings.max_bytes())?;
     let example_weights = walk.settings.example_weights();
     let units = walk.get(&PER).units(&data.starts);
     let mean = Mean::new(example_weights.as_deref(), units, "sequence")?;
@@ -130,9 +131,15 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     Ok(Answer { form: Box::new(form), proofs, report })
 }
 
-/// Refuses sequences that are too long: all scores of a sequence are held in memory at once, and so
-/// are the sums over its labellings.
-fn check_memory(data: &Sequences, max_bytes: Option<u64>) -> Result<(), TrainError> {
+/// Refuses sequences that are too long, and too many labels: all scores of a sequence are held in memory at
+/// once, and so are the sums over its labellings, the scores of all pairs of labels, and the weights.
+fn check_memory(
+    data: &Sequences,
+    pairs: Weighed,
+    max_bytes: Option<u64>,
+) -> Result<(), TrainError> {
+    /// Copies of the scores of pairs.
+    const COPIES_OF_PAIRS: u128 = 2;
     /// How many arrays of a sequence's size the sums over it need.
     const COPIES: u128 = 4;
     let classes = data.classes.len();
@@ -140,6 +147,26 @@ fn check_memory(data: &Sequences, max_bytes: Option<u64>) -> Result<(), TrainErr
     let scores = (longest as u128) * classes as u128 * 8 * COPIES;
     // Memory for planes is a quarter of the machine's unless it is given.
     let most = max_bytes.map_or(1 << 40, |bytes| 4 * u128::from(bytes));
+    let (labels, attributes) = (classes as u128, data.attributes.len() as u128);
+    let weights = match pairs {
+        Weighed::All => (attributes + labels) * labels,
+        // What is seen is not counted yet.
+        Weighed::Observed => 0,
+    };
+    let needed = 8 * (POINTS * weights + COPIES_OF_PAIRS * labels * labels);
+    let most_of_weights = most.max(ALWAYS);
+    if needed > most_of_weights {
+        let advice = match pairs {
+            Weighed::All => "fewer labels or --pairs observed need less",
+            Weighed::Observed => "fewer labels need less",
+        };
+        return refuse(format!(
+            "weights of {attributes} attributes and pairs of {labels} labels need {} of memory, of {} that \
+             may be used; {advice}",
+            in_words(needed),
+            in_words(most_of_weights),
+        ));
+    }
     if scores <= most {
         return Ok(());
     }
