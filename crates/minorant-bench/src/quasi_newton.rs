@@ -191,7 +191,7 @@ impl Bench<'_> {
                 known.to_string(),
                 method.name().into(),
                 run.told,
-                if method.finds_directions() { steps } else { "–".into() },
+                if method.tells_direction_steps() { steps } else { "–".into() },
             ]);
             eprintln!("    {}", table.rows[table.rows.len() - 1].join(" | "));
         }

@@ -73,7 +73,7 @@ pub(crate) fn run_json(problem: &str, report: &TrainReport, tol: f64) -> Value {
         "seconds": report.seconds,
         "peak_rss_bytes": bytes_of("/proc/self/status", "VmHWM"),
     });
-    if Method::from_name(report.solver).is_ok_and(Method::finds_directions) {
+    if Method::from_name(report.solver).is_ok_and(Method::tells_direction_steps) {
         object["direction_steps"] = json!(report.direction_steps);
     }
     if let Some(bound) = report.iteration_bound {

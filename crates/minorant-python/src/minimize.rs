@@ -2,7 +2,7 @@
 //! runs on the calling thread: what is written in Python meets the same thread-local state, debugger
 //! and signals as if Python had called it.
 
-use crate::options::{refused, value_of_method};
+use crate::options::value_of_method;
 use crate::train::refuse;
 use crate::{trace, watch};
 use minorant::certificate::Certificate;
@@ -77,11 +77,14 @@ pub(crate) fn solve<'py>(
     for (name, object) in options.of_method.iter().flatten() {
         let name = name.extract::<String>()?.replace('_', "-");
         if let Some(value) = value_of_method(&name, &object)? {
-            given.set(&name, value).map_err(refused)?;
+            let set = given.set(&name, value);
+            set.or_else(|error| {
+                refuse(format!("{} {}", error.option.replace('-', "_"), error.what))
+            })?;
         }
     }
     let settings = MethodOptions { seed, memory, ..method_options(&given, 0, None) };
-    MethodOptions { seed: 0, ..settings }.refuse_unused(method).or_else(refuse)?;
+    MethodOptions { seed: 0, memory: None, ..settings }.refuse_unused(method).or_else(refuse)?;
     let rules = StopRules {
         tol: options.tol,
         max_evaluations: options.max_evals,
@@ -144,7 +147,7 @@ pub(crate) fn minimize<'py>(
     };
     let mut risk = FunctionRisk::new(start.len(), convex, call);
     if let Some(argsup) = argsup {
-        risk = risk.with_argsup(Box::new(move |w, p| {
+        risk = risk.with_argsup(Box::new(move |w: &[f64], p: &[f64]| -> PyResult<Vec<f64>> {
             Python::attach(|py| {
                 let arguments = (PyArray1::from_slice(py, w), PyArray1::from_slice(py, p));
                 let answer = argsup.bind(py).call1(arguments)?;

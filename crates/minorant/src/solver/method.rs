@@ -155,7 +155,12 @@ impl Method {
         matches!(self, Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Lmbm | Cccp)
     }
 
-    /// Whether the method searches for directions of descent, so that steps of that are told.
+    /// Whether steps of a search for directions of descent are told.
+    pub fn tells_direction_steps(self) -> bool {
+        self.finds_directions() || self == Method::OwlqnStar
+    }
+
+    /// Whether the method searches for directions of descent in the risk's subdifferential.
     pub fn finds_directions(self) -> bool {
         use Method::{Hybrid, SubBfgs, SubGd, SubLbfgs};
         matches!(self, SubBfgs | SubLbfgs | Hybrid | SubGd)

@@ -29,8 +29,8 @@ const NULL: f64 = 0.5;
 const SHORTEST: f64 = 1e-3;
 /// The most points that one line search visits.
 const TRIALS: usize = 12;
-/// The proximity weight changes by this factor at most, and never falls below this share of its
-/// first value.
+/// The proximity weight changes by this factor at most, and with a quadratic term never falls below this
+/// share of its first value.
 const CHANGE: f64 = 10.0;
 const LEAST_WEIGHT: f64 = 1e-10;
 /// How exactly the master is solved, as a share of the target.
@@ -327,7 +327,8 @@ impl Solver for Nbm {
         self.companion.add(run, &point.w, planes.clone());
         let gradient = self.gradient(run, &point, planes.remove(0));
         self.weight = norm2(&gradient).sqrt().max(f64::MIN_POSITIVE);
-        self.least_weight = LEAST_WEIGHT * self.weight;
+        // Without a quadratic term steps may have to become ever longer.
+        self.least_weight = if self.lambda > 0.0 { LEAST_WEIGHT * self.weight } else { 0.0 };
         self.push(Cut { gradient, error: 0.0, distance: 0.0 });
         self.best = Some(point);
         Ok(Step { kind: "start", objective, length: None })

@@ -1,6 +1,7 @@
 //! A fitted hidden Markov model: classes of sequences or labels of frames, how good they are, and
 //! what its file holds.
 
+use super::phones::phone_error;
 use super::{GROUP_WEIGHT, MIXTURES, STATES, TASK, TOPOLOGY, labelled_by, labels};
 use crate::family::predictions::argmax;
 use crate::family::sequence::kept;
@@ -180,7 +181,11 @@ impl Form for HmmForm {
             Task::Label => {
                 let names = |all: &[Label]| all.iter().map(Label::to_string).collect::<Vec<_>>();
                 let (own, theirs) = (names(&self.classes), names(&data.labels.classes));
-                tokens::compare((&own, &said), (&theirs, truth), &data.starts)
+                let mut found = tokens::compare((&own, &said), (&theirs, truth), &data.starts);
+                let phones = phone_error((&own, &said), (&theirs, truth), &data.starts);
+                let on = "runs of equal labels, by edit distance".into();
+                found.measure("phone_error", "phone error", phones, on);
+                found
             }
         })
     }

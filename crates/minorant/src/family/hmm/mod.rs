@@ -3,6 +3,7 @@
 //! regularizer is centred at, and training for large margins goes on from there.
 
 mod form;
+mod phones;
 
 pub use form::HmmForm;
 
