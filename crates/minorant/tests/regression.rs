@@ -431,7 +431,9 @@ fn altered_proofs_and_other_targets_are_rejected() {
         match changed.proofs[0].as_mut().expect("a proof") {
             Proof::Slopes(slopes) => slopes.iter_mut().for_each(|c| *c = 1e3 * (*c + 0.1)),
             Proof::Points(points) => {
-                points.iter_mut().for_each(|point| point.w.iter_mut().for_each(|w| *w += 0.5));
+                points.iter_mut().for_each(|point| {
+                    point.w = point.w.iter().map(|w| w + 0.5).collect();
+                });
             }
             Proof::Outputs(_) => unreachable!("no structure"),
         }

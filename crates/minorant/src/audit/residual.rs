@@ -81,7 +81,7 @@ impl PlainResidual<'_> {
                 (straight.value(), delta * sign(e))
             }
             // With no scale at all, the straight piece is the whole loss.
-            HuberScale(delta, scale) if scale == 0.0 => (delta * e.abs(), delta * sign(e)),
+            HuberScale(delta, 0.0) => (delta * e.abs(), delta * sign(e)),
             HuberScale(delta, scale) if e.abs() <= delta * scale => {
                 (0.5 * (scale + e / scale * e), e / scale)
             }

@@ -96,7 +96,7 @@ impl Lmbm {
         let fresh = self.metric.as_ref().is_none_or(VariableMetric::is_fresh);
         match norm2(&self.aggregate) {
             _ if !fresh => 0.5 * progress,
-            none if none == 0.0 => self.error,
+            0.0 => self.error,
             square => square / (2.0 * self.lambda) + self.error,
         }
     }

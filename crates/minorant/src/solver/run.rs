@@ -15,9 +15,9 @@ pub struct Run<'a> {
     /// The problem to solve.
     pub problem: Problem<'a>,
     rules: StopRules,
-    cancel: Cancel,
+    asked: Cancel,
     /// The same token, which the end of the time cancels as well; but for the first evaluation.
-    limited: Cancel,
+    cancel: Cancel,
     clock: Instant,
     /// Seconds that a resumed run had spent before.
     earlier: f64,
@@ -81,8 +81,8 @@ impl<'a> Run<'a> {
         Run {
             problem,
             rules,
-            limited: cancel.clone(),
-            cancel,
+            cancel: cancel.clone(),
+            asked: cancel,
             clock: Instant::now(),
             earlier: 0.0,
             evaluations: 0,
@@ -127,7 +127,7 @@ impl<'a> Run<'a> {
         } else if self.rules.max_seconds.is_some_and(late) {
             Some(Status::MaxSeconds)
         } else {
-            self.cancel.is_cancelled().then_some(Status::Interrupted)
+            self.asked.is_cancelled().then_some(Status::Interrupted)
         }
     }
 
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
         self.check_limits()?;
         self.evaluations += 1;
         if let Some(most) = self.rules.max_seconds.filter(|_| self.evaluations > 1) {
-            self.limited = self.cancel.within(most - self.seconds());
+            self.cancel = self.asked.within(most - self.seconds());
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
     /// The point at `w`: one evaluation.
     pub fn evaluate(&mut self, w: Vec<f64>) -> Result<Point, Halt> {
         self.charge()?;
-        let found = self.problem.risk.at(w, &self.limited);
+        let found = self.problem.risk.at(w, &self.cancel);
         self.watch_finiteness(found)
     }
 
@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
         parts: usize,
     ) -> Result<(Point, Vec<Plane>), Halt> {
         self.charge()?;
-        let found = self.problem.risk.at_with_planes(w, parts, &self.limited);
+        let found = self.problem.risk.at_with_planes(w, parts, &self.cancel);
         let checked = found.and_then(|(point, planes)| {
             self.check_planes(&planes)?;
             self.note_first(&point, &planes);
@@ -228,7 +228,7 @@ impl<'a> Run<'a> {
     /// Planes at a point that was combined from points of the running evaluation, which they
     /// belong to.
     pub fn planes(&mut self, point: &Point, parts: usize) -> Result<Vec<Plane>, Halt> {
-        let planes = self.problem.risk.planes(point, parts, &self.cancel)?;
+        let planes = self.problem.risk.planes(point, parts, &self.asked)?;
         self.check_planes(&planes)?;
         Ok(planes)
     }
@@ -466,7 +466,7 @@ impl<'a> Run<'a> {
 
     /// The token that asks running work to stop, for the user or because the time is over.
     pub fn cancel(&self) -> &Cancel {
-        &self.limited
+        &self.cancel
     }
 
     /// Counts the time that `work` takes as the master's.

@@ -259,6 +259,7 @@ fn other_data(data: &Owned) -> Owned {
                     starts[1..].iter_mut().for_each(|start| *start += 1);
                 }
             }
+            LabelRows::Numbers { values, .. } => values[0] = 2.0 * values[0] + 1.0,
             LabelRows::None => {}
         },
         Owned::Sequences(data) => {
