@@ -3,7 +3,9 @@
 //! sentence of the library, whoever hands it over.
 
 use super::Value;
+use super::value::{read_bounds, read_numbers};
 use minorant_data::Label;
+use std::path::Path;
 
 /// The numbers that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +24,13 @@ pub enum Range {
     Fraction,
     /// Numbers from 0 to below 1.
     Share,
+<<<<<<< HEAD
     /// Numbers above 0 and below 1.
     Inside,
+=======
+    /// Numbers from 0 to 1, both included.
+    Ratio,
+>>>>>>> h-reg
 }
 
 impl Range {
@@ -36,7 +43,11 @@ impl Range {
             Range::BelowOne => x < 1.0 && x.is_finite(),
             Range::Fraction => x > 0.0 && x <= 1.0,
             Range::Share => (0.0..1.0).contains(&x),
+<<<<<<< HEAD
             Range::Inside => x > 0.0 && x < 1.0,
+=======
+            Range::Ratio => (0.0..=1.0).contains(&x),
+>>>>>>> h-reg
         }
     }
 
@@ -48,7 +59,11 @@ impl Range {
             Range::BelowOne => "a finite number below 1",
             Range::Fraction => "a number above 0 and up to 1",
             Range::Share => "a number from 0 to below 1",
+<<<<<<< HEAD
             Range::Inside => "a number above 0 and below 1",
+=======
+            Range::Ratio => "a number from 0 to 1",
+>>>>>>> h-reg
         }
     }
 }
@@ -80,11 +95,15 @@ pub enum Kind {
     Text(fn(&str) -> Result<(), String>),
     /// The numbers of a text file.
     NumbersOfFile,
+    /// The bounds of a text file: for each column that has some its number, its least and its greatest
+    /// value, as three numbers.
+    BoundsOfFile,
     /// A file.
     File,
 }
 
 impl Kind {
+<<<<<<< HEAD
     /// The value as this kind holds it: whole numbers serve where numbers are asked for.
     pub(crate) fn adapt(self, value: Value) -> Value {
         match (self, value) {
@@ -100,6 +119,18 @@ impl Kind {
             }
             (Kind::File, Value::Word(word)) => Value::File(word.into()),
             (_, value) => value,
+=======
+    /// Whether the value is read from a text file whose name is typed.
+    pub fn is_of_file(&self) -> bool {
+        matches!(self, Kind::NumbersOfFile | Kind::BoundsOfFile)
+    }
+
+    /// Reads the value from the file that was typed, where it is read from one.
+    pub fn read(&self, path: &Path) -> Result<Value, String> {
+        match self {
+            Kind::BoundsOfFile => read_bounds(path).map(Value::Numbers),
+            _ => read_numbers(path).map(Value::Numbers),
+>>>>>>> h-reg
         }
     }
 
@@ -129,10 +160,15 @@ impl Kind {
                 }
                 Err(format!("expected {}, found '{text}'", names.join(" or ")))
             }
+<<<<<<< HEAD
             Kind::Solver | Kind::NumbersOfFile => Ok(Value::Word(text.into())),
             Kind::Ascending(_) => {
                 let each = text.split(',').map(|word| number(word.trim()));
                 each.collect::<Result<_, _>>().map(Value::Numbers)
+=======
+            Kind::Solver | Kind::NumbersOfFile | Kind::BoundsOfFile => {
+                Ok(Value::Word(text.into()))
+>>>>>>> h-reg
             }
             Kind::Wholes => {
                 let wrong = || format!("expected whole numbers such as 300,300, found '{text}'");
@@ -195,6 +231,7 @@ impl Kind {
             (Kind::Text(understands), Value::Word(word)) => {
                 understands(word).err().map(|why| format!("cannot be understood: {why}"))
             }
+            (Kind::BoundsOfFile, Value::Numbers(all)) => refusal_of_bounds(all),
             (Kind::Flag, Value::Flag(_))
             | (Kind::Whole(..) | Kind::Bytes, Value::Whole(_))
             | (Kind::Number(_), Value::Number(_))
@@ -217,9 +254,31 @@ impl Kind {
             Kind::Wholes | Kind::Ranges => "whole numbers",
             Kind::Pairs(_) => "names with numbers",
             Kind::NumbersOfFile => "numbers",
+            Kind::BoundsOfFile => "columns with their least and greatest values",
             Kind::File => "a file",
         }
     }
+}
+
+/// Why some numbers are no bounds of columns.
+fn refusal_of_bounds(all: &[f64]) -> Option<String> {
+    let (each, rest) = all.as_chunks::<3>();
+    if !rest.is_empty() {
+        return Some(format!("must be three numbers a column, not {} in all", all.len()));
+    }
+    let mut columns = std::collections::BTreeSet::new();
+    each.iter().find_map(|&[column, least, greatest]| {
+        let is_number = column >= 1.0 && column.fract() == 0.0 && column < 9e15;
+        if !is_number {
+            Some(format!("must have columns numbered from 1, not {column}"))
+        } else if !(least <= greatest && least < f64::INFINITY && greatest > f64::NEG_INFINITY) {
+            Some(format!("of column {column} must be in order, not {least} and {greatest}"))
+        } else if !columns.insert(column as u64) {
+            Some(format!("of column {column} must be given once, not twice"))
+        } else {
+            None
+        }
+    })
 }
 
 fn parse_bytes(text: &str) -> Result<u64, String> {
