@@ -161,19 +161,11 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
 
     def _take_weights(self, header, arrays):
         problems = [arrays[f"weights.{k}"] for k in range(len(header["problems"]))]
-<<<<<<< HEAD
         vars(self).update(self._shaped(*_unpack(problems, header["features"], header["bias"])))
-
-    def _shaped(self, coef, intercept):
-        """Weights and intercepts as attributes, in the shapes that users know."""
-        return {"coef_": coef, "intercept_": intercept}
-=======
-        self.coef_, self.intercept_ = _unpack(problems, header["features"], header["bias"])
         if header.get("intercept") == "free":
             self.intercept_ = np.concatenate(
                 [np.ravel(arrays[f"intercept.{k}"]) for k in range(len(problems))]
             )
->>>>>>> h-reg
 
     # Prediction
 

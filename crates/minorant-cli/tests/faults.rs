@@ -375,7 +375,10 @@ fn memory_that_cannot_be_had_is_refused_in_a_sentence() {
     bench.write("tags.crf", &sequences);
     bench.refuses(
         "train chain-crf tags.crf --format crfsuite --max-memory 1M",
-        &[("", "weights of 1200 attributes and pairs of 1200 labels need 116 MB of memory, of 68 MB")],
+        &[(
+            "",
+            "weights of 1200 attributes and pairs of 1200 labels need 116 MB of memory, of 68 MB",
+        )],
     );
     // What is little in any case is not refused.
     bench.call("train svm train.svm --max-memory 8 --quiet").text();

@@ -166,7 +166,8 @@ fn what_cannot_be_is_refused_in_a_sentence() {
 fn a_start_that_is_cut_short_is_made_anew() {
     let bench = bench();
     let train = "train hmm train.npz --task label --mixtures 2 --max-evals 8";
-    let cut = bench.call(&format!("{train} --max-seconds 1e-9 --checkpoint run.ckpt --json")).json();
+    let cut =
+        bench.call(&format!("{train} --max-seconds 1e-9 --checkpoint run.ckpt --json")).json();
     assert_eq!(cut["status"], "max-seconds");
     assert!(cut["objective"].is_number());
     for rest in ["--out whole.st", "--resume run.ckpt --out resumed.st"] {

@@ -134,7 +134,8 @@ fn what_cannot_be_is_refused_in_a_sentence() {
 fn pretraining_that_is_cut_short_is_done_anew() {
     let bench = bench();
     let train = format!("{TRAIN} --hidden 6,5 --max-evals 8");
-    let cut = bench.call(&format!("{train} --max-seconds 1e-9 --checkpoint run.ckpt --json")).json();
+    let cut =
+        bench.call(&format!("{train} --max-seconds 1e-9 --checkpoint run.ckpt --json")).json();
     assert_eq!(cut["status"], "max-seconds");
     for rest in ["--out whole.st", "--resume run.ckpt --out resumed.st"] {
         assert_eq!(bench.call(&format!("{train} {rest}")).code, 0);

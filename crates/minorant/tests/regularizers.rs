@@ -26,14 +26,8 @@ const KINDS: [Kind; 7] = [
     Kind::OneVsRest,
 ];
 
-const BUNDLE_METHODS: [Method; 6] = [
-    Method::Bmrm,
-    Method::LsBmrm,
-    Method::LsPBmrm,
-    Method::PBmrm,
-    Method::ProxBmrm,
-    Method::Auto,
-];
+const BUNDLE_METHODS: [Method; 6] =
+    [Method::Bmrm, Method::LsBmrm, Method::LsPBmrm, Method::PBmrm, Method::ProxBmrm, Method::Auto];
 
 /// A random penalty, and in half of the cases a free intercept.
 fn penalise(case: &mut Case, random: &mut Random) {
@@ -106,7 +100,8 @@ fn methods_reach_the_referees_optimum_and_their_bounds_hold() {
         case.abs_tol(1e-10);
         case.tol(if pure { 1e-3 } else { 1e-6 });
         case.max_evals(5000);
-        let told = format!("seed {seed}, {:?}, {method:?}", case.settings.given().collect::<Vec<_>>());
+        let told =
+            format!("seed {seed}, {:?}, {method:?}", case.settings.given().collect::<Vec<_>>());
         let trained = case.train(Context::default());
         let (model, report) = match trained {
             Ok(trained) => trained,

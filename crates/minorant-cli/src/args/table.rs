@@ -6,13 +6,7 @@ use super::generate;
 use anyhow::ensure;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use minorant::family::{self, Entry, Settings};
-<<<<<<< HEAD
-use minorant::options::{
-    Given, Group, Kind, OF_METHODS, OptionError, OptionSpec, Value, read_numbers,
-};
-=======
-use minorant::options::{Group, Kind, OptionError, OptionSpec, Value};
->>>>>>> h-reg
+use minorant::options::{Given, Group, Kind, OF_METHODS, OptionError, OptionSpec};
 use minorant::path;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

@@ -196,8 +196,7 @@ fn least(problem: &Plain<'_>, all: Minorant, excess: f64) -> (f64, f64) {
         };
         normal.iter().enumerate().map(scale).fold(1.0, f64::min)
     };
-    let (high, low) =
-        if penalty.quadratic > 0.0 { (1.0, 1.0) } else { (scale(0.0), scale(error)) };
+    let (high, low) = if penalty.quadratic > 0.0 { (1.0, 1.0) } else { (scale(0.0), scale(error)) };
     let (mut least, mut size, mut square, mut reach) = (Sum::new(), 0.0, 0.0, 0.0);
     for (at, a) in normal.iter().enumerate() {
         let (term, w) = penalty.least(at, low * a);

@@ -350,7 +350,6 @@ impl PlainLoss for LinearLosses<'_> {
                 minorant.add_free(share, rise);
             }
         }
-<<<<<<< HEAD
         // The row with coefficients on its outputs is added to the normal.
         dispatch(
             #[inline(always)]
@@ -362,14 +361,12 @@ impl PlainLoss for LinearLosses<'_> {
                 }
             },
         );
-=======
         if self.intercept.is_some() {
             let behind = (self.features.cols() + usize::from(self.bias.is_some())) * self.outputs;
             for (z, c) in coefficients.iter().enumerate() {
                 minorant.add_slope(behind + z, 1.0, *c, 0.0);
             }
         }
->>>>>>> h-reg
         Ok(())
     }
 }

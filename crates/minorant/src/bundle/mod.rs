@@ -142,8 +142,8 @@ impl Bundle {
             |old: &Held| (0..new.len()).map(|part| old.normal.dot(normal(part))).collect();
         let old: Vec<Vec<f64>> = map(self.planes.len(), |at| products_with(&self.planes[at]));
         for part in 0..new.len() {
-            let among = (0..=part)
-                .map(|other| minorant_linalg::dense::dot(normal(other), normal(part)));
+            let among =
+                (0..=part).map(|other| minorant_linalg::dense::dot(normal(other), normal(part)));
             let row: Vec<f64> = old.iter().map(|products| products[part]).chain(among).collect();
             self.gram.push(&row);
             self.master.push(part);

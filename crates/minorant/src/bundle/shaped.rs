@@ -115,7 +115,9 @@ impl Bundle {
     /// Σ α ã with these weights.
     fn sum_of_normals(&self, weights: &[f64]) -> Vec<f64> {
         let mut sum = vec![0.0; self.dim];
-        for (plane, &weight) in self.planes.iter().zip(weights).filter(|(_, weight)| **weight != 0.0) {
+        for (plane, &weight) in
+            self.planes.iter().zip(weights).filter(|(_, weight)| **weight != 0.0)
+        {
             plane.normal.add_to(weight, &mut sum);
         }
         sum

@@ -90,7 +90,14 @@ impl<'a> Audited<'a> {
         let lambda = self.facts.lambda.ok_or("the model has no lambda")?;
         let shares = mean_shares(self.example_weights, units)?;
         let penalty = penalty(lambda);
-        Ok(vec![Plain { losses, shares, penalty, w, free: 0, claim: self.facts.certificate.into() }])
+        Ok(vec![Plain {
+            losses,
+            shares,
+            penalty,
+            w,
+            free: 0,
+            claim: self.facts.certificate.into(),
+        }])
     }
 }
 

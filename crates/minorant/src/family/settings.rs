@@ -322,25 +322,6 @@ impl Settings {
     }
 }
 
-<<<<<<< HEAD
-=======
-/// The value as the option's kind holds it: whole numbers serve where numbers are asked for.
-fn adapt(spec: &OptionSpec, value: Value) -> Value {
-    match (spec.kind, value) {
-        (Kind::Number(_), Value::Whole(n)) => Value::Number(n as f64),
-        (Kind::Whole(..), Value::Number(x)) if x >= 0.0 && x.fract() == 0.0 && x < 1e15 => {
-            Value::Whole(x as u64)
-        }
-        (Kind::Wholes | Kind::Ranges, Value::Whole(n)) => Value::Wholes(vec![n]),
-        (Kind::NumbersOfFile | Kind::BoundsOfFile, Value::Wholes(all)) => {
-            Value::Numbers(all.into_iter().map(|n| n as f64).collect())
-        }
-        (Kind::File, Value::Word(word)) => Value::File(word.into()),
-        (_, value) => value,
-    }
-}
-
->>>>>>> h-reg
 /// A quarter of the machine's memory in bytes, where the system tells it.
 pub fn quarter_of_memory() -> Option<u64> {
     Some(bytes_of("/proc/meminfo", "MemTotal")? / 4)

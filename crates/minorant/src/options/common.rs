@@ -2,15 +2,9 @@
 //! methods of [`crate::solver`], and further ones that several families take. An option that only one
 //! family has is declared in that family's own room.
 
-use super::Kind::{
-    BoundsOfFile, Bytes, Choice, File, Flag, Number, NumbersOfFile, Solver, Whole,
-};
+use super::Kind::{BoundsOfFile, Bytes, Choice, File, Flag, Number, NumbersOfFile, Solver, Whole};
 use super::Need::{Is, NotGiven};
-<<<<<<< HEAD
-use super::Range::{Finite, NotNegative, NotNegativeOrInfinite, Positive, Share};
-=======
-use super::Range::{Finite, NotNegativeOrInfinite, Ratio, Share};
->>>>>>> h-reg
+use super::Range::{Finite, NotNegative, NotNegativeOrInfinite, Positive, Ratio, Share};
 use super::{Effect, Group, Key, Named, Taken, named, options};
 use crate::bundle::Locality;
 use crate::solver::{ConvexProblems, LineSearch, Subgradients};

@@ -24,13 +24,10 @@ pub enum Range {
     Fraction,
     /// Numbers from 0 to below 1.
     Share,
-<<<<<<< HEAD
     /// Numbers above 0 and below 1.
     Inside,
-=======
     /// Numbers from 0 to 1, both included.
     Ratio,
->>>>>>> h-reg
 }
 
 impl Range {
@@ -43,11 +40,8 @@ impl Range {
             Range::BelowOne => x < 1.0 && x.is_finite(),
             Range::Fraction => x > 0.0 && x <= 1.0,
             Range::Share => (0.0..1.0).contains(&x),
-<<<<<<< HEAD
             Range::Inside => x > 0.0 && x < 1.0,
-=======
             Range::Ratio => (0.0..=1.0).contains(&x),
->>>>>>> h-reg
         }
     }
 
@@ -59,11 +53,8 @@ impl Range {
             Range::BelowOne => "a finite number below 1",
             Range::Fraction => "a number above 0 and up to 1",
             Range::Share => "a number from 0 to below 1",
-<<<<<<< HEAD
             Range::Inside => "a number above 0 and below 1",
-=======
             Range::Ratio => "a number from 0 to 1",
->>>>>>> h-reg
         }
     }
 }
@@ -103,7 +94,6 @@ pub enum Kind {
 }
 
 impl Kind {
-<<<<<<< HEAD
     /// The value as this kind holds it: whole numbers serve where numbers are asked for.
     pub(crate) fn adapt(self, value: Value) -> Value {
         match (self, value) {
@@ -114,12 +104,14 @@ impl Kind {
             (Kind::Wholes | Kind::Ranges, Value::Whole(n)) => Value::Wholes(vec![n]),
             (Kind::Ascending(_), Value::Number(x)) => Value::Numbers(vec![x]),
             (Kind::Ascending(_), Value::Whole(n)) => Value::Numbers(vec![n as f64]),
-            (Kind::NumbersOfFile | Kind::Ascending(_), Value::Wholes(all)) => {
+            (Kind::NumbersOfFile | Kind::BoundsOfFile | Kind::Ascending(_), Value::Wholes(all)) => {
                 Value::Numbers(all.into_iter().map(|n| n as f64).collect())
             }
             (Kind::File, Value::Word(word)) => Value::File(word.into()),
             (_, value) => value,
-=======
+        }
+    }
+
     /// Whether the value is read from a text file whose name is typed.
     pub fn is_of_file(&self) -> bool {
         matches!(self, Kind::NumbersOfFile | Kind::BoundsOfFile)
@@ -130,7 +122,6 @@ impl Kind {
         match self {
             Kind::BoundsOfFile => read_bounds(path).map(Value::Numbers),
             _ => read_numbers(path).map(Value::Numbers),
->>>>>>> h-reg
         }
     }
 
@@ -160,15 +151,10 @@ impl Kind {
                 }
                 Err(format!("expected {}, found '{text}'", names.join(" or ")))
             }
-<<<<<<< HEAD
-            Kind::Solver | Kind::NumbersOfFile => Ok(Value::Word(text.into())),
+            Kind::Solver | Kind::NumbersOfFile | Kind::BoundsOfFile => Ok(Value::Word(text.into())),
             Kind::Ascending(_) => {
                 let each = text.split(',').map(|word| number(word.trim()));
                 each.collect::<Result<_, _>>().map(Value::Numbers)
-=======
-            Kind::Solver | Kind::NumbersOfFile | Kind::BoundsOfFile => {
-                Ok(Value::Word(text.into()))
->>>>>>> h-reg
             }
             Kind::Wholes => {
                 let wrong = || format!("expected whole numbers such as 300,300, found '{text}'");

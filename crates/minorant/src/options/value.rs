@@ -141,7 +141,9 @@ pub(super) fn read_bounds(path: &Path) -> Result<Vec<f64>, String> {
         }
         let wrong = |found: &str| {
             let line = line + 1;
-            format!("{name}:{line}: expected a column, its least and its greatest value, found '{found}'")
+            format!(
+                "{name}:{line}: expected a column, its least and its greatest value, found '{found}'"
+            )
         };
         let [column, least, greatest] = cells[..] else { return Err(wrong(content.trim())) };
         let number = |cell: &str, none: Option<f64>| match (cell, none) {

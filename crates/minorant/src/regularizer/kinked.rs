@@ -18,9 +18,8 @@ impl Ranges {
         if least.len() != greatest.len() {
             return Err(RegularizerError::Length("bounds", least.len()));
         }
-        let is_empty = |(lo, hi): (&f64, &f64)| {
-            !(lo <= hi && *lo < f64::INFINITY && *hi > f64::NEG_INFINITY)
-        };
+        let is_empty =
+            |(lo, hi): (&f64, &f64)| !(lo <= hi && *lo < f64::INFINITY && *hi > f64::NEG_INFINITY);
         match least.iter().zip(&greatest).position(is_empty) {
             Some(at) => Err(RegularizerError::Range(at, least[at], greatest[at])),
             None => Ok(Ranges { least, greatest }),
@@ -154,9 +153,7 @@ mod tests {
             for pull in (-40..=40).map(|k| 0.17 * f64::from(k)) {
                 let stiffness = 1.5;
                 let theta = regularizer.theta(i);
-                let value = |u: f64| {
-                    0.5 * stiffness * u * u - pull * u + 0.3 * (u / theta).abs()
-                };
+                let value = |u: f64| 0.5 * stiffness * u * u - pull * u + 0.3 * (u / theta).abs();
                 let rest = regularizer.rest(i, stiffness, pull);
                 let (conjugate, at) = regularizer.conjugate_at(i, stiffness, pull);
                 assert_eq!(at, rest.at);

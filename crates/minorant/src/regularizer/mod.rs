@@ -73,7 +73,11 @@ impl L2 {
     }
 
     fn checked(self) -> Result<Self, RegularizerError> {
-        if self.is_quadratic() || self.is_centered() { Ok(self) } else { Err(RegularizerError::Center) }
+        if self.is_quadratic() || self.is_centered() {
+            Ok(self)
+        } else {
+            Err(RegularizerError::Center)
+        }
     }
 
     /// Whether it is the quadratic alone.

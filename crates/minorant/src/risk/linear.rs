@@ -53,7 +53,11 @@ impl<'a> LinearRisk<'a> {
     }
 
     /// The sum of the rows, each output's coefficients given.
-    pub(super) fn backward(&self, coefficients: &[f64], cancel: &Cancel) -> Result<Vec<f64>, RiskError> {
+    pub(super) fn backward(
+        &self,
+        coefficients: &[f64],
+        cancel: &Cancel,
+    ) -> Result<Vec<f64>, RiskError> {
         let (rows, k) = (&self.rows, self.rows.loss.outputs());
         self.sum_runs(rows.chunks.len(), |chunks| {
             let mut gradient = rows.design.gradient(k, &rows.spare);
@@ -205,10 +209,7 @@ impl Lines for LinearRisk<'_> {
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point {
         let (outputs, sums) = self.rows.between(from.outputs.here(), to.outputs.here(), t);
         let value = sums.into_iter().collect::<Sum>().value();
-        Point {
-            outputs: Outputs::Here(outputs),
-            ..Point::bare(between(&from.w, &to.w, t), value)
-        }
+        Point { outputs: Outputs::Here(outputs), ..Point::bare(between(&from.w, &to.w, t), value) }
     }
 }
 

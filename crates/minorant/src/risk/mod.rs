@@ -16,11 +16,8 @@ mod function;
 mod held;
 pub mod hinge;
 pub mod huber_hinge;
-<<<<<<< HEAD
 pub mod huber_scale;
-=======
 mod intercept;
->>>>>>> h-reg
 mod kept;
 mod linear;
 pub(crate) mod local;
@@ -51,12 +48,8 @@ pub use capabilities::{
 };
 pub use dealt::{DealtRisk, Hand};
 pub use duals::{DualCoordinates, DualState, Duals, RowMetric, ScaledTangents, Sweep};
-<<<<<<< HEAD
 pub use function::{ArgSup, FunctionRisk};
-=======
-pub use function::FunctionRisk;
 pub use intercept::{InterceptRisk, allows_intercept};
->>>>>>> h-reg
 pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};
 pub use plane::{Piece, Plane, Tie};

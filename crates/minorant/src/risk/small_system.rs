@@ -19,7 +19,8 @@ impl SmallSystem {
     pub(super) fn new(matrix: &[f64], unknowns: usize) -> Self {
         let (mut factor, mut kept) = (GrowingCholesky::new(0), Vec::with_capacity(unknowns));
         for at in 0..unknowns {
-            let mut cross: Vec<f64> = kept.iter().map(|&k: &usize| matrix[at * unknowns + k]).collect();
+            let mut cross: Vec<f64> =
+                kept.iter().map(|&k: &usize| matrix[at * unknowns + k]).collect();
             let diagonal = matrix[at * unknowns + at];
             if factor.append(&mut cross, diagonal, DEPENDENT * diagonal, &[]).is_ok() {
                 kept.push(at);

@@ -198,20 +198,6 @@ impl Finish<'_> {
         let bound = dual.bound(regularizer.lambda());
         if outcome.certificate.lower_bound.is_none_or(|best| bound > best) {
             outcome.certificate.lower_bound = Some(bound);
-<<<<<<< HEAD
-            let size = 8 * match plane.tells_slopes() {
-                true => plane.slopes.len() as u64,
-                false => place.point.w.len() as u64 + 1 + 3 * plane.ties.len() as u64,
-            };
-            outcome.proof = (size <= proof_bytes).then(|| match plane.tells_slopes() {
-                true => Proof::Slopes(plane.slopes),
-                false => Proof::Points(vec![ProofPoint {
-                    w: place.point.w.as_slice().into(),
-                    part_weights: vec![1.0],
-                    ties: plane.ties.into(),
-                }]),
-            });
-=======
             let proof = if plane.tells_slopes() {
                 Proof::Slopes(plane.slopes)
             } else {
@@ -222,7 +208,6 @@ impl Finish<'_> {
                 }])
             };
             outcome.proof = Some(proof).filter(|proof| 8 * proof.len() as u64 <= proof_bytes);
->>>>>>> h-reg
         }
         outcome.certificate.objective = self.problem.objective(&place.point);
         outcome.point = place.point.clone();

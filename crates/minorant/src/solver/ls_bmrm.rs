@@ -37,7 +37,6 @@ impl LsBmrm {
     pub(super) fn take_over(&mut self, bundle: Bundle, best: Point, combined: bool) {
         (self.bundle, self.best, self.combined) = (bundle, Some(best), combined);
     }
-
 }
 
 impl Solver for LsBmrm {

@@ -155,14 +155,6 @@ impl Method {
         matches!(self, Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Lmbm | Cccp)
     }
 
-<<<<<<< HEAD
-    /// Whether steps of a search for directions of descent are told.
-    pub fn tells_direction_steps(self) -> bool {
-        self.finds_directions() || self == Method::OwlqnStar
-    }
-
-    /// Whether the method searches for directions of descent in the risk's subdifferential.
-=======
     /// Whether the method works where the regularizer has absolute weights or bounds beside its
     /// quadratic.
     pub(super) fn takes_kinks(self) -> bool {
@@ -170,8 +162,12 @@ impl Method {
         matches!(self, Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | Cccp)
     }
 
-    /// Whether the method searches for directions of descent, so that steps of that are told.
->>>>>>> h-reg
+    /// Whether steps of a search for directions of descent are told.
+    pub fn tells_direction_steps(self) -> bool {
+        self.finds_directions() || self == Method::OwlqnStar
+    }
+
+    /// Whether the method searches for directions of descent in the risk's subdifferential.
     pub fn finds_directions(self) -> bool {
         use Method::{Hybrid, SubBfgs, SubGd, SubLbfgs};
         matches!(self, SubBfgs | SubLbfgs | Hybrid | SubGd)

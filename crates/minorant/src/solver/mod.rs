@@ -73,8 +73,8 @@ pub use subgradient::Subgradient;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::{DualPoint, Term};
-use crate::regularizer::L2;
 use crate::line;
+use crate::regularizer::L2;
 use crate::risk::{Lines, Outputs, Plane, Point, Risk, RiskError};
 use minorant_linalg::dense::norm2;
 

@@ -111,8 +111,7 @@ impl Orthant {
             if objective <= before + SUFFICIENT * slope.min(0.0) && objective.is_finite() {
                 let s: Vec<f64> =
                     trial.w.iter().zip(&point.w).map(|(to, from)| to - from).collect();
-                let y: Vec<f64> =
-                    there.iter().zip(gradient).map(|(to, from)| to - from).collect();
+                let y: Vec<f64> = there.iter().zip(gradient).map(|(to, from)| to - from).collect();
                 if dot(&s, &y) > CURVED * norm2(&y) {
                     self.memory.update(&s, &y);
                 }

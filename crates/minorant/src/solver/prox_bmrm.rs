@@ -169,18 +169,13 @@ impl ProxBmrm {
         self.bundle.set_center(&best.w, run.problem.regularizer);
         let length = self.bundle.center_length();
         // Without a length to take a share of: no minimiser is longer than this.
-<<<<<<< HEAD
-        let longest = (2.0 * objective.max(0.0) / run.problem.regularizer.lambda()).sqrt();
-        let radius = self.distance * if length > 0.0 { length } else { longest };
-=======
         let regularizer = run.problem.regularizer;
         let (most, lambda) = (objective.max(f64::MIN_POSITIVE), regularizer.lambda());
         let longest =
             if lambda > 0.0 { (2.0 * most / lambda).sqrt() } else { most / regularizer.l1() };
-        let radius = RADIUS * if length > 0.0 { length } else { longest };
+        let radius = self.distance * if length > 0.0 { length } else { longest };
         // What λ is where there is one: with it the longest minimiser would cost what there is.
         let unit = if lambda > 0.0 { lambda } else { 2.0 * most / (longest * longest) };
->>>>>>> h-reg
         self.state = State {
             center_objective: objective,
             least_radius: radius,
@@ -332,9 +327,8 @@ impl Solver for ProxBmrm {
         let objective = self.take(run, point, planes)?;
         let problem = run.problem;
         let regularizer = problem.regularizer;
-        let descends = problem.start.is_none()
-            && regularizer.is_centered()
-            && regularizer.is_quadratic();
+        let descends =
+            problem.start.is_none() && regularizer.is_centered() && regularizer.is_quadratic();
         match (problem.risk.examples(), sgd_pass::metric(problem)) {
             (Some(examples), Some(metric)) if descends => {
                 self.descent = Some((Passes::new(problem, examples, &metric), false));

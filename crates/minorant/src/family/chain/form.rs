@@ -1,8 +1,8 @@
 //! A fitted chain: its weights and what they belong to, in memory and in files.
 
 use super::{PAIRS, Weighed};
-use crate::audit::{Penalty, Plain};
 use crate::audit::chain::PlainChain;
+use crate::audit::{Penalty, Plain};
 use crate::family::penalty;
 use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
 use crate::family::{

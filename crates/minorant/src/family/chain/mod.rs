@@ -10,8 +10,8 @@ use super::builder::{models, taken};
 use super::classes::check_costs;
 use super::mean::Mean;
 use super::memory::{ALWAYS, POINTS, in_words};
-use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::penalty;
+use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
     Answer, Data, DataKind, Family, Model, TrainError, TrainReport, Walk, Wanted, refuse, solvers,
 };

@@ -8,13 +8,13 @@ use crate::audit::linear::{LinearLosses, PlainKind, PlainMargin};
 use crate::audit::{self, Plain};
 use crate::certificate::Certificate;
 use crate::family::classes::{self, of_counts, share};
+use crate::family::penalty::Weighed;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
     Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit,
     Numbers, Outputs, Predictions, Reader, Reading, Settings, Style, Wanted, Writer,
     setting_in_words,
 };
-use crate::family::penalty::Weighed;
 use crate::options::common::{BIAS, BOUNDS, INTERCEPT, LABEL_LOSS, Norm};
 use crate::options::{Named, named};
 use crate::solver::Outcome;
@@ -72,15 +72,12 @@ pub struct LinearForm {
     pub bias: Option<f64>,
     /// Δ, where it was given.
     pub label_loss: Option<Vec<f64>>,
-<<<<<<< HEAD
     /// The levels of quantiles, where there are such.
     pub levels: Vec<f64>,
     /// The scale of the targets, where it was fitted along.
     pub scale: Option<f64>,
-=======
     /// Bounds on the weights of columns, where they were given: column, least, greatest.
     pub bounds: Option<Vec<f64>>,
->>>>>>> h-reg
     /// A multilabel row has the labels whose score is above this.
     pub threshold: Option<f64>,
     /// The problems that were solved: one, or one for each class.
@@ -95,13 +92,10 @@ impl LinearForm {
             }
             _ => None,
         };
-<<<<<<< HEAD
         let loss = loss_of(rows.settings);
         let outputs = outcomes[0].point.outputs.gather();
         let scale = regression::scale(loss, &rows.targets, &rows.shares, &outputs, rows.settings);
-=======
         let is_free = rows.settings.get(&INTERCEPT).is_some();
->>>>>>> h-reg
         let problem = |outcome: Outcome| SubProblem {
             intercept: is_free.then_some(outcome.point.intercept),
             weights: outcome.point.w,
@@ -114,12 +108,9 @@ impl LinearForm {
             features: rows.data.features.cols(),
             bias: rows.settings.get(&BIAS),
             label_loss: rows.settings.get(&LABEL_LOSS),
-<<<<<<< HEAD
             levels: regression::levels(rows.settings),
             scale,
-=======
             bounds: rows.settings.get(&BOUNDS),
->>>>>>> h-reg
             threshold,
             problems: outcomes.into_iter().map(problem).collect(),
         }
@@ -179,12 +170,9 @@ impl LinearForm {
             features,
             bias,
             label_loss,
-<<<<<<< HEAD
             levels: regression::levels(&facts.settings),
             scale,
-=======
             bounds,
->>>>>>> h-reg
             threshold: file.key("threshold")?,
             problems: Vec::new(),
         };
@@ -453,7 +441,8 @@ impl Form for LinearForm {
         about.key("features", self.features);
         about.line("features", self.features.to_string());
         about.line("bias", self.bias.map_or("none".into(), |bias| bias.to_string()));
-        let intercepts = self.problems.iter().flat_map(|problem| problem.intercept.iter().flatten());
+        let intercepts =
+            self.problems.iter().flat_map(|problem| problem.intercept.iter().flatten());
         let intercepts: Vec<String> = intercepts.map(f64::to_string).collect();
         if !intercepts.is_empty() {
             about.line("intercept", intercepts.join(", "));
@@ -486,20 +475,6 @@ impl Form for LinearForm {
         };
         let of_row = |i: usize| data.labels.row(i).iter().map(of_class).product::<f64>();
         let shares: Vec<f64> = (0..shares.len()).map(|i| shares[i] * of_row(i)).collect();
-<<<<<<< HEAD
-        let theta = facts.settings.get(&BIAS_WEIGHT).map(|theta| {
-            let mut all = vec![1.0; self.rows_of_weights() * self.outputs()];
-            all[self.features * self.outputs()..].fill(theta);
-            all
-        });
-        let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
-        let penalty = audit::Penalty { lambda, is_l1, theta };
-        // Targets come with a loss of their own.
-        let loss = match truths {
-            PlainKind::Targets(..) => PlainMargin::Hinge,
-            _ => self.loss.plain(&facts.settings).ok_or("the loss is not convex")?,
-        };
-=======
         let weighed = Weighed {
             columns: self.features,
             has_bias: self.bias.is_some(),
@@ -507,8 +482,11 @@ impl Form for LinearForm {
             outputs: self.outputs(),
         };
         let penalty = weighed.plain(&facts.settings, lambda)?;
-        let loss = self.loss.plain(&facts.settings).ok_or("the loss is not convex")?;
->>>>>>> h-reg
+        // Targets come with a loss of their own.
+        let loss = match truths {
+            PlainKind::Targets(..) => PlainMargin::Hinge,
+            _ => self.loss.plain(&facts.settings).ok_or("the loss is not convex")?,
+        };
         let problem = |(k, problem): (usize, &'a SubProblem)| Plain {
             losses: Box::new(LinearLosses {
                 features: &data.features,

@@ -137,7 +137,12 @@ impl LossName {
                 return of_rows(design, loss, weights, settings);
             }
             Targets::Transductive { classes, outputs, labels } if *outputs > 1 => {
-                return of_rows(design, MulticlassTransductive::new(*classes, labels), weights, settings);
+                return of_rows(
+                    design,
+                    MulticlassTransductive::new(*classes, labels),
+                    weights,
+                    settings,
+                );
             }
             Targets::Transductive { labels, .. } => {
                 let sign = |label: &Option<u32>| label.map_or(0.0, |z| [-1.0, 1.0][z as usize]);
@@ -151,23 +156,15 @@ impl LossName {
             }
         };
         match self {
-<<<<<<< HEAD
-            LossName::SquaredHinge => of_rows(design, SquaredHinge::new(signs), weights),
-=======
-            LossName::Hinge | LossName::Transductive => of_rows(design, Hinge::new(signs), weights, settings),
             LossName::SquaredHinge => of_rows(design, SquaredHinge::new(signs), weights, settings),
->>>>>>> h-reg
             LossName::HuberHinge => {
                 of_rows(design, HuberHinge::new(signs, settings.get(&HUBER)), weights, settings)
             }
-<<<<<<< HEAD
-            LossName::Logistic => of_rows(design, Logistic::new(signs), weights),
-            LossName::Ramp => of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights),
-            _ => of_rows(design, Hinge::new(signs), weights),
-=======
             LossName::Logistic => of_rows(design, Logistic::new(signs), weights, settings),
-            LossName::Ramp => of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights, settings),
->>>>>>> h-reg
+            LossName::Ramp => {
+                of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights, settings)
+            }
+            _ => of_rows(design, Hinge::new(signs), weights, settings),
         }
     }
 }

@@ -87,14 +87,9 @@ fn solvers_of(model: &Model) -> Vec<&'static str> {
         // The svm has lbfgs, newton and newton-cd for its smooth losses.
         Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs | SubLbfgs
         | Hybrid | SubGd | Lbfgs | Newton | Sgd => model.is_convex,
-<<<<<<< HEAD
-        Owlqn | OwlqnStar | NewtonCd => model.name == "logistic",
-        DualCd => ["svm", "regression"].contains(&model.name),
-=======
         Owlqn | OwlqnStar => model.name == "logistic",
         NewtonCd => model.is_convex,
-        DualCd => model.name == "svm",
->>>>>>> h-reg
+        DualCd => ["svm", "regression"].contains(&model.name),
         Bcfw => false,
     };
     Method::ALL.into_iter().filter(held).map(Method::name).collect()
@@ -113,19 +108,12 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         from_svm::solve(&rows, &regularizer, walk)?
     } else {
         let risk = rows.risk(0);
-<<<<<<< HEAD
-        let problem =
-            Problem::new(&*risk, &regularizer).with_l1(rows.l1(lambda)).starting_at(walk.start);
+        let problem = Problem::new(&*risk, &regularizer).starting_at(walk.start);
         let rules = rows.rules(&*risk)?;
         let (outcome, method) = walk.minimise(problem, rules)?;
         let mut answer = rows.answer(method, lambda, vec![outcome]);
         answer.report.abs_tol = Some(rules.abs_tol);
         return Ok(answer);
-=======
-        let problem = Problem::new(&*risk, &regularizer).starting_at(walk.start);
-        let (outcome, method) = walk.minimise(problem, walk.settings.rules())?;
-        (vec![outcome], method)
->>>>>>> h-reg
     };
     Ok(rows.answer(method, lambda, outcomes))
 }
@@ -171,16 +159,12 @@ impl<'a> Rows<'a> {
         loss_of(self.settings).risk(&self.targets, problem, design, shares, self.settings)
     }
 
-<<<<<<< HEAD
     /// When a run on one of the problems stops.
     pub(crate) fn rules(&self, risk: &dyn Risk) -> Result<StopRules, TrainError> {
         regression::rules(&self.targets, risk, self.settings)
     }
 
-    /// λ/2 ‖θ ∘ w‖² with the bias's own θ, where that is the penalty.
-=======
     /// Ω of a problem.
->>>>>>> h-reg
     pub(crate) fn regularizer(&self, lambda: f64) -> Result<L2, TrainError> {
         let weighed = Weighed {
             columns: self.data.features.cols(),

@@ -5,14 +5,10 @@ use crate::family::builder::taken;
 use crate::options::Kind::{Choice, Number, Pairs, Whole};
 use crate::options::Range::{BelowOne, Finite, NotNegative, Positive};
 use crate::options::common::{
-<<<<<<< HEAD
-    BIAS, CONVEX_PROBLEMS, CURVATURE_FLOOR, DESPITE_KINKS, DIRECTION_LIMIT, DIRECTION_TOL,
-    LABEL_LOSS, LOCALITY, PARTS, PENALTY, PROOF, PROX_DISTANCE, PROX_ITERATIONS, SEARCH, SEED,
-    SEED_OF_STARTS, START, STOP_GRADIENT, SUBGRADIENTS, WOLFE_CURVATURE, WOLFE_DECREASE,
-=======
-    BIAS, BOUNDS, CONVEX_PROBLEMS, INTERCEPT, L1_RATIO, LABEL_LOSS, LOCALITY, NONNEGATIVE, PARTS, PENALTY, PROOF,
-    SEED, SEED_OF_STARTS, START,
->>>>>>> h-reg
+    BIAS, BOUNDS, CONVEX_PROBLEMS, CURVATURE_FLOOR, DESPITE_KINKS, DIRECTION_LIMIT, DIRECTION_TOL,
+    INTERCEPT, L1_RATIO, LABEL_LOSS, LOCALITY, NONNEGATIVE, PARTS, PENALTY, PROOF, PROX_DISTANCE,
+    PROX_ITERATIONS, SEARCH, SEED, SEED_OF_STARTS, START, STOP_GRADIENT, SUBGRADIENTS,
+    WOLFE_CURVATURE, WOLFE_DECREASE,
 };
 use crate::options::reading::{LABEL_XML, LABELS, UNLABELED};
 use crate::options::{Named, Need, Probe, named, options};
@@ -64,17 +60,12 @@ taken! {
     (Tsvm) file unlabeled: UNLABELED;
     (Tsvm) f64 balance_mean: BALANCE_MEAN;
     (Tsvm) whole starts: STARTS;
-<<<<<<< HEAD
+    (Svm Logistic Regression RampSvm Tsvm) f64 l1_ratio: L1_RATIO;
+    (Svm Logistic Regression RampSvm Tsvm) flag nonnegative: NONNEGATIVE;
+    (Svm Logistic Regression RampSvm Tsvm) numbers bounds: BOUNDS;
+    (Svm Logistic Regression) word intercept: INTERCEPT;
     (Svm Logistic Regression RampSvm Tsvm) f64 bias: BIAS;
     (Svm Logistic Regression RampSvm Tsvm) f64 bias_weight: BIAS_WEIGHT;
-=======
-    (Svm Logistic RampSvm Tsvm) f64 l1_ratio: L1_RATIO;
-    (Svm Logistic RampSvm Tsvm) flag nonnegative: NONNEGATIVE;
-    (Svm Logistic RampSvm Tsvm) numbers bounds: BOUNDS;
-    (Svm Logistic) word intercept: INTERCEPT;
-    (Svm Logistic RampSvm Tsvm) f64 bias: BIAS;
-    (Svm Logistic RampSvm Tsvm) f64 bias_weight: BIAS_WEIGHT;
->>>>>>> h-reg
     (Svm Logistic RampSvm Tsvm) pair class_weight: CLASS_WEIGHT;
     (Svm Logistic RampSvm Tsvm) word labels: LABELS;
     (Svm) file label_xml: LABEL_XML;

@@ -79,7 +79,9 @@ impl InterceptRisk<'_> {
     /// Where examples of one output lie on kinks, their slopes become the mixture of both sides, the
     /// same for all, that brings the sum nearest to 0.
     fn mix_at_kinks(&self, outputs: &[f64], slopes: &mut [f64]) {
-        let Some(kinks) = self.loss().kinks().filter(|_| self.loss().outputs() == 1) else { return };
+        let Some(kinks) = self.loss().kinks().filter(|_| self.loss().outputs() == 1) else {
+            return;
+        };
         // Row, weight and the slopes of both sides.
         let ends = map_chunks(&self.inner.rows.chunks, |_, rows| {
             let at_kink = rows.filter(|&i| kinks.at_kink(i, &outputs[i..=i]));
@@ -160,7 +162,8 @@ impl InterceptRisk<'_> {
             for i in chunk {
                 c.copy_from_slice(&slopes[i * k..(i + 1) * k]);
                 let size: f64 = c.iter().map(|c| c.abs()).sum();
-                let height = rows.loss.conjugate().and_then(|known| known.highest_offset(i, &mut c));
+                let height =
+                    rows.loss.conjugate().and_then(|known| known.highest_offset(i, &mut c));
                 offset += self.weight(i) * height.unwrap_or(0.0).abs();
                 normal += self.weight(i) * size * rows.lengths[i];
             }

@@ -14,12 +14,12 @@ mod mixture;
 
 use super::small_system::SmallSystem;
 use super::{
-    Cancel, Curvature, Duals, ExampleWeights, Lines, LinearRisk, Loss, Outputs, Plane, Point, Risk,
+    Cancel, Curvature, Duals, ExampleWeights, LinearRisk, Lines, Loss, Outputs, Plane, Point, Risk,
     RiskError,
 };
 use crate::line::{self, Line, Quadratic, Side};
-use minorant_linalg::Design;
 use balance::ROUNDING;
+use minorant_linalg::Design;
 use minorant_linalg::parallel::{map_chunks, map_chunks_mut};
 
 /// Newton steps to the best intercept of several outputs.
@@ -44,7 +44,11 @@ pub fn allows_intercept(loss: &dyn Loss) -> bool {
 impl<'a> InterceptRisk<'a> {
     /// The risk of `loss` over the rows of `design`, which has no constant feature; nothing where the
     /// loss does not allow it.
-    pub fn new(design: Design<'a>, loss: Box<dyn Loss + 'a>, weights: ExampleWeights) -> Option<Self> {
+    pub fn new(
+        design: Design<'a>,
+        loss: Box<dyn Loss + 'a>,
+        weights: ExampleWeights,
+    ) -> Option<Self> {
         if !allows_intercept(&*loss) {
             return None;
         }

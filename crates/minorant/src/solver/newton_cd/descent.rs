@@ -132,12 +132,7 @@ pub(super) fn minimise(
 
 /// The exact minimum over one weight; the size of the slope that it found, and whether it moved.
 #[inline]
-fn relax(
-    model: &mut impl Quadratic,
-    z: &mut [f64],
-    at: usize,
-    kinks: &Kinks,
-) -> (f64, bool) {
+fn relax(model: &mut impl Quadratic, z: &mut [f64], at: usize, kinks: &Kinks) -> (f64, bool) {
     let (slope, lambda, (least, greatest)) = (model.slope(at), kinks.lambda, kinks.range(at));
     let steepness = l1::slope_within(z[at], slope, lambda, (least, greatest)).abs();
     if steepness == 0.0 {

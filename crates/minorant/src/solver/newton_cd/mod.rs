@@ -63,7 +63,8 @@ fn working_set(regularizer: &L2, w: &[f64], gradient: &[f64]) -> Vec<usize> {
     let used = (0..w.len()).filter(is_in_use).count();
     let size = |at: usize| (slope_at(regularizer, w, gradient, at).abs(), at);
     let others = (0..w.len()).filter(|at| !is_in_use(at));
-    let mut entering: Vec<(f64, usize)> = others.map(size).filter(|(size, _)| *size > 0.0).collect();
+    let mut entering: Vec<(f64, usize)> =
+        others.map(size).filter(|(size, _)| *size > 0.0).collect();
     // Without absolute weights nothing holds weights at 0.
     let most = if regularizer.l1() > 0.0 { used.max(LEAST_ENTERING) } else { usize::MAX };
     if entering.len() > most {
@@ -107,19 +108,15 @@ fn model_minimiser(
     // The Hessian may take as much memory as the data.
     let fits = set.len() * set.len() <= 2 * curvature.columns().entries() + (1 << 16);
     if fits && columns.hessian_cost() <= HESSIAN_SWEEPS * columns.sweep_cost() {
-<<<<<<< HEAD
-        let mut model = WithHessian::new(&columns, &second, slopes, meter.cancel())?;
-        minimise(&mut model, &mut z, &floors, lambda, accuracy, meter)?;
-=======
         let data = curvature.columns().entries() as u64;
         let mut reduction = curvature.reduction(&second, meter.cancel())?;
         meter.read(data * reduction.len() as u64)?;
         for r in &mut reduction {
             *r = set.iter().map(|&at| r[at]).collect();
         }
-        let mut model = WithHessian::new(&columns, &second, slopes, &ridges, &reduction);
+        let cancel = meter.cancel();
+        let mut model = WithHessian::new(&columns, &second, slopes, &ridges, &reduction, cancel)?;
         minimise(&mut model, &mut z, &kinks, accuracy, meter)?;
->>>>>>> h-reg
     } else if curvature.outputs() == 1 {
         let mut model = OneOutput::new(&columns, second.diagonal, slopes, ridges);
         minimise(&mut model, &mut z, &kinks, accuracy, meter)?;
@@ -181,7 +178,8 @@ impl Solver for NewtonCd {
         if regularizer.lambda() > 0.0 {
             // With a quadratic slopes leave a gap of their square over 2 λ.
             let count = slopes.iter().filter(|slope| **slope != 0.0).count().max(1) as f64;
-            enough = enough.max((2.0 * regularizer.lambda() * ENOUGH * run.target() / count).sqrt());
+            enough =
+                enough.max((2.0 * regularizer.lambda() * ENOUGH * run.target() / count).sqrt());
         }
         let accuracy = (FORCING * steepest).max(enough.min(0.5 * steepest));
         let data = curvature.columns().entries();

@@ -98,15 +98,12 @@ impl WithHessian {
         columns: &WorkingColumns,
         second: &SecondDerivatives,
         slopes: Vec<f64>,
-<<<<<<< HEAD
-        cancel: &Cancel,
-    ) -> Result<Self, RiskError> {
-=======
         ridges: &[f64],
         reduction: &[Vec<f64>],
-    ) -> Self {
+        cancel: &Cancel,
+    ) -> Result<Self, RiskError> {
         let size = slopes.len();
-        let mut hessian = Self::hessian(columns, second, size);
+        let mut hessian = Self::hessian(columns, second, size, cancel)?;
         for r in reduction {
             for (row, x) in hessian.chunks_exact_mut(size).zip(r) {
                 axpy(-x, r, row);
@@ -115,21 +112,20 @@ impl WithHessian {
         for (at, ridge) in ridges.iter().enumerate() {
             hessian[at * size + at] += ridge;
         }
-        WithHessian { hessian, slopes }
+        Ok(WithHessian { hessian, slopes })
     }
 
     /// The Hessian of the risk over so many weights.
-    fn hessian(columns: &WorkingColumns, second: &SecondDerivatives, size: usize) -> Vec<f64> {
->>>>>>> h-reg
+    fn hessian(
+        columns: &WorkingColumns,
+        second: &SecondDerivatives,
+        size: usize,
+        cancel: &Cancel,
+    ) -> Result<Vec<f64>, RiskError> {
         let k = columns.outputs;
         let goes_on = || !cancel.is_cancelled();
         if k == 1 {
-<<<<<<< HEAD
-            let hessian = columns.columns.gram(&second.diagonal, &goes_on);
-            return Ok(WithHessian { hessian: hessian.ok_or(RiskError::Cancelled)?, slopes });
-=======
-            return columns.columns.gram(&second.diagonal);
->>>>>>> h-reg
+            return columns.columns.gram(&second.diagonal, &goes_on).ok_or(RiskError::Cancelled);
         }
         // −Σ_i (b ⊗ x)(b ⊗ x)ᵀ over all pairs of weights, and Σ_i a x xᵀ between weights of one
         // output.
@@ -150,11 +146,7 @@ impl WithHessian {
                 }
             }
         }
-<<<<<<< HEAD
-        Ok(WithHessian { hessian, slopes })
-=======
-        hessian
->>>>>>> h-reg
+        Ok(hessian)
     }
 }
 
