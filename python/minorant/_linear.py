@@ -162,10 +162,10 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
     def _take_weights(self, header, arrays):
         problems = [arrays[f"weights.{k}"] for k in range(len(header["problems"]))]
         vars(self).update(self._shaped(*_unpack(problems, header["features"], header["bias"])))
-
-    def _shaped(self, coef, intercept):
-        """Weights and intercepts as attributes, in the shapes that users know."""
-        return {"coef_": coef, "intercept_": intercept}
+        if header.get("intercept") == "free":
+            self.intercept_ = np.concatenate(
+                [np.ravel(arrays[f"intercept.{k}"]) for k in range(len(problems))]
+            )
 
     # Prediction
 
@@ -184,7 +184,8 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
     @classmethod
     def _parameters_of(cls, header, arrays):
         found = super()._parameters_of(header, arrays)
-        return {**found, "fit_intercept": header["bias"] is not None}
+        has_intercept = header["bias"] is not None or header.get("intercept") == "free"
+        return {**found, "fit_intercept": has_intercept}
 
 
 class LinearClassifier(RowsMixin, LinearEstimator):

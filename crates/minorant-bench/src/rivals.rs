@@ -204,10 +204,8 @@ impl Race {
         let best = theirs.iter().copied().fold(f64::INFINITY, f64::min);
         let shown = |x: f64| if x.is_finite() { format!("{x:.4}") } else { "–".into() };
         let risk = set.risk(self.loss)?;
-        let (none, plain) = (L2::none(), L2::new(lambda)?);
-        let regularizer = if self.l1 { &none } else { &plain };
-        let problem = Problem::new(&*risk, regularizer);
-        let problem = if self.l1 { problem.with_l1(lambda) } else { problem };
+        let regularizer = if self.l1 { L2::none().with_l1(lambda)? } else { L2::new(lambda)? };
+        let problem = Problem::new(&*risk, &regularizer);
         let mut row = vec![Method::Auto.resolve(problem).name().into(), evaluations.to_string()];
         row.push(shown(ours));
         row.extend(theirs.iter().map(|&x| shown(x)));

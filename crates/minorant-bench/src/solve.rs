@@ -51,8 +51,8 @@ pub(crate) fn run_l1(
     tol: f64,
     budget: Budget,
 ) -> Result<Outcome> {
-    let none = L2::none();
-    minimise(Problem::new(risk, &none).with_l1(lambda), method, tol, budget, &mut ())
+    let regularizer = L2::none().with_l1(lambda)?;
+    minimise(Problem::new(risk, &regularizer), method, tol, budget, &mut ())
 }
 
 fn minimise(

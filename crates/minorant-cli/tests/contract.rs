@@ -200,7 +200,11 @@ fn solvers_are_looked_up_in_the_models_own_table() {
     bench.write("words.txt", &"a x A\nb y B\nc x A\n\nb x B\na y A\n\n".repeat(3));
     // For each model options with which, one or the other, every solver of its table runs.
     let models: [(&str, &[&str], &[&str]); 13] = [
-        ("svm train.svm", &["", "--loss squared-hinge"], &["pdm", "cccp", "bcfw", "owlqn"]),
+        (
+            "svm train.svm",
+            &["", "--loss squared-hinge", "--loss squared-hinge --nonnegative"],
+            &["pdm", "cccp", "bcfw", "owlqn"],
+        ),
         ("logistic train.svm", &["", "--penalty l1"], &["dual-cd", "cccp", "bb"]),
         ("ramp-svm train.svm", &[""], &["bmrm", "lbfgs", "pdm"]),
         ("tsvm moons.svm", &[""], &["ls-bmrm", "sgd", "ao"]),

@@ -2,6 +2,7 @@
 //! duality, with compensated sums and less a rounding allowance, so that it stays below the
 //! optimum whatever the inner solver did. Nothing here looks at data; `audit` does.
 
+use crate::regularizer::L2;
 use minorant_linalg::sum::{Sum, compensated_dot};
 
 /// How close an answer provably is to the best one.
@@ -109,6 +110,40 @@ impl DualPoint {
         self.over_lambda().at(lambda)
     }
 
+    /// The bound Σ α b − Ω*(−Σ α ã) that the point proves with a regularizer, less what rounding could
+    /// have added to it. A regularizer without a quadratic has a conjugate that is not finite everywhere:
+    /// of a risk that is nowhere negative, planes may be scaled down until it is.
+    pub fn bound_under(&self, regularizer: &L2, is_nonnegative: bool) -> DualBound {
+        if regularizer.is_quadratic() {
+            let over_lambda = self.over_lambda();
+            let value = over_lambda.at(regularizer.lambda());
+            return DualBound { value, over_lambda: Some(over_lambda) };
+        }
+        let (lambda, error) = (regularizer.lambda(), self.normal_error());
+        let scale = if lambda > 0.0 { 1.0 } else { regularizer.finite_scale(&self.normal, error) };
+        if scale < 1.0 && !is_nonnegative {
+            return DualBound { value: f64::NEG_INFINITY, over_lambda: None };
+        }
+        let (mut conjugate, mut size, mut square) = (Sum::new(), 0.0, 0.0);
+        for (i, a) in self.normal.iter().enumerate() {
+            let (term, u) = regularizer.conjugate_at(i, lambda, -scale * a);
+            conjugate.add(term);
+            // A term is a difference of a product with the slope and what the regularizer has.
+            size += 2.0 * (u * a).abs();
+            square += u * u;
+        }
+        let (offset, conjugate) = (scale * self.offset.value(), conjugate.value());
+        // The conjugate changes as its minimiser says, which itself moves by 1/λ at most.
+        let of_normal = if lambda > 0.0 {
+            error * (square.sqrt() + 0.5 * error / lambda)
+        } else {
+            error * regularizer.farthest()
+        };
+        let of_sum = 4.0 * f64::EPSILON * (offset.abs() + size);
+        let value = offset - conjugate - (self.offset_error + of_normal + of_sum);
+        DualBound { value, over_lambda: None }
+    }
+
     /// The bound for every λ.
     pub fn over_lambda(&self) -> BoundOverLambda {
         BoundOverLambda {
@@ -118,6 +153,15 @@ impl DualPoint {
             normal_error: self.normal_error(),
         }
     }
+}
+
+/// The bound that one dual point gives, and that for every other λ where it is known in closed form.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DualBound {
+    /// The bound.
+    pub value: f64,
+    /// The bound as a function of λ.
+    pub over_lambda: Option<BoundOverLambda>,
 }
 
 /// The bound that one dual point gives, as a function of λ: planes of the risk lie below it

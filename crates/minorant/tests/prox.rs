@@ -75,9 +75,9 @@ fn the_prox_master_is_that_of_a_shifted_regularizer() {
         let mut center = at;
         for round in 0..3 {
             let told = format!("seed {seed} round {round}");
-            let near = bundle.solve_near(lambda, alpha, 0.0);
+            let near = bundle.solve_near(&plain, alpha, 0.0);
             let distance = near.distance;
-            let minimum = bundle.near_minimum(&plain, alpha);
+            let minimum = bundle.near_minimum(&plain, alpha, true);
             let share = 2.0 * alpha / (lambda + 2.0 * alpha);
             let u: Vec<f64> = plain.to_metric(&center).iter().map(|u| share * u).collect();
             let shifted = make(lambda + 2.0 * alpha, plain.from_metric(u)).expect("a regularizer");
@@ -100,7 +100,7 @@ fn the_prox_master_is_that_of_a_shifted_regularizer() {
                 let here = value(&minimum.w, minimum.risk);
                 assert!(value(&there.w, there.value) >= here - 1e-9 * here.abs(), "{told}");
             }
-            let bound = minimum.bounds.at(lambda);
+            let bound = minimum.bounds.value;
             assert!(bound <= plain.value(&real.w) + real.value, "{told}: a bound too high");
             // The centre moves, and a plane comes in.
             center = minimum.w.clone();

@@ -6,9 +6,7 @@ use super::generate;
 use anyhow::ensure;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use minorant::family::{self, Entry, Settings};
-use minorant::options::{
-    Given, Group, Kind, OF_METHODS, OptionError, OptionSpec, Value, read_numbers,
-};
+use minorant::options::{Given, Group, Kind, OF_METHODS, OptionError, OptionSpec};
 use minorant::path;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -110,8 +108,8 @@ impl<const VERB: u8> TableArgs<VERB> {
                 });
                 // A file of numbers is only read for a model that takes it.
                 let value = match (kind, value?) {
-                    (Kind::NumbersOfFile, _) if own.is_some() => {
-                        Value::Numbers(read_numbers(Path::new(word)).map_err(anyhow::Error::msg)?)
+                    (kind, _) if kind.is_of_file() && own.is_some() => {
+                        kind.read(Path::new(word)).map_err(anyhow::Error::msg)?
                     }
                     (_, value) => value,
                 };
@@ -125,7 +123,7 @@ impl<const VERB: u8> TableArgs<VERB> {
     /// The files that options name, each with its option.
     pub(super) fn files(&self) -> Vec<(&'static str, PathBuf)> {
         let names_files =
-            |spec: &&OptionSpec| matches!(spec.kind, Kind::File | Kind::NumbersOfFile);
+            |spec: &&OptionSpec| matches!(spec.kind, Kind::File) || spec.kind.is_of_file();
         let words = |name: &'static str| {
             let words = self.0.get_many::<String>(name).into_iter().flatten();
             words.map(move |word| (name, PathBuf::from(word)))

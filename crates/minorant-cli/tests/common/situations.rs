@@ -212,6 +212,9 @@ impl Data {
                     (0..classes * classes).map(|at| format!("{}\n", cost(at))).collect();
                 self.bench.write("label-loss", &text);
             }
+            "bounds" => {
+                self.bench.write("bounds", "column,least,greatest\n1,0.01,\n2,-0.02,0.01\n");
+            }
             "unlabeled" => return "unlabeled.svm".into(),
             "start" => {
                 let args = format!("train {model} {data} {with} --max-evals 4 --out start");

@@ -78,6 +78,9 @@ impl Minorant {
 pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64), String> {
     let examples = problem.shares.len();
     let mut excess = 0.0;
+    if problem.free > 0 && !matches!(proof, Proof::Slopes(_)) {
+        return Err("the bound of a model with a free intercept is proven by slopes".into());
+    }
     let minorant = match proof {
         Proof::Points(points) => {
             let borders = check_points(problem, points, &mut excess)?;
@@ -92,9 +95,10 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
                 return Err(format!("the proof has {found} slopes for {examples} examples"));
             }
             let width = slopes.len() / examples;
-            add_up(problem, |example| {
+            let all = add_up(problem, |example| {
                 Ok(vec![(Below::Slopes(&slopes[example * width..][..width]), 1.0)])
-            })?
+            })?;
+            if problem.free > 0 { balanced(problem, slopes, all)? } else { all }
         }
         Proof::Outputs(proof) => {
             if proof.examples.len() != examples {
@@ -114,10 +118,63 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
     Ok(least(problem, minorant, excess))
 }
 
+/// How much of a proof's slopes may be wasted where they have to be scaled down to add up to 0.
+const UNBALANCED: f64 = 1e-7;
+
+/// The minorant of slopes that add up to 0 where nothing is penalised. What rounding leaves of their sum
+/// Δ would go if each example's slopes c were scaled down to a share of them, which is a minorant of a
+/// convex loss that is nowhere negative as well: 1 − c·μ with Σ s c cᵀ μ = Δ, and all by so much that none
+/// of these exceeds 1. What that costs at most becomes part of the errors.
+fn balanced(problem: &Plain<'_>, slopes: &[f64], mut all: Minorant) -> Result<Minorant, String> {
+    let k = problem.free;
+    let sums: Vec<f64> = all.normal.drain(problem.w.len()..).map(|sum| sum.value()).collect();
+    let mut matrix = vec![0.0; k * k];
+    let mut longest: f64 = 0.0;
+    for (share, c) in problem.shares.iter().zip(slopes.chunks_exact(k)) {
+        for (p, row) in matrix.chunks_exact_mut(k).enumerate() {
+            row.iter_mut().zip(c).for_each(|(sum, x)| *sum += share * c[p] * x);
+        }
+        longest = longest.max(c.iter().map(|c| c.abs()).sum());
+    }
+    let mu = eliminate(matrix, sums);
+    let share = 4.0 * longest * mu.iter().fold(0.0, |top: f64, mu| top.max(mu.abs()));
+    // Written so that a share that is not a number is refused.
+    if !(share <= UNBALANCED) {
+        return Err("the slopes of the proof do not add up to 0, as a free intercept needs".into());
+    }
+    all.errors[0] += share * all.sizes[0];
+    all.errors[1] += share * all.sizes[1];
+    Ok(all)
+}
+
+/// The solution of a symmetric system by elimination; unknowns whose pivot is rounding are 0.
+fn eliminate(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Vec<f64> {
+    let k = right.len();
+    let diagonal: Vec<f64> = (0..k).map(|p| matrix[p * k + p]).collect();
+    let is_kept = |matrix: &[f64], p: usize| matrix[p * k + p] > 1e-11 * diagonal[p];
+    for p in 0..k {
+        if !is_kept(&matrix, p) {
+            continue;
+        }
+        for q in p + 1..k {
+            let factor = matrix[q * k + p] / matrix[p * k + p];
+            for at in p..k {
+                matrix[q * k + at] -= factor * matrix[p * k + at];
+            }
+            right[q] -= factor * right[p];
+        }
+    }
+    let mut solution = vec![0.0; k];
+    for p in (0..k).rev().filter(|&p| is_kept(&matrix, p)) {
+        let known: f64 = (p + 1..k).map(|q| matrix[p * k + q] * solution[q]).sum();
+        solution[p] = (right[p] - known) / matrix[p * k + p];
+    }
+    solution
+}
+
 /// The minimum of the minorant together with the regularizer, in closed form.
 fn least(problem: &Plain<'_>, all: Minorant, excess: f64) -> (f64, f64) {
-    let (offset, normal, penalty) = (all.offset.value(), all.normal, &problem.penalty);
-    let lambda = penalty.lambda;
+    let (offset, penalty) = (all.offset.value(), &problem.penalty);
     // Twice the working precision, and the last rounding to the working one.
     let carried = f64::EPSILON * f64::EPSILON * (all.terms + 8.0);
     let normal_error = all.errors[0] + carried * all.sizes[0];
@@ -126,24 +183,42 @@ fn least(problem: &Plain<'_>, all: Minorant, excess: f64) -> (f64, f64) {
     let offset_error = all.errors[1]
         + carried * all.sizes[1]
         + (excess + 16.0 * f64::EPSILON) * (offset.abs() + all.errors[1]);
-    if penalty.is_l1 {
-        // λ‖w‖₁ + a·w ≥ 0 where no |a_j| exceeds λ. The risk is nowhere negative, so its minorant
-        // may be scaled down until that holds.
-        let steepest = normal.iter().map(|sum| sum.value().abs()).fold(0.0, f64::max);
-        let scale = |steepest: f64| if steepest > lambda { lambda / steepest } else { 1.0 };
-        let (high, low) = (scale(steepest), scale(steepest * (1.0 + 1e-15) + normal_error));
-        return (high * offset, (high - low) * offset.abs() + offset_error);
+    let normal: Vec<f64> = all.normal.iter().map(|sum| sum.value()).collect();
+    // Without a quadratic the minimum is finite only where no slope exceeds λ₁ that no bound stops. The
+    // risk is nowhere negative, so its minorant may be scaled down until that holds.
+    let error = normal_error + 1e-15 * normal.iter().fold(0.0, |top: f64, a| top.max(a.abs()));
+    let scale = |error: f64| {
+        let scale = |(at, a): (usize, &f64)| {
+            let (lowest, highest) = penalty.range(at);
+            let is_stopped = if *a > 0.0 { lowest.is_finite() } else { highest.is_finite() };
+            let size = a.abs() + error;
+            if is_stopped || size <= penalty.absolute { 1.0 } else { penalty.absolute / size }
+        };
+        normal.iter().enumerate().map(scale).fold(1.0, f64::min)
+    };
+    let (high, low) = if penalty.quadratic > 0.0 { (1.0, 1.0) } else { (scale(0.0), scale(error)) };
+    let (mut least, mut size, mut square, mut reach) = (Sum::new(), 0.0, 0.0, 0.0);
+    for (at, a) in normal.iter().enumerate() {
+        let (term, w) = penalty.least(at, low * a);
+        least.add(term);
+        size += (w * a).abs();
+        let theta = penalty.theta2(at).sqrt();
+        square += (theta * w) * (theta * w);
+        let (lowest, highest) = penalty.range(at);
+        let ends = [lowest, highest].into_iter().filter(|end| end.is_finite());
+        let farthest = ends.fold(0.0, |most: f64, end| most.max(end.abs()));
+        reach += farthest * farthest;
     }
-    let squares = normal.iter().enumerate().map(|(at, sum)| (sum.value(), penalty.theta2(at)));
-    let square: Sum = squares.map(|(a, theta2)| a * a / theta2).collect();
-    let square = square.value();
     let thetas = penalty.theta.iter().flatten();
     let theta = thetas.fold(1.0, |least: f64, theta| least.min(*theta));
-    let normal_error = normal_error / theta;
-    let rounding = offset_error
-        + f64::EPSILON * 8.0 * square / lambda
-        + normal_error * (square.sqrt() + normal_error) / lambda;
-    (offset - square / (2.0 * lambda), rounding)
+    let of_normal = if penalty.quadratic > 0.0 {
+        let error = normal_error / theta;
+        error * (square.sqrt() + error / penalty.quadratic)
+    } else {
+        normal_error * reach.sqrt() + (high - low) * offset.abs()
+    };
+    let rounding = offset_error + of_normal + 8.0 * f64::EPSILON * size;
+    (high * offset + least.value(), rounding)
 }
 
 /// Adds up what lies below the losses of all examples, in the order of a tree over blocks of them.
@@ -156,7 +231,7 @@ fn add_up<'p>(
     let count = 1 << worth.ilog2();
     let blocks = split_evenly(examples, count);
     let of_block = |at: usize| {
-        let mut minorant = Minorant::new(problem.w.len());
+        let mut minorant = Minorant::new(problem.w.len() + problem.free);
         for example in blocks[at].clone() {
             let mut below = below(example)?;
             below.iter_mut().for_each(|(_, weight)| *weight *= problem.shares[example]);

@@ -58,6 +58,8 @@ pub struct LinearLosses<'a> {
     pub features: &'a Matrix<'a>,
     /// The constant feature.
     pub bias: Option<f64>,
+    /// What is added to the outputs, where that is not penalised.
+    pub intercept: Option<&'a [f64]>,
     /// What is true of the rows.
     pub truths: PlainKind<'a>,
     /// Linear outputs of a row.
@@ -310,7 +312,9 @@ impl PlainLoss for LinearLosses<'_> {
     }
 
     fn value(&self, row: usize, w: &[f64]) -> f64 {
-        self.tangent(row, &self.outputs_at(&self.entries(row), w)).value
+        let mut f = self.outputs_at(&self.entries(row), w);
+        f.iter_mut().zip(self.intercept.unwrap_or_default()).for_each(|(f, b)| f.add(*b));
+        self.tangent(row, &f).value
     }
 
     fn add(
@@ -357,6 +361,12 @@ impl PlainLoss for LinearLosses<'_> {
                 }
             },
         );
+        if self.intercept.is_some() {
+            let behind = (self.features.cols() + usize::from(self.bias.is_some())) * self.outputs;
+            for (z, c) in coefficients.iter().enumerate() {
+                minorant.add_slope(behind + z, 1.0, *c, 0.0);
+            }
+        }
         Ok(())
     }
 }

@@ -102,30 +102,69 @@ impl Below<'_> {
     }
 }
 
-/// How weights are penalised, in its plainest form.
+/// How weights are penalised, in its plainest form: λ/2 ‖θ ∘ w‖² + λ₁‖w‖₁, within bounds on single weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Penalty {
-    /// λ.
-    pub lambda: f64,
-    /// λ‖w‖₁ instead of λ/2 ‖θ ∘ w‖².
-    pub is_l1: bool,
+    /// λ; 0 where there is no quadratic.
+    pub quadratic: f64,
+    /// λ₁; 0 where there are no absolute weights.
+    pub absolute: f64,
     /// θ of each weight, where it is not 1.
     pub theta: Option<Vec<f64>>,
+    /// The least and the greatest value of each weight, where they are bounded.
+    pub ranges: Option<Vec<(f64, f64)>>,
 }
 
 impl Penalty {
+    /// λ/2 ‖w‖².
+    pub fn of(quadratic: f64) -> Self {
+        Penalty { quadratic, absolute: 0.0, theta: None, ranges: None }
+    }
+
+    /// λ (r ‖w‖₁ + (1 − r)/2 ‖w‖²).
+    pub fn mixed(lambda: f64, ratio: f64) -> Self {
+        Penalty { absolute: lambda * ratio, ..Penalty::of(lambda * (1.0 - ratio)) }
+    }
+
     fn theta2(&self, at: usize) -> f64 {
         self.theta.as_ref().map_or(1.0, |theta| theta[at] * theta[at])
     }
 
-    /// Ω(w).
+    fn range(&self, at: usize) -> (f64, f64) {
+        let all = (f64::NEG_INFINITY, f64::INFINITY);
+        self.ranges.as_ref().map_or(all, |ranges| ranges[at])
+    }
+
+    /// Ω(w); infinite where a bound is not kept.
     fn value(&self, w: &[f64]) -> f64 {
-        if self.is_l1 {
-            return self.lambda * w.iter().map(|w| w.abs()).collect::<Sum>().value();
+        let (mut square, mut sizes) = (Sum::new(), Sum::new());
+        for (at, w) in w.iter().enumerate() {
+            let (least, greatest) = self.range(at);
+            if !(least <= *w && *w <= greatest) {
+                return f64::INFINITY;
+            }
+            square.add_product(self.theta2(at) * w, *w);
+            sizes.add(w.abs());
         }
-        let mut square = Sum::new();
-        w.iter().enumerate().for_each(|(at, w)| square.add_product(self.theta2(at) * w, *w));
-        0.5 * self.lambda * square.value()
+        0.5 * self.quadratic * square.value() + self.absolute * sizes.value()
+    }
+
+    /// The least value over a weight w of the penalty plus `slope` w, and the w where it is reached.
+    fn least(&self, at: usize, slope: f64) -> (f64, f64) {
+        let (lowest, highest) = self.range(at);
+        let curvature = self.quadratic * self.theta2(at);
+        // Where the slope is weaker than λ₁ the weight stays at 0, or at the bound that is nearest.
+        let pull = (slope.abs() - self.absolute).max(0.0);
+        let free = match (pull > 0.0, curvature > 0.0) {
+            (false, _) => 0.0,
+            (true, true) => -pull.copysign(slope) / curvature,
+            (true, false) => -f64::INFINITY.copysign(slope),
+        };
+        let w = free.clamp(lowest, highest);
+        if w == 0.0 {
+            return (0.0, 0.0);
+        }
+        (w * (0.5 * curvature * w + slope) + self.absolute * w.abs(), w)
     }
 }
 
@@ -140,6 +179,9 @@ pub struct Plain<'a> {
     pub penalty: Penalty,
     /// The model's weights.
     pub w: &'a [f64],
+    /// Coordinates behind the weights that are not penalised: an intercept of each output. The slopes of
+    /// a proof add up to 0 there.
+    pub free: usize,
     /// What the model claims of the problem.
     pub claim: Claim,
 }

@@ -6,13 +6,14 @@ mod local;
 mod normal;
 mod origin;
 mod prox;
+mod shaped;
 mod state;
 
 pub use local::{LocalBundle, LocalMinimum, Locality, Trial, Update};
 pub use prox::{Center, Near, NearMinimum};
 pub(crate) use state::{load_master, save_master};
 
-use crate::certificate::{BoundOverLambda, DualPoint, Term};
+use crate::certificate::{DualBound, DualPoint, Term};
 use crate::master::{Gram, Master};
 use crate::proof::Proof;
 use crate::regularizer::L2;
@@ -20,6 +21,7 @@ use crate::risk::Plane;
 use minorant_linalg::parallel::map;
 use normal::Normal;
 use origin::{Origin, Visit};
+use shaped::Free;
 use std::cmp::Reverse;
 
 /// Fewest planes of a part that limits leave room for: an aggregate and two others.
@@ -45,8 +47,8 @@ pub struct ModelMinimum {
     pub w: Vec<f64>,
     /// A lower bound on the objective, valid however well the master was solved.
     pub bound: f64,
-    /// The same dual point's bound for every λ.
-    pub bounds: BoundOverLambda,
+    /// The same bound, with that of the dual point for every λ.
+    pub bounds: DualBound,
 }
 
 /// A plane in the regularizer's metric.
@@ -89,6 +91,8 @@ pub struct Bundle {
     visits: u64,
     /// Where the prox term stands, for methods that have one.
     center: Option<Center>,
+    /// The coordinates that inner products are over, where these are not all.
+    free: Option<Free>,
 }
 
 impl Bundle {
@@ -103,6 +107,7 @@ impl Bundle {
             master: Master::new(parts),
             visits: 0,
             center: None,
+            free: None,
         }
     }
 
@@ -129,13 +134,16 @@ impl Bundle {
         let bytes = |plane: &Plane| Normal::bytes_of(&plane.normal) + 8 * plane.slopes.len() as u64;
         let of_visit = visit.as_ref().map_or(0, Visit::bytes);
         self.make_room(new.iter().map(bytes).sum::<u64>() + of_visit);
+        let masked: Option<Vec<Vec<f64>>> =
+            self.free.as_ref().map(|free| new.iter().map(|p| free.mask(&p.normal)).collect());
+        let normal = |part: usize| masked.as_ref().map_or(&new[part].normal, |all| &all[part]);
         // Old planes are read once each: all products with one before the next.
-        let products_with = |old: &Held| new.iter().map(|p| old.normal.dot(&p.normal)).collect();
+        let products_with =
+            |old: &Held| (0..new.len()).map(|part| old.normal.dot(normal(part))).collect();
         let old: Vec<Vec<f64>> = map(self.planes.len(), |at| products_with(&self.planes[at]));
-        for (part, plane) in new.iter().enumerate() {
-            let among = new[..=part].iter();
+        for part in 0..new.len() {
             let among =
-                among.map(|other| minorant_linalg::dense::dot(&other.normal, &plane.normal));
+                (0..=part).map(|other| minorant_linalg::dense::dot(normal(other), normal(part)));
             let row: Vec<f64> = old.iter().map(|products| products[part]).chain(among).collect();
             self.gram.push(&row);
             self.master.push(part);
@@ -167,13 +175,21 @@ impl Bundle {
     /// w = w_reg − (Σ α a) ⊘ (λ θ²).
     pub fn minimise(&mut self, regularizer: &L2, gap: f64) -> ModelMinimum {
         let lambda = regularizer.lambda();
+        if !regularizer.is_quadratic() {
+            self.solve_shaped(regularizer, 0.0, gap);
+            self.age();
+            let dual = self.dual_point();
+            let u = self.resting_point(regularizer, 0.0, dual.normal());
+            let bounds = dual.bound_under(regularizer, false);
+            return ModelMinimum { w: regularizer.from_metric(u), bound: bounds.value, bounds };
+        }
         let offsets: Vec<f64> = self.planes.iter().map(|plane| plane.offset).collect();
         self.master.solve(&self.gram, &offsets, 1.0 / lambda, gap);
         self.age();
         let dual = self.dual_point();
         let u = dual.normal().iter().map(|v| -v / lambda).collect();
-        let bounds = dual.over_lambda();
-        ModelMinimum { w: regularizer.from_metric(u), bound: bounds.at(lambda), bounds }
+        let bounds = dual.bound_under(regularizer, false);
+        ModelMinimum { w: regularizer.from_metric(u), bound: bounds.value, bounds }
     }
 
     /// One more iteration begins: planes that get no weight in it have been idle for longer.
@@ -272,7 +288,11 @@ impl Bundle {
             let plane = &self.planes[j];
             sum.add(plane.term(weights[j]), |normal| plane.normal.add_to(weights[j], normal));
         }
-        products.push(minorant_linalg::dense::norm2(sum.normal()));
+        let square = |normal: &[f64]| minorant_linalg::dense::norm2(normal);
+        products.push(match &self.free {
+            None => square(sum.normal()),
+            Some(free) => square(&free.mask(sum.normal())),
+        });
         let origins = members.iter().map(|&j| (&self.planes[j].origin, weights[j]));
         let origin = Origin::combine(origins, self.limits.remembered);
         members.iter().for_each(|&j| weights[j] = 0.0);
@@ -285,7 +305,7 @@ impl Bundle {
                 sum.normal().to_vec(),
                 self.planes.last().map(|last| &last.normal),
             ),
-            length: products[self.len()].sqrt(),
+            length: square(sum.normal()).sqrt(),
             normal_error: sum.normal_error(),
             offset: sum.offset(),
             offset_error: sum.offset_error(),

@@ -5,7 +5,7 @@
 
 use super::Bundle;
 use crate::archive::{Archive, ArchiveError};
-use crate::certificate::BoundOverLambda;
+use crate::certificate::DualBound;
 use crate::regularizer::L2;
 use minorant_linalg::dense::{axpy, dot, norm2};
 use minorant_linalg::parallel::map;
@@ -20,6 +20,11 @@ pub struct Center {
 }
 
 impl Center {
+    /// One of its coordinates.
+    pub(super) fn at(&self, i: usize) -> f64 {
+        self.u[i]
+    }
+
     /// A plane is appended to the bundle.
     pub(super) fn meet(&mut self, normal: &[f64]) {
         self.products.push(dot(normal, &self.u));
@@ -72,7 +77,7 @@ pub struct NearMinimum {
     /// Its minimiser.
     pub w: Vec<f64>,
     /// The bound on the objective that the same dual point gives without the prox term.
-    pub bounds: BoundOverLambda,
+    pub bounds: DualBound,
     /// The model's risk at the minimiser, within rounding.
     pub risk: f64,
     /// The minimiser as a centre, for [`Bundle::move_center`].
@@ -100,7 +105,11 @@ impl Bundle {
 
     /// Solves the master with the prox term α ‖u − u_t‖² to an absolute gap of at most `gap`
     /// (Eq. 13: curvature 1/(λ + 2α), offsets b + 2α/(λ + 2α) ã·u_t). No plane is read.
-    pub fn solve_near(&mut self, lambda: f64, alpha: f64, gap: f64) -> Near {
+    pub fn solve_near(&mut self, regularizer: &L2, alpha: f64, gap: f64) -> Near {
+        if !regularizer.is_quadratic() {
+            return self.solve_shaped_near(regularizer, alpha, gap);
+        }
+        let lambda = regularizer.lambda();
         let stiffness = lambda + 2.0 * alpha;
         let pull = 2.0 * alpha / stiffness;
         let offset = |j: usize| self.planes[j].offset + pull * self.product_with_center(j);
@@ -122,11 +131,42 @@ impl Bundle {
         Near { distance: square(lambda).sqrt() / stiffness, objective: penalty + risk }
     }
 
+    /// The same where the regularizer is more than a quadratic.
+    fn solve_shaped_near(&mut self, regularizer: &L2, alpha: f64, gap: f64) -> Near {
+        self.solve_shaped(regularizer, alpha, gap);
+        let dual = self.dual_point();
+        let u = self.resting_point(regularizer, alpha, dual.normal());
+        let square = match &self.center {
+            Some(center) => u.iter().zip(&center.u).map(|(u, c)| (u - c) * (u - c)).sum(),
+            None => norm2(&u),
+        };
+        let products = map(self.planes.len(), |at| self.planes[at].normal.dot(&u));
+        let risk = self.model_risk(&products);
+        let objective = regularizer.value(&regularizer.from_metric(u)) + risk;
+        Near { distance: square.sqrt(), objective }
+    }
+
     /// The minimum that the last [`Bundle::solve_near`] with this α found: u = (2α u_t − Σ β ã) /
-    /// (λ + 2α).
-    pub fn near_minimum(&mut self, regularizer: &L2, alpha: f64) -> NearMinimum {
+    /// (λ + 2α). Whether the risk is nowhere negative counts where the regularizer has no quadratic.
+    pub fn near_minimum(
+        &mut self,
+        regularizer: &L2,
+        alpha: f64,
+        is_nonnegative: bool,
+    ) -> NearMinimum {
         let lambda = regularizer.lambda();
         let dual = self.dual_point();
+        let bounds = dual.bound_under(regularizer, is_nonnegative);
+        if !regularizer.is_quadratic() {
+            let u = self.resting_point(regularizer, alpha, dual.normal());
+            let products = map(self.planes.len(), |at| self.planes[at].normal.dot(&u));
+            return NearMinimum {
+                w: regularizer.from_metric(u.clone()),
+                bounds,
+                risk: self.model_risk(&products),
+                center: Center { u, products },
+            };
+        }
         let center = |i: usize| self.center.as_ref().map_or(0.0, |center| center.u[i]);
         let mix =
             |(i, sum): (usize, &f64)| (2.0 * alpha * center(i) - sum) / (lambda + 2.0 * alpha);
@@ -134,7 +174,7 @@ impl Bundle {
         let products = self.products_with_minimiser(&self.products_with_sum(), lambda, alpha);
         NearMinimum {
             w: regularizer.from_metric(u.clone()),
-            bounds: dual.over_lambda(),
+            bounds,
             risk: self.model_risk(&products),
             center: Center { u, products },
         }

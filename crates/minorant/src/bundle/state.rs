@@ -2,7 +2,7 @@
 
 use super::normal;
 use super::origin::{Origin, Visit};
-use super::{Bundle, Center, Held, LEAST, Limits};
+use super::{Bundle, Center, Free, Held, LEAST, Limits};
 use crate::archive::{Archive, ArchiveError};
 use crate::master::{Gram, Master, MasterState};
 use crate::risk::Tie;
@@ -62,6 +62,9 @@ impl Bundle {
         save_master(&self.gram, &self.master, archive);
         if let Some(center) = &self.center {
             center.save(archive);
+        }
+        if let Some(free) = &self.free {
+            free.save(archive);
         }
     }
 
@@ -160,6 +163,7 @@ impl Bundle {
             master,
             visits: archive.take_integer("visits.count")?,
             center: Center::load(dim, count, archive)?,
+            free: Free::load(dim, archive)?,
         })
     }
 }

@@ -118,7 +118,9 @@ impl FittedModel {
 
     /// Whether the penalty makes weights zero, so that it is worth telling how many are.
     pub fn is_sparse(&self) -> bool {
-        self.facts.settings.kept().get("penalty").and_then(Json::as_str) == Some("l1")
+        let settings = self.facts.settings.kept();
+        let ratio = settings.get("l1_ratio").and_then(Json::as_f64);
+        settings.get("penalty").and_then(Json::as_str) == Some("l1") || ratio > Some(0.0)
     }
 
     /// The settings that the model depends on, by their names in its file; null for those that

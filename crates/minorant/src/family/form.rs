@@ -79,18 +79,25 @@ pub struct Audited<'a> {
 
 impl<'a> Audited<'a> {
     /// The problem of a model that has one: a mean over examples of so many units each, and a penalty
-    /// that all weights share.
+    /// by its λ.
     pub(super) fn problem(
         self,
         losses: Box<dyn PlainLoss + 'a>,
         units: &[usize],
-        is_l1: bool,
+        penalty: impl Fn(f64) -> Penalty,
         w: &'a [f64],
     ) -> Result<Vec<Plain<'a>>, String> {
         let lambda = self.facts.lambda.ok_or("the model has no lambda")?;
         let shares = mean_shares(self.example_weights, units)?;
-        let penalty = Penalty { lambda, is_l1, theta: None };
-        Ok(vec![Plain { losses, shares, penalty, w, claim: self.facts.certificate.into() }])
+        let penalty = penalty(lambda);
+        Ok(vec![Plain {
+            losses,
+            shares,
+            penalty,
+            w,
+            free: 0,
+            claim: self.facts.certificate.into(),
+        }])
     }
 }
 

@@ -22,6 +22,7 @@ pub mod linear;
 mod mean;
 mod memory;
 pub mod neuro;
+pub(crate) mod penalty;
 mod predictions;
 mod proof_arrays;
 mod report;

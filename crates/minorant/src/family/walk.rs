@@ -341,7 +341,7 @@ impl Walk<'_> {
         }
         // A smooth problem is finished by other means than planes; one with kinks by more of them.
         let to_rounding = StopRules { tol: 0.0, abs_tol: 0.0, ..rules };
-        let smooth = problem.risk.is_smooth() && problem.l1 == 0.0;
+        let smooth = problem.risk.is_smooth() && problem.regularizer.is_quadratic();
         let first = if smooth { rules } else { to_rounding };
         let token = Cancel::new();
         let mut further =

@@ -2,6 +2,7 @@
 //! ([`LineShare`]), their sum ([`Line`]), and the one exact search that serves every convex risk
 //! ([`search`]); beside it stands one for risks that are not convex ([`global`]).
 
+mod absolute;
 mod curved;
 mod envelope;
 pub mod global;
@@ -16,6 +17,7 @@ mod sum;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use absolute::AbsoluteWeights;
 pub use envelope::{Envelope, Segment};
 pub use global::minimise_globally;
 pub(crate) use line_rows::{LineData, PiecewiseRows};

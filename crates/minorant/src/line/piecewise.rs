@@ -155,6 +155,17 @@ impl<S: PieceSource> LineShare for PiecewiseLine<S> {
         })
     }
 
+    fn curve(&self, steps: &[f64]) -> Vec<f64> {
+        let of_chunk = |chunk: usize| -> Vec<f64> {
+            let at = |step: &f64| {
+                let [constant, linear] = self.source.pieces(chunk, (*step, *step), 1.0).start;
+                [constant + linear * step, linear]
+            };
+            steps.iter().flat_map(at).collect()
+        };
+        map(self.source.chunks(), of_chunk).concat()
+    }
+
     fn pieces(&mut self) -> Option<&mut dyn PiecewiseShare> {
         Some(self)
     }

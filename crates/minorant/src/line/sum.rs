@@ -25,6 +25,11 @@ impl<'r> Line<'r> {
         Line { shares }
     }
 
+    /// Adds a share, behind all others.
+    pub fn add(&mut self, share: impl LineShare + 'r) {
+        self.shares.push(Box::new(share));
+    }
+
     /// A line of which one holder has everything.
     pub fn whole(share: impl LineShare + 'r) -> Self {
         Line::new(vec![Box::new(share)])

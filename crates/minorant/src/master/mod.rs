@@ -120,6 +120,11 @@ impl Master {
         self.normalise_all();
     }
 
+    /// The inner products have changed: the factor does not belong to them.
+    pub fn forget_factor(&mut self) {
+        self.support.stale = true;
+    }
+
     /// The weights: nonnegative, with sum 1 in each part.
     pub fn weights(&self) -> &[f64] {
         &self.weights

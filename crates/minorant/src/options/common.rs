@@ -2,9 +2,9 @@
 //! methods of [`crate::solver`], and further ones that several families take. An option that only one
 //! family has is declared in that family's own room.
 
-use super::Kind::{Bytes, Choice, File, Flag, Number, NumbersOfFile, Solver, Whole};
+use super::Kind::{BoundsOfFile, Bytes, Choice, File, Flag, Number, NumbersOfFile, Solver, Whole};
 use super::Need::{Is, NotGiven};
-use super::Range::{Finite, NotNegative, NotNegativeOrInfinite, Positive, Share};
+use super::Range::{Finite, NotNegative, NotNegativeOrInfinite, Positive, Ratio, Share};
 use super::{Effect, Group, Key, Named, Taken, named, options};
 use crate::bundle::Locality;
 use crate::solver::{ConvexProblems, LineSearch, Subgradients};
@@ -20,6 +20,14 @@ pub enum Norm {
 }
 
 named!(Norm { L2 = "l2" "λ/2 ‖w‖²", L1 = "l1" "λ ‖w‖₁" });
+/// An intercept that is not a feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intercept {
+    /// It is not penalised, and not bounded.
+    Free,
+}
+
+named!(Intercept { Free = "free" "added to each output, neither penalised nor bounded" });
 named!(Locality {
     Path = "path" "with the squared length of the path of the best point",
     Squares = "squares" "with the sum of its squared steps, as in the paper",
@@ -58,8 +66,21 @@ options! {
         .otherwise("1 each").effect(Effect::Data).probe("{FILE}");
     /// How weights are penalised
     pub PENALTY: Norm = ("penalty", "PENALTY", Choice(Norm::CHOICES)).default("l2").probe("l1");
+    /// Share r of ‖w‖₁ in the penalty λ (r ‖w‖₁ + (1 − r)/2 ‖w‖²)
+    pub L1_RATIO: Option<f64> = ("l1-ratio", "R", Number(Ratio))
+        .otherwise("0").needs(&[NotGiven("penalty")])
+        .probe_with("0.5", &["--lambda", "0.1"]);
+    /// Weights of 0 or more; that of the constant feature may be anything
+    pub NONNEGATIVE: bool = ("nonnegative", "", Flag).default("false").probe("");
+    /// Bounds on weights, a line a column: its number from 1, the least and the greatest value, with
+    /// commas between; nothing where there is no bound
+    pub BOUNDS: Option<Vec<f64>> = ("bounds", "FILE", BoundsOfFile)
+        .otherwise("none").probe("{FILE}");
     /// Add a constant feature B, regularized like the others
     pub BIAS: Option<f64> = ("bias", "B", Number(Finite)).otherwise("none").probe("1");
+    /// An intercept besides the weights
+    pub INTERCEPT: Option<Intercept> = ("intercept", "HOW", Choice(Intercept::CHOICES))
+        .otherwise("none").needs(&[NotGiven("bias")]).probe("free");
     /// Δ: a line for each true class, a number for each other one, in class order
     pub LABEL_LOSS: Option<Vec<f64>> = ("label-loss", "FILE", NumbersOfFile)
         .otherwise("1 for every wrong one").probe("{FILE}");

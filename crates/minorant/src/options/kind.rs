@@ -3,7 +3,9 @@
 //! sentence of the library, whoever hands it over.
 
 use super::Value;
+use super::value::{read_bounds, read_numbers};
 use minorant_data::Label;
+use std::path::Path;
 
 /// The numbers that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub enum Range {
     Share,
     /// Numbers above 0 and below 1.
     Inside,
+    /// Numbers from 0 to 1, both included.
+    Ratio,
 }
 
 impl Range {
@@ -37,6 +41,7 @@ impl Range {
             Range::Fraction => x > 0.0 && x <= 1.0,
             Range::Share => (0.0..1.0).contains(&x),
             Range::Inside => x > 0.0 && x < 1.0,
+            Range::Ratio => (0.0..=1.0).contains(&x),
         }
     }
 
@@ -49,6 +54,7 @@ impl Range {
             Range::Fraction => "a number above 0 and up to 1",
             Range::Share => "a number from 0 to below 1",
             Range::Inside => "a number above 0 and below 1",
+            Range::Ratio => "a number from 0 to 1",
         }
     }
 }
@@ -80,6 +86,9 @@ pub enum Kind {
     Text(fn(&str) -> Result<(), String>),
     /// The numbers of a text file.
     NumbersOfFile,
+    /// The bounds of a text file: for each column that has some its number, its least and its greatest
+    /// value, as three numbers.
+    BoundsOfFile,
     /// A file.
     File,
 }
@@ -95,11 +104,24 @@ impl Kind {
             (Kind::Wholes | Kind::Ranges, Value::Whole(n)) => Value::Wholes(vec![n]),
             (Kind::Ascending(_), Value::Number(x)) => Value::Numbers(vec![x]),
             (Kind::Ascending(_), Value::Whole(n)) => Value::Numbers(vec![n as f64]),
-            (Kind::NumbersOfFile | Kind::Ascending(_), Value::Wholes(all)) => {
+            (Kind::NumbersOfFile | Kind::BoundsOfFile | Kind::Ascending(_), Value::Wholes(all)) => {
                 Value::Numbers(all.into_iter().map(|n| n as f64).collect())
             }
             (Kind::File, Value::Word(word)) => Value::File(word.into()),
             (_, value) => value,
+        }
+    }
+
+    /// Whether the value is read from a text file whose name is typed.
+    pub fn is_of_file(&self) -> bool {
+        matches!(self, Kind::NumbersOfFile | Kind::BoundsOfFile)
+    }
+
+    /// Reads the value from the file that was typed, where it is read from one.
+    pub fn read(&self, path: &Path) -> Result<Value, String> {
+        match self {
+            Kind::BoundsOfFile => read_bounds(path).map(Value::Numbers),
+            _ => read_numbers(path).map(Value::Numbers),
         }
     }
 
@@ -129,7 +151,7 @@ impl Kind {
                 }
                 Err(format!("expected {}, found '{text}'", names.join(" or ")))
             }
-            Kind::Solver | Kind::NumbersOfFile => Ok(Value::Word(text.into())),
+            Kind::Solver | Kind::NumbersOfFile | Kind::BoundsOfFile => Ok(Value::Word(text.into())),
             Kind::Ascending(_) => {
                 let each = text.split(',').map(|word| number(word.trim()));
                 each.collect::<Result<_, _>>().map(Value::Numbers)
@@ -195,6 +217,7 @@ impl Kind {
             (Kind::Text(understands), Value::Word(word)) => {
                 understands(word).err().map(|why| format!("cannot be understood: {why}"))
             }
+            (Kind::BoundsOfFile, Value::Numbers(all)) => refusal_of_bounds(all),
             (Kind::Flag, Value::Flag(_))
             | (Kind::Whole(..) | Kind::Bytes, Value::Whole(_))
             | (Kind::Number(_), Value::Number(_))
@@ -217,9 +240,31 @@ impl Kind {
             Kind::Wholes | Kind::Ranges => "whole numbers",
             Kind::Pairs(_) => "names with numbers",
             Kind::NumbersOfFile => "numbers",
+            Kind::BoundsOfFile => "columns with their least and greatest values",
             Kind::File => "a file",
         }
     }
+}
+
+/// Why some numbers are no bounds of columns.
+fn refusal_of_bounds(all: &[f64]) -> Option<String> {
+    let (each, rest) = all.as_chunks::<3>();
+    if !rest.is_empty() {
+        return Some(format!("must be three numbers a column, not {} in all", all.len()));
+    }
+    let mut columns = std::collections::BTreeSet::new();
+    each.iter().find_map(|&[column, least, greatest]| {
+        let is_number = column >= 1.0 && column.fract() == 0.0 && column < 9e15;
+        if !is_number {
+            Some(format!("must have columns numbered from 1, not {column}"))
+        } else if !(least <= greatest && least < f64::INFINITY && greatest > f64::NEG_INFINITY) {
+            Some(format!("of column {column} must be in order, not {least} and {greatest}"))
+        } else if !columns.insert(column as u64) {
+            Some(format!("of column {column} must be given once, not twice"))
+        } else {
+            None
+        }
+    })
 }
 
 fn parse_bytes(text: &str) -> Result<u64, String> {

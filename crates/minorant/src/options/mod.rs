@@ -237,7 +237,7 @@ impl OptionSpec {
 
     /// Whether the header of a model file keeps the value. The form keeps arrays, beside its weights.
     pub(crate) fn is_kept(&self) -> bool {
-        self.effect == Effect::Model && !matches!(self.kind, Kind::NumbersOfFile)
+        self.effect == Effect::Model && !self.kind.is_of_file()
     }
 
     /// What the option means, with its choices and what each of them stands for.

@@ -15,7 +15,6 @@ use crate::family::{
     TrainReport, check_size, left_for_planes, method_options, refuse,
 };
 use crate::fingerprint::Fingerprint;
-use crate::options::common::{Norm, PENALTY};
 use crate::regularizer::L2;
 use crate::risk::{Cancel, Point, Risk};
 use crate::solver::{self, Method, Outcome, Problem, Solver, Status, StopRules};
@@ -220,8 +219,8 @@ impl<'a> Tracks<'a> {
         path: PathOptions<'a>,
         cancel: &'a Cancel,
     ) -> Result<Self, TrainError> {
-        if rows.settings.get(&PENALTY) == Norm::L1 {
-            let why = "a path goes with the penalty l2: planes and bounds serve every lambda there";
+        if rows.regularizer(1.0)?.lambda() == 0.0 {
+            let why = "a path needs a quadratic penalty, not l1 alone: planes and bounds serve every lambda there";
             return refuse(why);
         }
         let count = rows.targets.problems();

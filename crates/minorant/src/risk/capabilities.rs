@@ -74,6 +74,16 @@ pub trait Curvature {
         cancel: &Cancel,
     ) -> Result<Option<Vec<f64>>, RiskError>;
 
+    /// Vectors r with which the Hessian is that of the examples by themselves less Σ r rᵀ, where examples
+    /// depend on each other as by a free intercept: one pass for each output.
+    fn reduction(
+        &self,
+        _second: &SecondDerivatives,
+        _cancel: &Cancel,
+    ) -> Result<Vec<Vec<f64>>, RiskError> {
+        Ok(Vec::new())
+    }
+
     /// The weighted mean of the squares of each feature: one pass.
     fn mean_squares(&self, cancel: &Cancel) -> Result<Vec<f64>, RiskError>;
 

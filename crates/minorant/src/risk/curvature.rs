@@ -10,7 +10,7 @@ use std::ops::Range;
 
 impl LinearRisk<'_> {
     /// Adds up what each of `count` runs of chunks contributes.
-    fn sum_runs(
+    pub(super) fn sum_runs(
         &self,
         count: usize,
         of_run: impl Fn(&[Range<usize>]) -> Result<Vec<f64>, RiskError> + Sync,

@@ -139,6 +139,10 @@ impl Risk for DealtRisk<'_> {
         Ok((point, planes))
     }
 
+    fn is_nonnegative(&self) -> bool {
+        self.holders.iter().all(HeldRows::is_nonnegative)
+    }
+
     fn max_parts(&self) -> usize {
         self.cut.max_parts()
     }
@@ -164,6 +168,6 @@ impl Lines for DealtRisk<'_> {
             each.map(|(rows, (start, end))| rows.between(start, end, t)).unzip();
         let value = sums.into_iter().flatten().collect::<Sum>().value();
         let outputs = Outputs::Held(Kept::keep(&self.kept, outputs));
-        Point { w: between(&from.w, &to.w, t), outputs, value, error: 0.0 }
+        Point { outputs, ..Point::bare(between(&from.w, &to.w, t), value) }
     }
 }

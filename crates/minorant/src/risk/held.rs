@@ -161,6 +161,16 @@ impl<'a> HeldRows<'a> {
         plane.add_block(rows.len(), sums);
     }
 
+    /// Whether all losses are known to be nowhere negative: so the highest minorants without slopes are.
+    pub(super) fn is_nonnegative(&self) -> bool {
+        let Some(conjugate) = self.loss.conjugate() else { return false };
+        let is_nonnegative = |i: usize| {
+            let mut flat = vec![0.0; self.loss.outputs()];
+            conjugate.highest_offset(i, &mut flat).is_some_and(|offset| offset >= 0.0)
+        };
+        (0..self.design.rows()).all(is_nonnegative)
+    }
+
     /// Whether planes tell the slopes of their examples' minorants: where there are fewer examples than
     /// features, these are shorter than the point where the plane touches, and prove the same.
     fn tells_slopes(&self) -> bool {
@@ -218,12 +228,62 @@ impl<'a> HeldRows<'a> {
         end: &[f64],
     ) -> Box<dyn LineShare + 'r> {
         let direction = end.iter().zip(&*start).map(|(to, from)| to - from).collect();
+        self.line_along(start, direction)
+    }
+
+    /// The rows along a direction of the intercept.
+    pub(super) fn line_of_intercept<'r>(
+        &'r self,
+        outputs: &'r [f64],
+        way: &[f64],
+    ) -> Box<dyn LineShare + 'r> {
+        let direction = way.repeat(self.design.rows());
+        self.line_along(Cow::Borrowed(outputs), direction)
+    }
+
+    fn line_along<'r>(
+        &'r self,
+        start: Cow<'r, [f64]>,
+        direction: Vec<f64>,
+    ) -> Box<dyn LineShare + 'r> {
         let (loss, weights, chunks) = (&*self.loss, &self.weights, &self.chunks);
         let data = LineData { loss, weights, start, direction };
         match loss.pieces() {
             Some(loss) => Box::new(PiecewiseLine::new(PiecewiseRows { data, loss, chunks })),
             None => Box::new(SmoothLine::new(data, chunks)),
         }
+    }
+
+    /// The mean of the losses where the outputs are known.
+    pub(super) fn value_of(&self, outputs: &[f64]) -> f64 {
+        let k = self.loss.outputs();
+        let sums = map_chunks(&self.chunks, |_, rows| {
+            let mut sum = Sum::new();
+            for block in self.blocks(rows) {
+                let span = block.start * k..block.end * k;
+                sum.add(self.block_value(block, &outputs[span]));
+            }
+            sum.value()
+        });
+        sums.into_iter().collect::<Sum>().value()
+    }
+
+    /// The outputs of all rows at `w`.
+    pub(super) fn forward(&self, w: &[f64], cancel: &Cancel) -> Result<Vec<f64>, RiskError> {
+        let k = self.loss.outputs();
+        let packed = PackedWeights::pack(w, k);
+        let mut outputs = vec![0.0; self.design.rows() * k];
+        let done = map_chunks_mut(&self.chunks, &mut outputs, k, |_, rows, outputs| {
+            for block in self.blocks(rows.clone()) {
+                cancel.check()?;
+                let span = (block.start - rows.start) * k..(block.end - rows.start) * k;
+                self.design.forward(block, &packed, &mut outputs[span]);
+            }
+            Ok(())
+        });
+        done.into_iter().collect::<Result<(), RiskError>>()?;
+        drop(packed);
+        Ok(outputs)
     }
 
     /// The sums of planes touching where the outputs of the rows are known.

@@ -45,6 +45,31 @@ impl<'a> LinearRisk<'a> {
         LinearRisk::of(HeldRows::new(design, loss, weights, cut, 0..cut.chunks()))
     }
 
+    /// How far rounding may have moved the value of a point where so large a number was added to all
+    /// outputs.
+    pub(super) fn error_of_intercept(&self, size: f64, value: f64) -> f64 {
+        let sizes = self.sizes.get_or_init(|| sizes_of_all([self.rows.sizes()], &self.rows.cut));
+        sizes.error_of_shift(size, value)
+    }
+
+    /// The sum of the rows, each output's coefficients given.
+    pub(super) fn backward(
+        &self,
+        coefficients: &[f64],
+        cancel: &Cancel,
+    ) -> Result<Vec<f64>, RiskError> {
+        let (rows, k) = (&self.rows, self.rows.loss.outputs());
+        self.sum_runs(rows.chunks.len(), |chunks| {
+            let mut gradient = rows.design.gradient(k, &rows.spare);
+            for block in chunks.iter().flat_map(|chunk| rows.blocks(chunk.clone())) {
+                cancel.check()?;
+                let c = &coefficients[block.start * k..block.end * k];
+                rows.design.backward(block, c, &mut gradient);
+            }
+            Ok(gradient.unpack())
+        })
+    }
+
     fn of(rows: HeldRows<'a>) -> Self {
         LinearRisk { rows, columns: OnceLock::new(), sizes: OnceLock::new() }
     }
@@ -133,6 +158,10 @@ impl Risk for LinearRisk<'_> {
         Ok((point, planes))
     }
 
+    fn is_nonnegative(&self) -> bool {
+        self.rows.is_nonnegative()
+    }
+
     fn max_parts(&self) -> usize {
         self.rows.cut.max_parts()
     }
@@ -180,7 +209,7 @@ impl Lines for LinearRisk<'_> {
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point {
         let (outputs, sums) = self.rows.between(from.outputs.here(), to.outputs.here(), t);
         let value = sums.into_iter().collect::<Sum>().value();
-        Point { w: between(&from.w, &to.w, t), outputs: Outputs::Here(outputs), value, error: 0.0 }
+        Point { outputs: Outputs::Here(outputs), ..Point::bare(between(&from.w, &to.w, t), value) }
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Point {
     pub outputs: Outputs,
     /// The risk at `w`.
     pub value: f64,
+    /// The intercept of each output that is best at `w`, where the risk has a free one.
+    pub intercept: Vec<f64>,
     /// How far rounding may have moved the value, as far as that shows while it is computed; what the
     /// weights alone tell of it, [`Risk::value_error`](super::Risk::value_error) adds.
     pub error: f64,
@@ -22,7 +24,7 @@ pub struct Point {
 impl Point {
     /// A point at which a risk has this value, whatever it is, and keeps nothing.
     pub fn bare(w: Vec<f64>, value: f64) -> Point {
-        Point { w, outputs: Outputs::None, value, error: 0.0 }
+        Point { w, outputs: Outputs::None, value, intercept: Vec::new(), error: 0.0 }
     }
 
     /// A point at which a risk has this value and keeps nothing; one that is not finite is refused.

@@ -15,8 +15,20 @@ impl LinearRisk<'_> {
         factor: f64,
     ) -> Option<ScaledTangents> {
         let k = self.rows.loss.outputs();
-        let conjugate = self.rows.loss.conjugate()?;
         let mut slopes = vec![0.0; self.rows.design.rows() * k];
+        map_chunks_mut(&self.rows.chunks, &mut slopes, k, |_, rows, slopes| {
+            for (i, slopes) in rows.zip(slopes.chunks_exact_mut(k)) {
+                self.rows.loss.tangent(i, &point.outputs.here()[i * k..(i + 1) * k], slopes);
+                slopes.iter_mut().for_each(|slope| *slope *= factor);
+            }
+        });
+        self.highest_with_slopes(slopes)
+    }
+
+    /// The highest minorant with these slopes, and how far those lie from what the losses allow.
+    pub(super) fn highest_with_slopes(&self, mut slopes: Vec<f64>) -> Option<ScaledTangents> {
+        let k = self.rows.loss.outputs();
+        let conjugate = self.rows.loss.conjugate()?;
         let chunks = map_chunks_mut(&self.rows.chunks, &mut slopes, k, |_, rows, slopes| {
             let mut plane = ChunkPlane::new(&self.rows.spare);
             let (mut moved, mut weights) = (0.0, 0.0);
@@ -25,8 +37,6 @@ impl LinearRisk<'_> {
                 let mut sums = BlockSums::default();
                 for i in block.clone() {
                     let slopes = &mut slopes[(i - rows.start) * k..(i - rows.start + 1) * k];
-                    self.rows.loss.tangent(i, &point.outputs.here()[i * k..(i + 1) * k], slopes);
-                    slopes.iter_mut().for_each(|slope| *slope *= factor);
                     scaled.copy_from_slice(slopes);
                     let offset = conjugate.highest_offset(i, slopes)?;
                     let apart = |(a, b): (&f64, &f64)| (a - b).abs() + f64::EPSILON * a.abs();

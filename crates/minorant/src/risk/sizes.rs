@@ -64,6 +64,15 @@ impl Sizes {
         Sizes { growth, outputs, shift: loss.shift(), longest, columns }
     }
 
+    /// How far the mean of the losses may have moved where a number of this size was added to outputs.
+    pub(super) fn error_of_shift(&self, size: f64, value: f64) -> f64 {
+        let error = f64::EPSILON * size;
+        match self.growth {
+            Growth::Linear(growth) => growth * error,
+            Growth::Square => error * (2.0 * value.max(0.0).sqrt() + error),
+        }
+    }
+
     /// How far the mean of the losses at weights `w` may have moved; `value` is what was computed.
     pub(super) fn error(&self, w: &[f64], value: f64) -> f64 {
         let largest = |w: &[f64]| w.iter().fold(0.0, |most: f64, w| most.max(w.abs()));

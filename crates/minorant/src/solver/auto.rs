@@ -17,7 +17,8 @@ const STEEP_WHERE_SMOOTH: f64 = 1.0;
 impl Method {
     /// The method that `auto` stands for on this problem.
     pub(super) fn pick(problem: Problem<'_>) -> Method {
-        let penalised = problem.l1 == 0.0 && problem.regularizer.lambda() > 0.0;
+        let regularizer = problem.regularizer;
+        let penalised = regularizer.is_quadratic() && regularizer.lambda() > 0.0;
         if penalised && problem.risk.is_convex() && suits_dual_cd(problem) {
             return Method::DualCd;
         }
@@ -29,9 +30,24 @@ impl Method {
 
     /// The same among the bundle methods, whose planes serve every λ of a path.
     pub(crate) fn pick_bundle(problem: Problem<'_>) -> Method {
-        let risk = problem.risk;
-        if problem.l1 > 0.0 {
-            return if risk.curvature().is_some() { Method::NewtonCd } else { Method::Owlqn };
+        let (risk, regularizer) = (problem.risk, problem.regularizer);
+        for method in [Method::NewtonCd, Method::Owlqn] {
+            let fits = method.missing(problem, &MethodOptions::default()).is_none();
+            if !regularizer.is_quadratic() && fits {
+                return method;
+            }
+        }
+        if !regularizer.is_quadratic() {
+            let lines = risk.lines().is_some();
+            return match regularizer.lambda() > 0.0 {
+                _ if !risk.is_convex() => Method::Cccp,
+                true if lines && risk.dim() < MANY_WEIGHTS && risk.max_parts() > 1 => {
+                    Method::LsPBmrm
+                }
+                true if lines => Method::LsBmrm,
+                true => Method::Bmrm,
+                false => Method::ProxBmrm,
+            };
         }
         if problem.regularizer.lambda() > 0.0 && !risk.is_convex() {
             // Without kinks curvature is worth more than planes.

@@ -170,7 +170,7 @@ impl DualCd {
         let center = run.problem.regularizer.center(self.state.w.len());
         let mut slopes = self.state.slopes.clone();
         let Some(plane) = dual.plane(&self.metric, &self.state, &center) else { return Ok(None) };
-        let bound = |plane: &Plane| bound_of_plane(plane.clone(), run.problem.regularizer);
+        let bound = |plane: &Plane| bound_of_plane(plane.clone(), run.problem.regularizer, false);
         let lost = bound(&Plane { normal_error: 0.0, ..plane.clone() }) - bound(&plane);
         if lost <= LOST * run.best_objective().abs() {
             return Ok(Some((plane, slopes)));
@@ -188,7 +188,7 @@ impl DualCd {
         may_look: bool,
     ) -> Result<(), Halt> {
         if let Some((plane, slopes)) = self.plane(run, dual, may_look)? {
-            let bound = bound_of_plane(plane, run.problem.regularizer);
+            let bound = bound_of_plane(plane, run.problem.regularizer, false);
             run.offer_bound(bound, || Some(Proof::Slopes(slopes)));
         }
         Ok(())

@@ -54,7 +54,8 @@ pub fn finish(
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
     let smooth = problem.risk.is_smooth() && problem.risk.is_convex();
-    let quadratic = problem.l1 == 0.0 && problem.regularizer.lambda() > 0.0;
+    let regularizer = problem.regularizer;
+    let quadratic = regularizer.is_quadratic() && regularizer.lambda() > 0.0;
     if !smooth || !quadratic || !matches!(outcome.status, Status::Converged | Status::Stalled) {
         return Ok(());
     }
@@ -197,18 +198,16 @@ impl Finish<'_> {
         let bound = dual.bound(regularizer.lambda());
         if outcome.certificate.lower_bound.is_none_or(|best| bound > best) {
             outcome.certificate.lower_bound = Some(bound);
-            let size = 8 * match plane.tells_slopes() {
-                true => plane.slopes.len() as u64,
-                false => place.point.w.len() as u64 + 1 + 3 * plane.ties.len() as u64,
-            };
-            outcome.proof = (size <= proof_bytes).then(|| match plane.tells_slopes() {
-                true => Proof::Slopes(plane.slopes),
-                false => Proof::Points(vec![ProofPoint {
+            let proof = if plane.tells_slopes() {
+                Proof::Slopes(plane.slopes)
+            } else {
+                Proof::Points(vec![ProofPoint {
                     w: place.point.w.as_slice().into(),
                     part_weights: vec![1.0],
                     ties: plane.ties.into(),
-                }]),
-            });
+                }])
+            };
+            outcome.proof = Some(proof).filter(|proof| 8 * proof.len() as u64 <= proof_bytes);
         }
         outcome.certificate.objective = self.problem.objective(&place.point);
         outcome.point = place.point.clone();

@@ -1,7 +1,8 @@
-//! What the methods for λ‖w‖₁ + R(w) with a smooth risk share: slopes of the objective, which has a
-//! kink wherever a weight is zero, and the lower bound that an evaluated point gives.
+//! What the methods share whose risk is smooth and whose regularizer is not: slopes of the objective,
+//! which has a kink wherever a weight is zero and ends at bounds, and the lower bound that an evaluated
+//! point gives. The regularizer's quadratic counts with the risk.
 
-use super::{Halt, Run};
+use super::{Halt, Problem, Run, bound_of_plane};
 use crate::certificate::l1_bound;
 use crate::proof::{Proof, ProofPoint};
 use crate::risk::{Plane, Point};
@@ -23,6 +24,14 @@ pub(super) fn pseudo_slope(w: f64, g: f64, lambda: f64) -> f64 {
     } else {
         0.0
     }
+}
+
+/// One entry of the pseudo-gradient of a weight that has a least and a greatest value.
+#[inline]
+pub(super) fn slope_within(w: f64, g: f64, lambda: f64, (least, greatest): (f64, f64)) -> f64 {
+    let slope = pseudo_slope(w, g, lambda);
+    let is_held = w <= least && slope > 0.0 || w >= greatest && slope < 0.0;
+    if is_held { 0.0 } else { slope }
 }
 
 /// The slope of J at `w` towards `to`: sup over the subdifferential of gᵀ(to − w).
@@ -52,7 +61,7 @@ const ATTEMPTS: usize = 3;
 /// loss allows. No pass over the data.
 pub(super) fn offer_bound(run: &mut Run<'_>, point: &Point, plane: &Plane) {
     let Some(duals) = run.problem.risk.duals() else { return offer_scaled(run, point, plane) };
-    let lambda = run.problem.l1;
+    let lambda = run.problem.regularizer.l1();
     let steepest = largest(&plane.normal) + plane.normal_error;
     // A second allowance, for what scaling rounds.
     let safe = steepest + plane.normal_error;
@@ -74,7 +83,7 @@ fn offer_scaled(run: &mut Run<'_>, point: &Point, plane: &Plane) {
     if !run.problem.risk.is_nonnegative() {
         return;
     }
-    let lambda = run.problem.l1;
+    let lambda = run.problem.regularizer.l1();
     let steepest = largest(&plane.normal) + plane.normal_error;
     let shrink = 1.0 - 4.0 * f64::EPSILON;
     let factor = if steepest <= lambda * shrink { 1.0 } else { lambda / steepest * shrink };
@@ -91,10 +100,34 @@ fn offer_scaled(run: &mut Run<'_>, point: &Point, plane: &Plane) {
     }
 }
 
-/// The point at `w` with the risk's plane there, whose bound is offered: one evaluation.
-pub(super) fn visit(run: &mut Run<'_>, w: Vec<f64>) -> Result<(Point, Plane), Halt> {
+/// Offers the bound of the plane at `point` under a regularizer that has more than absolute weights.
+fn offer_plane(run: &mut Run<'_>, point: &Point, plane: &Plane) {
+    let Problem { risk, regularizer, .. } = run.problem;
+    let bound = bound_of_plane(plane.clone(), regularizer, risk.is_nonnegative());
+    let touch = || ProofPoint {
+        w: point.w.clone().into(),
+        part_weights: vec![1.0],
+        ties: plane.ties.clone().into(),
+    };
+    run.offer_bound(bound, || match plane.tells_slopes() {
+        true => Some(Proof::Slopes(plane.slopes.clone())),
+        false => Some(Proof::Points(vec![touch()])),
+    });
+}
+
+/// The point at `w` with the gradient of risk and quadratic there; the bound of the risk's plane is
+/// offered: one evaluation.
+pub(super) fn visit(run: &mut Run<'_>, w: Vec<f64>) -> Result<(Point, Vec<f64>), Halt> {
     let (point, mut planes) = run.evaluate_with_planes(w, 1)?;
     let plane = planes.pop().unwrap_or_default();
-    offer_bound(run, &point, &plane);
-    Ok((point, plane))
+    if run.problem.is_l1() {
+        offer_bound(run, &point, &plane);
+    } else {
+        offer_plane(run, &point, &plane);
+    }
+    let mut gradient = plane.normal;
+    if run.problem.regularizer.lambda() > 0.0 {
+        run.problem.regularizer.add_gradient(&point.w, &mut gradient);
+    }
+    Ok((point, gradient))
 }

@@ -6,8 +6,7 @@
 use super::{Halt, Run, Solver, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits};
-use crate::line;
-use crate::risk::{Lines, Point};
+use crate::risk::Point;
 
 /// How far from the best point towards the model's minimiser planes are taken.
 const MU: f64 = 0.1;
@@ -37,13 +36,6 @@ impl LsBmrm {
     /// Goes on from a bundle and a best point that another method has found.
     pub(super) fn take_over(&mut self, bundle: Bundle, best: Point, combined: bool) {
         (self.bundle, self.best, self.combined) = (bundle, Some(best), combined);
-    }
-
-    /// The exact minimiser of J on the ray from `best` through `trial`, and the step to it.
-    fn search(run: &Run<'_>, lines: &dyn Lines, best: &Point, trial: &Point) -> (Point, f64) {
-        let quadratic = run.problem.regularizer.along(&best.w, &trial.w);
-        let step = line::minimise(&mut lines.line(best, trial), quadratic).min(LONGEST_STEP);
-        (lines.between(best, trial, step), step)
     }
 }
 
@@ -76,7 +68,8 @@ impl Solver for LsBmrm {
         run.check_gap()?;
         // One evaluation: forward at the model's minimiser, backward at a point of the line.
         let trial = run.evaluate(minimum.w)?;
-        let (next, length) = Self::search(run, lines, best, &trial);
+        // The exact minimiser of J on the ray from the best point through the trial.
+        let (next, length) = run.problem.least_between(lines, best, &trial, LONGEST_STEP);
         let objective = run.objective(&next)?;
         run.offer_objective(objective);
         // Points that are no longer needed make room for the next ones.

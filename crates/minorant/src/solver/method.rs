@@ -155,6 +155,13 @@ impl Method {
         matches!(self, Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Lmbm | Cccp)
     }
 
+    /// Whether the method works where the regularizer has absolute weights or bounds beside its
+    /// quadratic.
+    pub(super) fn takes_kinks(self) -> bool {
+        use Method::{Bmrm, Cccp, LmBmrm, LsBmrm, LsPBmrm, PBmrm, ProxBmrm, ProxPBmrm};
+        matches!(self, Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | Cccp)
+    }
+
     /// Whether steps of a search for directions of descent are told.
     pub fn tells_direction_steps(self) -> bool {
         self.finds_directions() || self == Method::OwlqnStar

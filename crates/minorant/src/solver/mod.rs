@@ -73,20 +73,18 @@ pub use subgradient::Subgradient;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::{DualPoint, Term};
+use crate::line;
 use crate::regularizer::L2;
-use crate::risk::{Outputs, Plane, Point, Risk, RiskError};
+use crate::risk::{Lines, Outputs, Plane, Point, Risk, RiskError};
 use minorant_linalg::dense::norm2;
-use minorant_linalg::sum::Sum;
 
-/// The objective λ/2 ‖θ ∘ (w − w_reg)‖² + R(w), or λ ‖w‖₁ + R(w).
+/// The objective Ω(w) + R(w).
 #[derive(Clone, Copy)]
 pub struct Problem<'a> {
     /// The data term.
     pub risk: &'a dyn Risk,
-    /// The quadratic term; its λ is 0 where there is none.
+    /// Ω; its λ is 0 where there is no quadratic term.
     pub regularizer: &'a L2,
-    /// The factor of ‖w‖₁; 0 where there is no such term.
-    pub l1: f64,
     /// Where methods start; the regularizer's centre if not given.
     pub start: Option<&'a [f64]>,
 }
@@ -98,14 +96,9 @@ impl std::fmt::Debug for Problem<'_> {
 }
 
 impl<'a> Problem<'a> {
-    /// λ/2 ‖θ ∘ (w − w_reg)‖² + R(w).
+    /// Ω(w) + R(w).
     pub fn new(risk: &'a dyn Risk, regularizer: &'a L2) -> Self {
-        Problem { risk, regularizer, l1: 0.0, start: None }
-    }
-
-    /// The same with `l1` ‖w‖₁ added.
-    pub fn with_l1(self, l1: f64) -> Self {
-        Problem { l1, ..self }
+        Problem { risk, regularizer, start: None }
     }
 
     /// The same, started at `w`.
@@ -116,13 +109,42 @@ impl<'a> Problem<'a> {
     /// Where methods start.
     pub fn start_point(&self) -> Vec<f64> {
         let center = || self.regularizer.center(self.risk.dim());
-        self.start.map_or_else(center, <[f64]>::to_vec)
+        let mut start = self.start.map_or_else(center, <[f64]>::to_vec);
+        self.regularizer.snap(&mut start);
+        start
+    }
+
+    /// Whether the regularizer is the sum of absolute weights alone.
+    pub(crate) fn is_l1(&self) -> bool {
+        let regularizer = self.regularizer;
+        regularizer.l1() > 0.0 && regularizer.lambda() == 0.0 && regularizer.ranges().is_none()
+    }
+
+    /// The minimiser of the objective on the line from one point through another, as far as the bounds of
+    /// weights and `longest` allow, and the step to it.
+    pub(crate) fn least_between(
+        &self,
+        lines: &dyn Lines,
+        from: &Point,
+        through: &Point,
+        longest: f64,
+    ) -> (Point, f64) {
+        let regularizer = self.regularizer;
+        let quadratic = regularizer.along(&from.w, &through.w);
+        let mut line = lines.line(from, through);
+        if regularizer.l1() > 0.0 {
+            line.add(regularizer.kinks_along(&from.w, &through.w));
+        }
+        let longest = regularizer.longest_step(&from.w, &through.w).min(longest);
+        let step = line::minimise(&mut line, quadratic).min(longest);
+        let mut found = lines.between(from, through, step);
+        regularizer.snap(&mut found.w);
+        (found, step)
     }
 
     /// Ω(w).
     pub fn penalty(&self, w: &[f64]) -> f64 {
-        let l1 = || self.l1 * w.iter().map(|w| w.abs()).collect::<Sum>().value();
-        self.regularizer.value(w) + if self.l1 > 0.0 { l1() } else { 0.0 }
+        self.regularizer.value(w)
     }
 
     /// J at an evaluated point, rounded up: the exact value is no higher.
@@ -288,8 +310,9 @@ pub trait Solver {
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError>;
 }
 
-/// The bound that one plane of the whole risk proves by itself.
-fn bound_of_plane(plane: Plane, regularizer: &L2) -> f64 {
+/// The bound that one plane of the whole risk proves by itself. Whether the risk is nowhere negative
+/// counts where the regularizer has no quadratic.
+fn bound_of_plane(plane: Plane, regularizer: &L2, is_nonnegative: bool) -> f64 {
     let plane = regularizer.plane_in_metric(plane);
     let term = Term {
         weight: 1.0,
@@ -300,13 +323,16 @@ fn bound_of_plane(plane: Plane, regularizer: &L2) -> f64 {
     };
     let mut point = DualPoint::new(plane.normal.len());
     point.add(term, |sum| sum.copy_from_slice(&plane.normal));
-    point.bound(regularizer.lambda())
+    point.bound_under(regularizer, is_nonnegative).value
 }
 
 pub(crate) fn save_point(name: &str, point: &Point, archive: &mut Archive) {
     archive.put_reals(&format!("{name}.w"), point.w.clone());
     archive.put_reals(&format!("{name}.outputs"), point.outputs.gather());
     archive.put_reals(&format!("{name}.value"), vec![point.value, point.error]);
+    if !point.intercept.is_empty() {
+        archive.put_reals(&format!("{name}.intercept"), point.intercept.clone());
+    }
 }
 
 pub(crate) fn load_point(
@@ -325,5 +351,6 @@ pub(crate) fn load_point(
     let [value, error] = archive.take_reals(&format!("{name}.value"))?[..] else {
         return Err(ArchiveError(format!("{name}.value")));
     };
-    Ok(Point { w, outputs, value, error })
+    let intercept = archive.take_reals(&format!("{name}.intercept")).unwrap_or_default();
+    Ok(Point { w, outputs, value, intercept, error })
 }

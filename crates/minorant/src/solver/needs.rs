@@ -24,18 +24,31 @@ impl Method {
         options: &MethodOptions,
     ) -> Option<&'static str> {
         let risk = problem.risk;
-        let lambda = problem.regularizer.lambda();
-        let (quadratic, l1) =
-            (lambda > 0.0 && problem.l1 == 0.0, problem.l1 > 0.0 && lambda == 0.0);
+        let regularizer = problem.regularizer;
+        let has_quadratic = regularizer.lambda() > 0.0;
+        let has_kinks = !regularizer.is_quadratic();
+        let is_mixed = regularizer.l1() > 0.0 && regularizer.ranges().is_none();
         let smooth = risk.is_smooth() || options.despite_kinks;
         match self {
             Method::Auto => Method::pick(problem).missing(problem, options),
-            Method::Owlqn | Method::OwlqnStar | Method::NewtonCd if !l1 => Some("the penalty l1"),
-            Method::Owlqn | Method::OwlqnStar => (!risk.is_smooth()).then_some("a smooth risk"),
+            Method::Owlqn | Method::OwlqnStar if !is_mixed => {
+                Some("the penalty l1, without bounds")
+            }
+            Method::NewtonCd if !has_kinks => Some("the penalty l1, or bounds"),
+            Method::Owlqn | Method::OwlqnStar => {
+                (!risk.is_smooth() || !risk.is_convex()).then_some("a smooth risk")
+            }
+            Method::NewtonCd if !risk.is_convex() => Some("a convex risk"),
             Method::NewtonCd => (risk.lines().is_none() || risk.curvature().is_none())
                 .then_some("the second derivatives of the risk"),
-            _ if problem.l1 != 0.0 => Some("a quadratic regularizer"),
-            _ if !quadratic && !self.needs_no_penalty() => {
+            Method::ProxBmrm | Method::ProxPBmrm if has_kinks && !has_quadratic => {
+                let fits = risk.is_convex() && risk.is_nonnegative();
+                (!fits).then_some("a convex risk that is known to be nowhere negative")
+            }
+            _ if has_kinks && !(self.takes_kinks() && has_quadratic) => {
+                Some("a quadratic regularizer, without absolute weights and bounds")
+            }
+            _ if !has_quadratic && !self.needs_no_penalty() => {
                 Some("a quadratic regularizer with lambda above 0")
             }
             Method::Cccp if risk.difference().is_none() => {

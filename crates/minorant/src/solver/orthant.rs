@@ -52,14 +52,14 @@ impl Orthant {
 
     /// Evaluates the start point.
     pub(super) fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
-        let (point, plane) = l1::visit(run, run.problem.start_point())?;
+        let (point, gradient) = l1::visit(run, run.problem.start_point())?;
         let objective = run.objective(&point)?;
         run.offer_objective(objective);
-        self.current = Some((point, plane.normal));
+        self.current = Some((point, gradient));
         Ok(Step { kind: "start", objective, length: None })
     }
 
-    /// The point and the risk's gradient there.
+    /// The point and the gradient of risk and quadratic there.
     pub(super) fn place(&self) -> Result<(&Point, &[f64]), Halt> {
         let place = self.current.as_ref().map(|(point, gradient)| (point, &gradient[..]));
         place.ok_or(Halt::Stop(Status::Stalled))
@@ -88,7 +88,7 @@ impl Orthant {
         p: &[f64],
         signs: impl Fn(usize) -> f64,
     ) -> Result<Step, Halt> {
-        let (lambda, fresh) = (run.problem.l1, self.memory.is_fresh());
+        let (lambda, fresh) = (run.problem.regularizer.l1(), self.memory.is_fresh());
         let Some((point, gradient)) = &self.current else {
             return Err(Halt::Stop(Status::Stalled));
         };
@@ -106,18 +106,17 @@ impl Orthant {
             if to == point.w {
                 break;
             }
-            let (trial, plane) = l1::visit(run, to)?;
+            let (trial, there) = l1::visit(run, to)?;
             let objective = run.problem.objective(&trial);
             if objective <= before + SUFFICIENT * slope.min(0.0) && objective.is_finite() {
                 let s: Vec<f64> =
                     trial.w.iter().zip(&point.w).map(|(to, from)| to - from).collect();
-                let y: Vec<f64> =
-                    plane.normal.iter().zip(gradient).map(|(to, from)| to - from).collect();
+                let y: Vec<f64> = there.iter().zip(gradient).map(|(to, from)| to - from).collect();
                 if dot(&s, &y) > CURVED * norm2(&y) {
                     self.memory.update(&s, &y);
                 }
                 run.offer_objective(objective);
-                self.current = Some((trial, plane.normal));
+                self.current = Some((trial, there));
                 self.steps += 1;
                 return Ok(Step { kind: "descent", objective, length: Some(length) });
             }

@@ -32,7 +32,7 @@ impl Solver for Owlqn {
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         run.check_gap()?;
         // p := −B g^ow, and p^ow := π(p, g^ow): entries that do not descend are set to zero.
-        let g = self.orthant.subgradient(run.problem.l1)?;
+        let g = self.orthant.subgradient(run.problem.regularizer.l1())?;
         let p: Vec<f64> = self.orthant.memory.times(&g).into_iter().map(|v| -v).collect();
         let descending = |(&p, &g): (&f64, &f64)| if p * g < 0.0 { p } else { 0.0 };
         let p: Vec<f64> = p.iter().zip(&g).map(descending).collect();

@@ -44,7 +44,7 @@ impl Solver for OwlqnStar {
 
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         run.check_gap()?;
-        let lambda = run.problem.l1;
+        let lambda = run.problem.regularizer.l1();
         let first = self.orthant.subgradient(lambda)?;
         let (point, gradient) = self.orthant.place()?;
         // arg sup gᵀp: at a zero weight the end of [−λ, λ] with the sign of p.

@@ -30,6 +30,8 @@ const RADIUS: f64 = 0.01;
 const STEPS_TO_TARGET: f64 = 100.0;
 /// α beyond this many λ keeps any iterate where it is.
 const STRONGEST: f64 = 1e15;
+/// The least α where there is no λ, in what takes its place.
+const WEAKEST: f64 = 1.0 / (1u64 << 30) as f64;
 /// How exactly the master is solved: to this share of the descent that its minimiser promises, or
 /// to this share of the objective, which is rounding.
 const ACCURACY: f64 = 0.1;
@@ -72,6 +74,8 @@ struct State {
     /// K, and how far iterates may go now.
     least_radius: f64,
     radius: f64,
+    /// λ, or the strength that takes its place where there is none.
+    unit: f64,
     /// α_t.
     alpha: f64,
     /// γ_t.
@@ -92,6 +96,7 @@ impl ProxBmrm {
             center_objective: f64::INFINITY,
             least_radius: 0.0,
             radius: 0.0,
+            unit: 1.0,
             alpha: 0.0,
             threshold: f64::INFINITY,
             tune: true,
@@ -164,12 +169,18 @@ impl ProxBmrm {
         self.bundle.set_center(&best.w, run.problem.regularizer);
         let length = self.bundle.center_length();
         // Without a length to take a share of: no minimiser is longer than this.
-        let longest = (2.0 * objective.max(0.0) / run.problem.regularizer.lambda()).sqrt();
+        let regularizer = run.problem.regularizer;
+        let (most, lambda) = (objective.max(f64::MIN_POSITIVE), regularizer.lambda());
+        let longest =
+            if lambda > 0.0 { (2.0 * most / lambda).sqrt() } else { most / regularizer.l1() };
         let radius = self.distance * if length > 0.0 { length } else { longest };
+        // What λ is where there is one: with it the longest minimiser would cost what there is.
+        let unit = if lambda > 0.0 { lambda } else { 2.0 * most / (longest * longest) };
         self.state = State {
             center_objective: objective,
             least_radius: radius,
             radius,
+            unit,
             alpha: 0.0,
             threshold: f64::INFINITY,
             tune: true,
@@ -183,11 +194,11 @@ impl ProxBmrm {
     /// minimiser is worth no more than the descent that it promises: the master is solved to a
     /// share of that, which may be far below the gap.
     fn distance(&mut self, run: &mut Run<'_>, alpha: f64) -> f64 {
-        let lambda = run.problem.regularizer.lambda();
+        let regularizer = run.problem.regularizer;
         let center = self.state.center_objective;
         let mut accuracy = run.master_gap();
         loop {
-            let near = run.master(|| self.bundle.solve_near(lambda, alpha, accuracy));
+            let near = run.master(|| self.bundle.solve_near(regularizer, alpha, accuracy));
             let promised = center - near.objective;
             if accuracy <= ACCURACY * promised || accuracy <= ROUNDING * center.abs() {
                 return near.distance;
@@ -200,20 +211,25 @@ impl ProxBmrm {
     /// falls as α grows. The master without prox term, which comes first, gives the bound.
     fn tune(&mut self, run: &mut Run<'_>) -> Result<(NearMinimum, f64), Halt> {
         let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
-        let (lambda, radius) = (regularizer.lambda(), self.state.radius);
-        let plain = run.master(|| self.bundle.solve_near(lambda, 0.0, accuracy));
-        let minimum = run.master(|| self.bundle.near_minimum(regularizer, 0.0));
-        run.offer_bounds(minimum.bounds, || self.bundle.proof());
-        run.check_gap()?;
-        if plain.distance <= radius {
-            self.state.alpha = 0.0;
-            return Ok((minimum, plain.distance));
+        let is_nonnegative = run.problem.risk.is_nonnegative();
+        let (unit, radius) = (self.state.unit, self.state.radius);
+        // Without a quadratic the model without prox term may have no minimiser.
+        let has_minimum = regularizer.lambda() > 0.0;
+        if has_minimum {
+            let plain = run.master(|| self.bundle.solve_near(regularizer, 0.0, accuracy));
+            let minimum = run.master(|| self.bundle.near_minimum(regularizer, 0.0, is_nonnegative));
+            run.offer_bounds(minimum.bounds, || self.bundle.proof());
+            run.check_gap()?;
+            if plain.distance <= radius {
+                self.state.alpha = 0.0;
+                return Ok((minimum, plain.distance));
+            }
         }
-        let least = 0.5 * lambda;
+        let least = if has_minimum { 0.5 * unit } else { WEAKEST * unit };
         let mut alpha = self.state.alpha.max(least);
         let mut distance = self.distance(run, alpha);
         if distance > radius {
-            while distance > radius && alpha < STRONGEST * lambda {
+            while distance > radius && alpha < STRONGEST * unit {
                 alpha *= 2.0;
                 distance = self.distance(run, alpha);
             }
@@ -228,7 +244,8 @@ impl ProxBmrm {
             }
         }
         self.state.alpha = alpha;
-        Ok((run.master(|| self.bundle.near_minimum(regularizer, alpha)), distance))
+        let minimum = run.master(|| self.bundle.near_minimum(regularizer, alpha, is_nonnegative));
+        Ok((minimum, distance))
     }
 
     /// One iteration of Algorithm 2.
@@ -240,7 +257,10 @@ impl ProxBmrm {
             // Line 3.
             let (alpha, regularizer) = (self.state.alpha, run.problem.regularizer);
             let distance = self.distance(run, alpha);
-            (run.master(|| self.bundle.near_minimum(regularizer, alpha)), distance)
+            let is_nonnegative = run.problem.risk.is_nonnegative();
+            let minimum =
+                run.master(|| self.bundle.near_minimum(regularizer, alpha, is_nonnegative));
+            (minimum, distance)
         };
         // A dual point of the model with prox term is one without it, too.
         run.offer_bounds(minimum.bounds, || self.bundle.proof());
@@ -306,7 +326,9 @@ impl Solver for ProxBmrm {
         let (point, planes) = run.evaluate_with_planes(start, self.parts)?;
         let objective = self.take(run, point, planes)?;
         let problem = run.problem;
-        let descends = problem.start.is_none() && problem.regularizer.is_centered();
+        let regularizer = problem.regularizer;
+        let descends =
+            problem.start.is_none() && regularizer.is_centered() && regularizer.is_quadratic();
         match (problem.risk.examples(), sgd_pass::metric(problem)) {
             (Some(examples), Some(metric)) if descends => {
                 self.descent = Some((Passes::new(problem, examples, &metric), false));
@@ -330,8 +352,10 @@ impl Solver for ProxBmrm {
 
     fn conclude(&mut self, run: &mut Run<'_>) -> Result<(), Halt> {
         let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
-        let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
-        run.offer_bounds(minimum.bounds, || self.bundle.proof());
+        if regularizer.lambda() > 0.0 {
+            let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
+            run.offer_bounds(minimum.bounds, || self.bundle.proof());
+        }
         run.check_gap()
     }
 
@@ -353,7 +377,7 @@ impl Solver for ProxBmrm {
             archive.put_integers("sgd.awaits", [u64::from(*awaits)]);
         }
         let state = self.state;
-        let radii = [state.least_radius, state.radius];
+        let radii = [state.least_radius, state.radius, state.unit];
         let numbers = [state.center_objective, state.alpha, state.threshold, state.gap];
         archive.put_reals("prox.numbers", [&radii[..], &numbers].concat());
         let flags = [state.tune, state.downhill].map(u64::from);
@@ -367,7 +391,7 @@ impl Solver for ProxBmrm {
             Some(sgd) => Some((sgd, archive.take_integer("sgd.awaits")? != 0)),
             None => None,
         };
-        let [least_radius, radius, center_objective, alpha, threshold, gap] =
+        let [least_radius, radius, unit, center_objective, alpha, threshold, gap] =
             archive.take_reals("prox.numbers")?[..]
         else {
             return Err(ArchiveError("prox.numbers".into()));
@@ -380,6 +404,7 @@ impl Solver for ProxBmrm {
             center_objective,
             least_radius,
             radius,
+            unit,
             alpha,
             threshold,
             tune,

@@ -3,7 +3,7 @@
 
 use super::{Halt, Outcome, Problem, Status, Step, StopRules};
 use crate::archive::{Archive, ArchiveError};
-use crate::certificate::BoundOverLambda;
+use crate::certificate::{BoundOverLambda, DualBound};
 use crate::proof::Proof;
 use crate::risk::{Cancel, Plane, Point, RiskError};
 use minorant_linalg::dense::{axpy, norm2};
@@ -280,14 +280,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Tells the bound that a dual point gives for every λ, and the proof of it; the best at the
-    /// problem's λ is kept.
-    pub fn offer_bounds(&mut self, bounds: BoundOverLambda, proof: impl FnOnce() -> Option<Proof>) {
-        let bound = bounds.at(self.problem.regularizer.lambda());
-        let is_best = bound > self.bound;
-        self.offer_bound(bound, proof);
+    /// Tells the bound that a dual point gives, for every λ where that is known, and the proof of it;
+    /// the best at the problem's λ is kept.
+    pub fn offer_bounds(&mut self, found: DualBound, proof: impl FnOnce() -> Option<Proof>) {
+        let is_best = found.value > self.bound;
+        self.offer_bound(found.value, proof);
         if is_best {
-            self.bounds = Some(bounds);
+            self.bounds = found.over_lambda;
         }
     }
 

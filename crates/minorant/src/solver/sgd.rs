@@ -112,7 +112,7 @@ impl Sgd {
             let point = run.evaluate(w)?;
             let plane = duals.plane_with_slopes(&mut self.slopes, run.cancel())?;
             if let Some(plane) = plane {
-                let bound = bound_of_plane(plane, problem.regularizer);
+                let bound = bound_of_plane(plane, problem.regularizer, false);
                 run.offer_bound(bound, || Some(Proof::Slopes(self.slopes.clone())));
             }
             self.offer(run, point)?

@@ -8,7 +8,9 @@ use clarabel::solver::{
 };
 use minorant::data::LabelRows;
 use minorant::family::linear::{BIAS_WEIGHT, CLASS_WEIGHT, LOSS, LossName, MULTICLASS, Multiclass};
-use minorant::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
+use minorant::options::common::{
+    BIAS, BOUNDS, INTERCEPT, L1_RATIO, LABEL_LOSS, NONNEGATIVE, Norm, PENALTY,
+};
 
 /// How the affine functions of an example make its loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +26,16 @@ pub(crate) enum Shape {
 /// An affine function of the weights: constant and coefficients.
 pub(crate) type Affine = (f64, Vec<(usize, f64)>);
 
-/// λ/2 Σ θ² w² (or λ Σ |w|) + Σ_i weight_i · shape(affine functions of example i).
+/// λ/2 Σ θ² w² + λ₁ Σ |w| + Σ_i weight_i · shape(affine functions of example i), within bounds on the
+/// weights. An intercept that is free stands behind the weights.
 #[derive(Debug)]
 pub(crate) struct Stated {
     pub(crate) shape: Shape,
     pub(crate) curvatures: Vec<f64>,
     pub(crate) l1: f64,
+    /// Weights that are penalised.
+    pub(crate) penalised: usize,
+    pub(crate) ranges: Vec<(f64, f64)>,
     pub(crate) examples: Vec<(f64, Vec<Affine>)>,
 }
 
@@ -61,14 +67,27 @@ pub(crate) fn state(case: &Case) -> Vec<Stated> {
     if let Some(theta) = settings.get(&BIAS_WEIGHT) {
         curvatures[d * k..].fill(lambda * theta * theta);
     }
-    let l1 = if settings.get(&PENALTY) == Norm::L1 { lambda } else { 0.0 };
-    if l1 > 0.0 {
-        curvatures.fill(0.0);
+    let is_l1 = settings.get(&PENALTY) == Norm::L1;
+    let ratio = if is_l1 { 1.0 } else { settings.get(&L1_RATIO).unwrap_or(0.0) };
+    let l1 = lambda * ratio;
+    curvatures.iter_mut().for_each(|curvature| *curvature *= 1.0 - ratio);
+    let least = if settings.get(&NONNEGATIVE) { 0.0 } else { f64::NEG_INFINITY };
+    let mut ranges = vec![(least, f64::INFINITY); d * k];
+    for bound in settings.get(&BOUNDS).unwrap_or_default().chunks(3) {
+        let column = bound[0] as usize - 1;
+        for range in &mut ranges[column * k..(column + 1) * k] {
+            *range = (range.0.max(bound[1]), bound[2]);
+        }
     }
+    let penalised = curvatures.len();
+    let is_free = settings.get(&INTERCEPT).is_some();
+    curvatures.resize(penalised + if is_free { k } else { 0 }, 0.0);
+    ranges.resize(curvatures.len(), (f64::NEG_INFINITY, f64::INFINITY));
     // constant + Σ factor · f_z
     let affine = |i: usize, constant: f64, of: &[(usize, f64)]| -> Affine {
         let bias = bias.map(|b| (d, b));
-        let entries: Vec<(usize, f64)> = data.features.row(i).chain(bias).collect();
+        let free = is_free.then_some((rows, 1.0));
+        let entries: Vec<(usize, f64)> = data.features.row(i).chain(bias).chain(free).collect();
         let terms = of.iter().flat_map(|&(z, factor)| {
             entries.iter().map(move |&(j, x)| (j * k + z, factor * x)).collect::<Vec<_>>()
         });
@@ -101,6 +120,8 @@ pub(crate) fn state(case: &Case) -> Vec<Stated> {
         shape,
         curvatures: curvatures.clone(),
         l1,
+        penalised,
+        ranges: ranges.clone(),
         examples: (0..n).map(|i| (weight(i), lines(i))).collect(),
     };
     match &data.labels.rows {
@@ -130,7 +151,7 @@ impl Stated {
     pub(crate) fn objective(&self, w: &[f64]) -> f64 {
         let quadratic: f64 = self.curvatures.iter().zip(w).map(|(c, w)| 0.5 * c * w * w).sum();
         let risk: f64 = self.examples.iter().map(|(s, lines)| s * self.loss(lines, w)).sum();
-        quadratic + self.l1 * w.iter().map(|w| w.abs()).sum::<f64>() + risk
+        quadratic + self.l1 * w[..self.penalised].iter().map(|w| w.abs()).sum::<f64>() + risk
     }
 
     fn loss(&self, lines: &[Affine], w: &[f64]) -> f64 {
@@ -188,15 +209,26 @@ impl Stated {
         if self.l1 > 0.0 {
             // |w_j| ≤ t_j, and λ Σ t_j in the objective.
             let first = program.columns;
-            program.columns += dim;
-            for at in 0..dim {
+            program.columns += self.penalised;
+            for at in 0..self.penalised {
                 let both = [(0.0, vec![(at, 1.0)]), (0.0, vec![(at, -1.0)])];
                 program.above(first + at, &both);
             }
             diagonal.resize(program.columns, 0.0);
             linear.resize(program.columns, self.l1);
         }
-        let (x, dual) = program.solve(&diagonal, &linear)?;
+        for (at, (least, greatest)) in self.ranges.iter().enumerate() {
+            for (end, sense) in [(least, 1.0), (greatest, -1.0)] {
+                if end.is_finite() {
+                    program.row(-sense * end, [(at, sense)].into_iter());
+                    program.cones.push(NonnegativeConeT(1));
+                }
+            }
+        }
+        let (mut x, dual) = program.solve(&diagonal, &linear)?;
+        for (x, (least, greatest)) in x.iter_mut().zip(&self.ranges) {
+            *x = x.clamp(*least, *greatest);
+        }
         // Clarabel's own value is that of slacks which may be too small; this one is reached.
         let primal = self.objective(&x[..dim]);
         ((primal - dual).abs() <= 1e-7 * (1.0 + primal.abs())).then_some((primal, dual))

@@ -1,8 +1,9 @@
 //! A fitted chain: its weights and what they belong to, in memory and in files.
 
 use super::{PAIRS, Weighed};
-use crate::audit::Plain;
 use crate::audit::chain::PlainChain;
+use crate::audit::{Penalty, Plain};
+use crate::family::penalty;
 use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
 use crate::family::{
     Audited, Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading,
@@ -136,8 +137,9 @@ impl Form for ChainForm {
             label_loss: self.label_loss.as_deref(),
             is_likelihood: facts.model() == super::ChainCrf::MODEL.name,
         };
-        let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
-        audited.problem(Box::new(losses), &units, is_l1, &self.weights)
+        let ratio = penalty::l1_ratio(&facts.settings);
+        let penalty = |lambda| Penalty::mixed(lambda, ratio);
+        audited.problem(Box::new(losses), &units, penalty, &self.weights)
     }
 }
 

@@ -10,16 +10,16 @@ use super::builder::{models, taken};
 use super::classes::check_costs;
 use super::mean::Mean;
 use super::memory::{ALWAYS, POINTS, in_words};
+use super::penalty;
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
     Answer, Data, DataKind, Family, Model, TrainError, TrainReport, Walk, Wanted, refuse, solvers,
 };
 use crate::options::Kind::Choice;
 use crate::options::common::{
-    BIAS, EVERY_RUN, LABEL_LOSS, Norm, PARTS, PENALTY, PROOF, REGULARIZED, SEED,
+    BIAS, EVERY_RUN, L1_RATIO, LABEL_LOSS, PARTS, PENALTY, PROOF, REGULARIZED, SEED,
 };
 use crate::options::{Named, named, options, reading};
-use crate::regularizer::L2;
 use crate::risk::{ExampleWeights, Risk};
 use crate::solver::{Method, Problem};
 use crate::structured::chain::{Chain, ChainShape, Pairs};
@@ -58,6 +58,7 @@ taken! {
     (ChainSvm ChainCrf) flag boundary: BOUNDARY;
     (ChainSvm ChainCrf) f64 bias: BIAS;
     (ChainCrf) word penalty: PENALTY;
+    (ChainCrf) f64 l1_ratio: L1_RATIO;
     (ChainSvm) numbers label_loss: LABEL_LOSS;
     (ChainSvm ChainCrf) whole parts: PARTS;
     (ChainSvm ChainCrf) whole seed: SEED;
@@ -106,11 +107,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         boundary: walk.get(&BOUNDARY),
     };
     let lambda = walk.settings.lambda(mean.total)?;
-    let quadratic = L2::new(lambda)?;
-    let (regularizer, l1) = match walk.get(&PENALTY) {
-        Norm::L2 => (quadratic, 0.0),
-        Norm::L1 => (L2::none(), lambda),
-    };
+    let regularizer = penalty::mixed(walk.settings, lambda)?;
     data.tokens.prepare_for_passes();
     let (mut outcome, method) = {
         let costs = label_loss.clone();
@@ -119,7 +116,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
             "chain-svm" => Box::new(MarginRisk::new(chain, mean.shares)),
             _ => Box::new(LikelihoodRisk::new(chain, mean.shares)),
         };
-        let problem = Problem::new(&*risk, &regularizer).with_l1(l1);
+        let problem = Problem::new(&*risk, &regularizer);
         walk.minimise(problem, walk.settings.rules())?
     };
     let sizes = (data.len(), data.attributes.len());

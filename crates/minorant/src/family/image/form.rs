@@ -4,7 +4,7 @@
 use super::convert::{Structure, structure};
 use super::{LOSS, SegmentSvm};
 use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
-use crate::audit::{Plain, PlainLoss};
+use crate::audit::{Penalty, Plain, PlainLoss};
 use crate::family::classes::share;
 use crate::family::{
     Audited, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit, Outputs,
@@ -255,6 +255,6 @@ impl Form for ImageForm {
                 return Err(what.into());
             }
         };
-        audited.problem(losses, &vec![1; data.len()], false, &self.weights)
+        audited.problem(losses, &vec![1; data.len()], Penalty::of, &self.weights)
     }
 }

@@ -8,13 +8,14 @@ use crate::audit::linear::{LinearLosses, PlainKind, PlainMargin};
 use crate::audit::{self, Plain};
 use crate::certificate::Certificate;
 use crate::family::classes::{self, of_counts, share};
+use crate::family::penalty::Weighed;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
     Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit,
     Numbers, Outputs, Predictions, Reader, Reading, Settings, Style, Wanted, Writer,
     setting_in_words,
 };
-use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
+use crate::options::common::{BIAS, BOUNDS, INTERCEPT, LABEL_LOSS, Norm};
 use crate::options::{Named, named};
 use crate::solver::Outcome;
 use minorant_data::{Dataset, Label, LabelRows, Labels};
@@ -50,6 +51,8 @@ named!(TargetKind {
 pub struct SubProblem {
     /// Its weights, feature by feature.
     pub weights: Vec<f64>,
+    /// The intercept of each output, where it is free.
+    pub intercept: Option<Vec<f64>>,
     /// Its objective and bound.
     pub certificate: Certificate,
 }
@@ -73,6 +76,8 @@ pub struct LinearForm {
     pub levels: Vec<f64>,
     /// The scale of the targets, where it was fitted along.
     pub scale: Option<f64>,
+    /// Bounds on the weights of columns, where they were given: column, least, greatest.
+    pub bounds: Option<Vec<f64>>,
     /// A multilabel row has the labels whose score is above this.
     pub threshold: Option<f64>,
     /// The problems that were solved: one, or one for each class.
@@ -90,7 +95,9 @@ impl LinearForm {
         let loss = loss_of(rows.settings);
         let outputs = outcomes[0].point.outputs.gather();
         let scale = regression::scale(loss, &rows.targets, &rows.shares, &outputs, rows.settings);
+        let is_free = rows.settings.get(&INTERCEPT).is_some();
         let problem = |outcome: Outcome| SubProblem {
+            intercept: is_free.then_some(outcome.point.intercept),
             weights: outcome.point.w,
             certificate: outcome.certificate,
         };
@@ -103,6 +110,7 @@ impl LinearForm {
             label_loss: rows.settings.get(&LABEL_LOSS),
             levels: regression::levels(rows.settings),
             scale,
+            bounds: rows.settings.get(&BOUNDS),
             threshold,
             problems: outcomes.into_iter().map(problem).collect(),
         }
@@ -134,6 +142,8 @@ impl LinearForm {
             return Err(Misfit::without("a scale where one was fitted along"));
         }
         let label_loss = file.reals("label_loss").map(|(_, delta)| delta);
+        let bounds = file.reals("bounds").map(|(_, bounds)| bounds);
+        facts.settings.put(&BOUNDS, bounds.clone());
         let features: usize = file.key("features")?;
         let headers: Vec<Json> = file.key("problems")?;
         let bias = facts.settings.get(&BIAS);
@@ -162,18 +172,23 @@ impl LinearForm {
             label_loss,
             levels: regression::levels(&facts.settings),
             scale,
+            bounds,
             threshold: file.key("threshold")?,
             problems: Vec::new(),
         };
         let shape = [form.rows_of_weights(), form.outputs()];
+        let is_free = facts.settings.get(&INTERCEPT).is_some();
         for (k, header) in headers.iter().enumerate() {
             let number = |key: &str| header.get(key).and_then(Json::as_f64);
             let weights = file.reals(&format!("weights.{k}"));
             let weights =
                 weights.filter(|(found, w)| *found == shape && w.iter().all(|w| w.is_finite()));
             let misfit = || Misfit::without(format!("{} x {} finite weights", shape[0], shape[1]));
+            let name = format!("intercept.{k}");
+            let intercept = is_free.then(|| file.weights(&name, Some(shape[1]))).transpose()?;
             form.problems.push(SubProblem {
                 weights: weights.ok_or_else(misfit)?.1,
+                intercept,
                 certificate: Certificate {
                     objective: number("objective").unwrap_or(f64::INFINITY),
                     lower_bound: number("lower_bound"),
@@ -214,6 +229,11 @@ impl LinearForm {
             map_chunks_mut(&chunks, &mut values, width, |_, rows, out| {
                 let mut scores = vec![0.0; rows.len() * outputs];
                 design.forward(rows, &packed, &mut scores);
+                if let Some(intercept) = &problem.intercept {
+                    for scores in scores.chunks_exact_mut(outputs) {
+                        scores.iter_mut().zip(intercept).for_each(|(f, b)| *f += b);
+                    }
+                }
                 for (out, scores) in out.chunks_exact_mut(width).zip(scores.chunks_exact(outputs)) {
                     out[k * outputs..(k + 1) * outputs].copy_from_slice(scores);
                 }
@@ -346,10 +366,16 @@ impl Form for LinearForm {
         let (rows, outputs) = (self.rows_of_weights(), self.outputs());
         for (k, problem) in self.problems.iter().enumerate() {
             file.reals(&format!("weights.{k}"), &[rows, outputs], &problem.weights);
+            if let Some(intercept) = &problem.intercept {
+                file.reals(&format!("intercept.{k}"), &[outputs], intercept);
+            }
         }
         if let Some(delta) = &self.label_loss {
             let classes = self.classes.len();
             file.reals("label_loss", &[classes, classes], delta);
+        }
+        if let Some(bounds) = &self.bounds {
+            file.reals("bounds", &[bounds.len() / 3, 3], bounds);
         }
     }
 
@@ -415,6 +441,12 @@ impl Form for LinearForm {
         about.key("features", self.features);
         about.line("features", self.features.to_string());
         about.line("bias", self.bias.map_or("none".into(), |bias| bias.to_string()));
+        let intercepts =
+            self.problems.iter().flat_map(|problem| problem.intercept.iter().flatten());
+        let intercepts: Vec<String> = intercepts.map(f64::to_string).collect();
+        if !intercepts.is_empty() {
+            about.line("intercept", intercepts.join(", "));
+        }
         about
     }
 
@@ -443,13 +475,13 @@ impl Form for LinearForm {
         };
         let of_row = |i: usize| data.labels.row(i).iter().map(of_class).product::<f64>();
         let shares: Vec<f64> = (0..shares.len()).map(|i| shares[i] * of_row(i)).collect();
-        let theta = facts.settings.get(&BIAS_WEIGHT).map(|theta| {
-            let mut all = vec![1.0; self.rows_of_weights() * self.outputs()];
-            all[self.features * self.outputs()..].fill(theta);
-            all
-        });
-        let is_l1 = facts.settings.get(&PENALTY) == Norm::L1;
-        let penalty = audit::Penalty { lambda, is_l1, theta };
+        let weighed = Weighed {
+            columns: self.features,
+            has_bias: self.bias.is_some(),
+            bias_weight: facts.settings.get(&BIAS_WEIGHT),
+            outputs: self.outputs(),
+        };
+        let penalty = weighed.plain(&facts.settings, lambda)?;
         // Targets come with a loss of their own.
         let loss = match truths {
             PlainKind::Targets(..) => PlainMargin::Hinge,
@@ -459,6 +491,7 @@ impl Form for LinearForm {
             losses: Box::new(LinearLosses {
                 features: &data.features,
                 bias: self.bias,
+                intercept: problem.intercept.as_deref(),
                 truths: match truths {
                     PlainKind::Signs(rows, _) if self.targets == TargetKind::OneVsRest => {
                         PlainKind::Signs(rows, k as u32)
@@ -472,6 +505,7 @@ impl Form for LinearForm {
             shares: shares.clone(),
             penalty: penalty.clone(),
             w: &problem.weights,
+            free: if problem.intercept.is_some() { self.outputs() } else { 0 },
             claim: problem.certificate.into(),
         };
         Ok(self.problems.iter().enumerate().map(problem).collect())

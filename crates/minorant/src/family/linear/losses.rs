@@ -11,7 +11,7 @@ use crate::family::Settings;
 use crate::family::builder::taken;
 use crate::options::Kind::{Choice, Number};
 use crate::options::Range::Positive;
-use crate::options::common::LABEL_LOSS;
+use crate::options::common::{INTERCEPT, LABEL_LOSS};
 use crate::options::{Named, Need, named, options};
 use crate::risk::hinge::Hinge;
 use crate::risk::huber_hinge::HuberHinge;
@@ -24,7 +24,7 @@ use crate::risk::ramp::Ramp;
 use crate::risk::softmax::Softmax;
 use crate::risk::squared_hinge::SquaredHinge;
 use crate::risk::transductive::Transductive;
-use crate::risk::{ExampleWeights, LinearRisk, Loss, Risk};
+use crate::risk::{ExampleWeights, InterceptRisk, LinearRisk, Loss, Risk};
 use minorant_linalg::Design;
 
 options! {
@@ -126,38 +126,45 @@ impl LossName {
             Targets::Multiclass { classes, labels } => {
                 let (classes, labels) = (*classes, labels.clone());
                 if self == LossName::Logistic {
-                    return of_rows(design, Softmax::new(classes, labels), weights);
+                    return of_rows(design, Softmax::new(classes, labels), weights, settings);
                 }
                 let margins = margins().unwrap_or_else(|| uniform_margins(classes));
                 let loss = MulticlassHinge::new(classes, labels, margins);
                 if self == LossName::Ramp {
                     let loss = MulticlassRamp::new(loss, settings.get(&RAMP));
-                    return of_rows(design, loss, weights);
+                    return of_rows(design, loss, weights, settings);
                 }
-                return of_rows(design, loss, weights);
+                return of_rows(design, loss, weights, settings);
             }
             Targets::Transductive { classes, outputs, labels } if *outputs > 1 => {
-                return of_rows(design, MulticlassTransductive::new(*classes, labels), weights);
+                return of_rows(
+                    design,
+                    MulticlassTransductive::new(*classes, labels),
+                    weights,
+                    settings,
+                );
             }
             Targets::Transductive { labels, .. } => {
                 let sign = |label: &Option<u32>| label.map_or(0.0, |z| [-1.0, 1.0][z as usize]);
                 let signs = labels.iter().map(sign).collect();
                 let loss = Transductive::new(signs, settings.get(&super::BALANCE_MEAN));
-                return of_rows(design, loss, weights);
+                return of_rows(design, loss, weights, settings);
             }
             Targets::Multilabel { classes, member } => {
                 let loss = MultilabelHinge::new(*classes, member.clone(), margins());
-                return of_rows(design, loss, weights);
+                return of_rows(design, loss, weights, settings);
             }
         };
         match self {
-            LossName::SquaredHinge => of_rows(design, SquaredHinge::new(signs), weights),
+            LossName::SquaredHinge => of_rows(design, SquaredHinge::new(signs), weights, settings),
             LossName::HuberHinge => {
-                of_rows(design, HuberHinge::new(signs, settings.get(&HUBER)), weights)
+                of_rows(design, HuberHinge::new(signs, settings.get(&HUBER)), weights, settings)
             }
-            LossName::Logistic => of_rows(design, Logistic::new(signs), weights),
-            LossName::Ramp => of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights),
-            _ => of_rows(design, Hinge::new(signs), weights),
+            LossName::Logistic => of_rows(design, Logistic::new(signs), weights, settings),
+            LossName::Ramp => {
+                of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights, settings)
+            }
+            _ => of_rows(design, Hinge::new(signs), weights, settings),
         }
     }
 }
@@ -166,6 +173,11 @@ pub(super) fn of_rows<'a, L: Loss + 'a>(
     design: Design<'a>,
     loss: L,
     weights: ExampleWeights,
+    settings: &Settings,
 ) -> Box<dyn Risk + 'a> {
-    Box::new(LinearRisk::new(design, loss, weights))
+    if settings.get(&INTERCEPT).is_none() {
+        return Box::new(LinearRisk::new(design, loss, weights));
+    }
+    let risk = InterceptRisk::new(design, Box::new(loss), weights);
+    Box::new(risk.unwrap_or_else(|| unreachable!("losses without a free intercept are refused")))
 }

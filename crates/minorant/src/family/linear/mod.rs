@@ -25,7 +25,8 @@ use super::{
     Answer, Data, DataKind, Family, Model, Settings, TrainError, TrainReport, Walk, Wanted, refuse,
 };
 use crate::family::builder::models;
-use crate::options::common::{self, BIAS, Norm, PENALTY};
+use crate::family::penalty::Weighed;
+use crate::options::common::{self, BIAS};
 use crate::options::reading;
 use crate::regularizer::L2;
 use crate::risk::{ExampleWeights, Risk};
@@ -83,10 +84,11 @@ fn solvers_of(model: &Model) -> Vec<&'static str> {
     let held = |method: &Method| match method {
         Auto | Nrbm | NrbmLs | NrbmLsFull | ProxNrbm | Nbm | Lmbm | Gd | Subgradient => true,
         Cccp => !model.is_convex,
-        // The svm has lbfgs for its smooth losses.
+        // The svm has lbfgs, newton and newton-cd for its smooth losses.
         Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | SubBfgs | SubLbfgs
         | Hybrid | SubGd | Lbfgs | Newton | Sgd => model.is_convex,
-        Owlqn | OwlqnStar | NewtonCd => model.name == "logistic",
+        Owlqn | OwlqnStar => model.name == "logistic",
+        NewtonCd => model.is_convex,
         DualCd => ["svm", "regression"].contains(&model.name),
         Bcfw => false,
     };
@@ -101,13 +103,12 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     regularizer.check(rows.dim())?;
     rows.check_start(walk.start)?;
     let (outcomes, method) = if let Targets::OneVsRest { .. } = rows.targets {
-        one_vs_rest::solve(&rows, &regularizer, lambda, walk)?
+        one_vs_rest::solve(&rows, &regularizer, walk)?
     } else if from_svm::is_start_of(&rows.targets, walk.settings) {
         from_svm::solve(&rows, &regularizer, walk)?
     } else {
         let risk = rows.risk(0);
-        let problem =
-            Problem::new(&*risk, &regularizer).with_l1(rows.l1(lambda)).starting_at(walk.start);
+        let problem = Problem::new(&*risk, &regularizer).starting_at(walk.start);
         let rules = rows.rules(&*risk)?;
         let (outcome, method) = walk.minimise(problem, rules)?;
         let mut answer = rows.answer(method, lambda, vec![outcome]);
@@ -163,28 +164,15 @@ impl<'a> Rows<'a> {
         regression::rules(&self.targets, risk, self.settings)
     }
 
-    /// λ/2 ‖θ ∘ w‖² with the bias's own θ, where that is the penalty.
+    /// Ω of a problem.
     pub(crate) fn regularizer(&self, lambda: f64) -> Result<L2, TrainError> {
-        let regularizer = L2::new(lambda)?;
-        let theta = self.settings.get(&BIAS_WEIGHT);
-        if self.settings.get(&PENALTY) == Norm::L1 {
-            if theta.is_some() {
-                return refuse(
-                    "a bias weight goes with the penalty l2; l1 penalises the bias like the others",
-                );
-            }
-            return Ok(L2::none());
-        }
-        let Some(theta) = theta else { return Ok(regularizer) };
-        let (features, outputs) = (self.design.features(), self.targets.outputs());
-        let mut weights = vec![1.0; features * outputs];
-        weights[(features - 1) * outputs..].fill(theta);
-        Ok(regularizer.with_weights(weights)?)
-    }
-
-    /// The factor of ‖w‖₁.
-    pub(crate) fn l1(&self, lambda: f64) -> f64 {
-        if self.settings.get(&PENALTY) == Norm::L1 { lambda } else { 0.0 }
+        let weighed = Weighed {
+            columns: self.data.features.cols(),
+            has_bias: self.settings.get(&BIAS).is_some(),
+            bias_weight: self.settings.get(&BIAS_WEIGHT),
+            outputs: self.targets.outputs(),
+        };
+        weighed.regularizer(self.settings, lambda)
     }
 
     /// Refuses start weights that are not one finite number for each weight of all problems.

@@ -7,6 +7,7 @@ use crate::archive::{Archive, ArchiveError};
 use crate::certificate::Certificate;
 use crate::family::carried::{Carrying, Finished, finished};
 use crate::family::{Asked, TrainError, Walk, refuse};
+use crate::options::common::INTERCEPT;
 use crate::proof::Proof;
 use crate::regularizer::L2;
 use crate::risk::{Cancel, Point};
@@ -17,7 +18,6 @@ use crate::trace::{Observer, TraceRecord};
 pub(super) fn solve(
     rows: &Rows<'_>,
     regularizer: &L2,
-    lambda: f64,
     walk: &mut Walk<'_>,
 ) -> Result<(Vec<Outcome>, Method), TrainError> {
     let classes = rows.targets.classes();
@@ -38,11 +38,20 @@ pub(super) fn solve(
         if interrupted && asked.cancel.is_hurried() {
             // The objective is known only where the class starts at 0: there it is the loss alone.
             let (w, value) = begin.map_or((vec![0.0; dim], start), |w| (w.to_vec(), f64::NAN));
-            state.carried.push(not_begun(w, value, Status::Interrupted));
+            let mut outcome = not_begun(w, value, Status::Interrupted);
+            if rows.settings.get(&INTERCEPT).is_some() || regularizer.ranges().is_some() {
+                // The best intercept is another one for each class, and bounds may not allow 0.
+                let risk = rows.risk(class);
+                let problem = Problem::new(&*risk, regularizer).starting_at(begin);
+                let point = risk.at(problem.start_point(), &Cancel::new());
+                outcome.point = point.map_err(RunError::from)?;
+                outcome.certificate.objective = problem.objective(&outcome.point);
+            }
+            state.carried.push(outcome);
             continue;
         }
         let risk = rows.risk(class);
-        let problem = Problem::new(&*risk, regularizer).with_l1(rows.l1(lambda)).starting_at(begin);
+        let problem = Problem::new(&*risk, regularizer).starting_at(begin);
         let used: u64 = state.carried.iter().map(|o| o.evaluations).sum();
         let spent: f64 = state.carried.iter().map(|o| o.seconds).sum();
         let waiting = (classes - class - 1) as u64;
@@ -162,6 +171,7 @@ impl Finished for Outcome {
         let numbers = [self.point.value, self.certificate.objective, bound, local_gap];
         let further = [self.seconds, self.master_seconds, self.rounding];
         archive.put_reals("numbers", [&numbers[..], &further].concat());
+        archive.put_reals("intercept", self.point.intercept.clone());
         let status = self.status.number();
         let counts = [self.evaluations, self.iterations, self.direction_steps, status];
         archive.put_integers("counts", counts);
@@ -182,6 +192,8 @@ pub(super) fn resume(
 fn load_outcome(archive: &mut Archive) -> Result<Outcome, ArchiveError> {
     let w = archive.take_reals("w")?;
     let numbers = archive.take_reals("numbers")?;
+    // Archives of 0.1 know none.
+    let intercept = archive.take_reals("intercept").unwrap_or_default();
     let counts = archive.take_integers("counts")?;
     let (
         [value, objective, bound, local_gap, seconds, master_seconds, rounding],
@@ -191,7 +203,7 @@ fn load_outcome(archive: &mut Archive) -> Result<Outcome, ArchiveError> {
         return Err(ArchiveError("numbers".into()));
     };
     Ok(Outcome {
-        point: Point::bare(w, *value),
+        point: Point { intercept, ..Point::bare(w, *value) },
         certificate: Certificate {
             objective: *objective,
             lower_bound: Some(*bound).filter(|bound| !bound.is_nan()),

@@ -5,9 +5,10 @@ use crate::family::builder::taken;
 use crate::options::Kind::{Choice, Number, Pairs, Whole};
 use crate::options::Range::{BelowOne, Finite, NotNegative, Positive};
 use crate::options::common::{
-    BIAS, CONVEX_PROBLEMS, CURVATURE_FLOOR, DESPITE_KINKS, DIRECTION_LIMIT, DIRECTION_TOL,
-    LABEL_LOSS, LOCALITY, PARTS, PENALTY, PROOF, PROX_DISTANCE, PROX_ITERATIONS, SEARCH, SEED,
-    SEED_OF_STARTS, START, STOP_GRADIENT, SUBGRADIENTS, WOLFE_CURVATURE, WOLFE_DECREASE,
+    BIAS, BOUNDS, CONVEX_PROBLEMS, CURVATURE_FLOOR, DESPITE_KINKS, DIRECTION_LIMIT, DIRECTION_TOL,
+    INTERCEPT, L1_RATIO, LABEL_LOSS, LOCALITY, NONNEGATIVE, PARTS, PENALTY, PROOF, PROX_DISTANCE,
+    PROX_ITERATIONS, SEARCH, SEED, SEED_OF_STARTS, START, STOP_GRADIENT, SUBGRADIENTS,
+    WOLFE_CURVATURE, WOLFE_DECREASE,
 };
 use crate::options::reading::{LABEL_XML, LABELS, UNLABELED};
 use crate::options::{Named, Need, Probe, named, options};
@@ -59,6 +60,10 @@ taken! {
     (Tsvm) file unlabeled: UNLABELED;
     (Tsvm) f64 balance_mean: BALANCE_MEAN;
     (Tsvm) whole starts: STARTS;
+    (Svm Logistic Regression RampSvm Tsvm) f64 l1_ratio: L1_RATIO;
+    (Svm Logistic Regression RampSvm Tsvm) flag nonnegative: NONNEGATIVE;
+    (Svm Logistic Regression RampSvm Tsvm) numbers bounds: BOUNDS;
+    (Svm Logistic Regression) word intercept: INTERCEPT;
     (Svm Logistic Regression RampSvm Tsvm) f64 bias: BIAS;
     (Svm Logistic Regression RampSvm Tsvm) f64 bias_weight: BIAS_WEIGHT;
     (Svm Logistic RampSvm Tsvm) pair class_weight: CLASS_WEIGHT;

@@ -119,9 +119,9 @@ pub(super) fn risk<'a>(
     }
     let levels = levels(settings);
     if levels.len() > 1 {
-        return of_rows(design, Quantiles::new(numbers.clone(), levels), weights);
+        return of_rows(design, Quantiles::new(numbers.clone(), levels), weights, settings);
     }
-    of_rows(design, Residual::new(numbers.clone(), shape(loss, settings)), weights)
+    of_rows(design, Residual::new(numbers.clone(), shape(loss, settings)), weights, settings)
 }
 
 /// Whether the scale of the targets is fitted along.

@@ -6,7 +6,7 @@ use super::{BALANCE_MEAN, TargetKind, loss_of, regression};
 use crate::family::classes::{UNLABELLED, check_costs, labelled_classes};
 use crate::family::data::label_kind;
 use crate::family::{Settings, TrainError, mean, refuse};
-use crate::options::common::LABEL_LOSS;
+use crate::options::common::{INTERCEPT, LABEL_LOSS};
 use crate::risk::ExampleWeights;
 use crate::risk::residual::Targets as Numbers;
 use minorant_data::{Label, LabelKind, LabelRows, Labels};
@@ -130,6 +130,10 @@ impl Targets {
             _ => {}
         }
         let is_joint = matches!(self, Targets::Multiclass { .. } | Targets::Multilabel { .. });
+        let has_sets = matches!(self, Targets::Multilabel { .. });
+        if has_sets && settings.is_given("label-loss") && settings.get(&INTERCEPT).is_some() {
+            return refuse("a free intercept does not go with a label loss of multilabel data");
+        }
         let Some(delta) = settings.get(&LABEL_LOSS) else { return Ok(()) };
         if !is_joint {
             return refuse(

@@ -1,4 +1,5 @@
-//! Coordinate descent on a quadratic model plus λ‖z‖₁: each step minimises exactly over one weight.
+//! Coordinate descent on a quadratic model plus λ‖z‖₁, within bounds where there are some: each step
+//! minimises exactly over one weight.
 //! Sweeps over all weights alternate with sweeps over those that are in use or moved, which cost
 //! less and do most of the work; a model that can then moves all weights in use at once.
 
@@ -22,6 +23,25 @@ pub(super) trait Quadratic {
     /// Moves all weights that are not zero at once, towards the minimiser of the model plus λ‖z‖₁
     /// in their orthant, where the model can.
     fn leap(&mut self, _z: &mut [f64], _lambda: f64) {}
+}
+
+/// What holds weights beside the model.
+#[derive(Debug)]
+pub(super) struct Kinks {
+    /// The factor of ‖z‖₁.
+    pub(super) lambda: f64,
+    /// The least and the greatest value of each weight, where they are bounded.
+    pub(super) ranges: Option<Vec<(f64, f64)>>,
+    /// Curvatures below these count as that much: a flat direction must not turn rounding errors into a
+    /// step.
+    pub(super) floors: Vec<f64>,
+}
+
+impl Kinks {
+    fn range(&self, at: usize) -> (f64, f64) {
+        let all = (f64::NEG_INFINITY, f64::INFINITY);
+        self.ranges.as_ref().map_or(all, |ranges| ranges[at])
+    }
 }
 
 /// Counts what coordinate steps read of the data: as many entries as it has are an evaluation.
@@ -65,13 +85,11 @@ const SWEEPS_IN_USE: usize = 50;
 const SWEEPS: usize = 50;
 
 /// Minimises `model + λ‖z‖₁` from `z` on, until no slope (of least length) exceeds `accuracy` or
-/// sweeps run out. Curvatures below their floor count as that much: a flat direction must not turn
-/// rounding errors into a step.
+/// sweeps run out.
 pub(super) fn minimise(
     model: &mut impl Quadratic,
     z: &mut [f64],
-    floors: &[f64],
-    lambda: f64,
+    kinks: &Kinks,
     accuracy: f64,
     meter: &mut Meter<'_, '_>,
 ) -> Result<(), Halt> {
@@ -80,7 +98,7 @@ pub(super) fn minimise(
         in_use.clear();
         let (mut steepest, mut entries) = (0.0f64, 0);
         for at in 0..z.len() {
-            let (slope, moved) = relax(model, z, at, lambda, floors[at]);
+            let (slope, moved) = relax(model, z, at, kinks);
             steepest = steepest.max(slope);
             entries += model.entries(at);
             if moved || z[at] != 0.0 {
@@ -96,7 +114,7 @@ pub(super) fn minimise(
         for _ in 0..SWEEPS_IN_USE {
             let mut steepest = 0.0f64;
             for &at in &in_use {
-                steepest = steepest.max(relax(model, z, at, lambda, floors[at]).0);
+                steepest = steepest.max(relax(model, z, at, kinks).0);
             }
             meter.read(entries)?;
             converged = steepest <= 0.5 * accuracy;
@@ -104,9 +122,9 @@ pub(super) fn minimise(
                 break;
             }
         }
-        if !converged {
+        if !converged && kinks.ranges.is_none() {
             // One weight at a time gets nowhere: they depend too much on each other.
-            model.leap(z, lambda);
+            model.leap(z, kinks.lambda);
         }
     }
     Ok(())
@@ -114,25 +132,20 @@ pub(super) fn minimise(
 
 /// The exact minimum over one weight; the size of the slope that it found, and whether it moved.
 #[inline]
-fn relax(
-    model: &mut impl Quadratic,
-    z: &mut [f64],
-    at: usize,
-    lambda: f64,
-    floor: f64,
-) -> (f64, bool) {
-    let slope = model.slope(at);
-    let steepness = l1::pseudo_slope(z[at], slope, lambda).abs();
+fn relax(model: &mut impl Quadratic, z: &mut [f64], at: usize, kinks: &Kinks) -> (f64, bool) {
+    let (slope, lambda, (least, greatest)) = (model.slope(at), kinks.lambda, kinks.range(at));
+    let steepness = l1::slope_within(z[at], slope, lambda, (least, greatest)).abs();
     if steepness == 0.0 {
         return (0.0, false);
     }
-    let curvature = model.curvature(at).max(floor);
+    let curvature = model.curvature(at).max(kinks.floors[at]);
     if curvature <= 0.0 {
         return (steepness, false);
     }
     // The soft threshold: λ brings the weight back to exactly zero where it can.
     let free = curvature * z[at] - slope;
     let to = if free.abs() <= lambda { 0.0 } else { (free - lambda.copysign(free)) / curvature };
+    let to = to.clamp(least, greatest);
     let by = to - z[at];
     if by == 0.0 || !to.is_finite() {
         return (steepness, false);

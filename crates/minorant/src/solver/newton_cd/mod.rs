@@ -1,8 +1,8 @@
-//! `newton-cd`: Newton's method for λ‖w‖₁ + R(w) with a smooth risk (ours; of the family of GLMNET
-//! by Friedman et al. and newGLMNET by Yuan et al.). Each iteration minimises the second-order
-//! model of the risk plus λ‖w‖₁ over a working set of weights by coordinate descent, and searches
-//! the line to that minimiser. Weights outside the working set stay zero, and coordinate steps put
-//! weights back to exactly zero.
+//! `newton-cd`: Newton's method for a smooth risk under λ₁‖w‖₁ or bounds on single weights, with a
+//! quadratic or without (ours; of the family of GLMNET by Friedman et al. and newGLMNET by Yuan et al.).
+//! Each iteration minimises the second-order model of the risk plus the regularizer over a working set of
+//! weights by coordinate descent, and searches the line to that minimiser. Weights outside the working set
+//! stay where they are, at zero or at a bound, and coordinate steps put weights back to exactly there.
 //!
 //! Where a working set is small its Hessian is formed once an iteration (`models::WithHessian`), and
 //! coordinate steps read no data. Every evaluation gives a bound (`l1::visit`), and as Newton steps
@@ -13,8 +13,9 @@ mod models;
 
 use super::{Halt, Run, Solver, Status, Step, l1, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
+use crate::regularizer::L2;
 use crate::risk::{Curvature, Lines, Point};
-use descent::{Meter, minimise};
+use descent::{Kinks, Meter, minimise};
 use models::{ManyOutputs, OneOutput, WithHessian, WorkingColumns};
 
 /// Zero weights that may enter the working set at once, at least; else as many as are in use.
@@ -34,7 +35,7 @@ const HESSIAN_SWEEPS: u64 = 60;
 #[derive(Debug)]
 pub struct NewtonCd {
     dim: usize,
-    /// The point, and the risk's gradient there.
+    /// The point, and the gradient of risk and quadratic there.
     current: Option<(Point, Vec<f64>)>,
     /// Entries of the data that coordinate steps have read and that are not yet counted as part
     /// of an evaluation.
@@ -48,19 +49,33 @@ impl NewtonCd {
     }
 }
 
-/// The weights to work on: those in use, and the zero weights with the largest slopes.
-fn working_set(w: &[f64], gradient: &[f64], lambda: f64) -> Vec<usize> {
-    let used = w.iter().filter(|w| **w != 0.0).count();
-    let mut entering: Vec<(f64, usize)> = (0..w.len())
-        .filter(|&at| w[at] == 0.0 && gradient[at].abs() > lambda)
-        .map(|at| (gradient[at].abs(), at))
-        .collect();
-    let most = used.max(LEAST_ENTERING);
+/// The slope of least length in a weight of the objective.
+fn slope_at(regularizer: &L2, w: &[f64], gradient: &[f64], at: usize) -> f64 {
+    l1::slope_within(w[at], gradient[at], regularizer.l1(), regularizer.range(at))
+}
+
+/// The weights to work on: those in use, and the weights at 0 or at a bound with the largest slopes.
+fn working_set(regularizer: &L2, w: &[f64], gradient: &[f64]) -> Vec<usize> {
+    let is_in_use = |at: &usize| {
+        let (least, greatest) = regularizer.range(*at);
+        w[*at] != 0.0 && least < w[*at] && w[*at] < greatest
+    };
+    let used = (0..w.len()).filter(is_in_use).count();
+    let size = |at: usize| (slope_at(regularizer, w, gradient, at).abs(), at);
+    let others = (0..w.len()).filter(|at| !is_in_use(at));
+    let mut entering: Vec<(f64, usize)> =
+        others.map(size).filter(|(size, _)| *size > 0.0).collect();
+    // Without absolute weights nothing holds weights at 0.
+    let most = if regularizer.l1() > 0.0 { used.max(LEAST_ENTERING) } else { usize::MAX };
     if entering.len() > most {
-        entering.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let size = |at: usize| gradient[at].abs();
+        let order = |a: &(f64, usize), b: &(f64, usize)| {
+            size(b.1).total_cmp(&size(a.1)).then(a.1.cmp(&b.1))
+        };
+        entering.select_nth_unstable_by(most, order);
         entering.truncate(most);
     }
-    let in_use = (0..w.len()).filter(|&at| w[at] != 0.0);
+    let in_use = (0..w.len()).filter(is_in_use);
     let mut set: Vec<usize> = in_use.chain(entering.into_iter().map(|(_, at)| at)).collect();
     set.sort_unstable();
     set
@@ -69,30 +84,45 @@ fn working_set(w: &[f64], gradient: &[f64], lambda: f64) -> Vec<usize> {
 /// The model's minimiser over the working set.
 fn model_minimiser(
     curvature: &dyn Curvature,
-    point: &Point,
-    gradient: &[f64],
-    lambda: f64,
+    regularizer: &L2,
+    (point, gradient): (&Point, &[f64]),
     accuracy: f64,
     meter: &mut Meter<'_, '_>,
 ) -> Result<Vec<f64>, Halt> {
-    let set = working_set(&point.w, gradient, lambda);
+    let set = working_set(regularizer, &point.w, gradient);
+    let kinks = Kinks {
+        lambda: regularizer.l1(),
+        ranges: regularizer.ranges().map(|_| set.iter().map(|&at| regularizer.range(at)).collect()),
+        floors: Vec::new(),
+    };
+    let ridges: Vec<f64> = match regularizer.lambda() > 0.0 {
+        true => set.iter().map(|&at| regularizer.second_derivative(at)).collect(),
+        false => vec![0.0; set.len()],
+    };
     let second = curvature.second_derivatives(point);
     let slopes: Vec<f64> = set.iter().map(|&at| gradient[at]).collect();
     let mut z: Vec<f64> = set.iter().map(|&at| point.w[at]).collect();
     let columns = WorkingColumns::new(curvature.columns(), &set, curvature.outputs());
     meter.read(columns.entries())?;
-    let floors = columns.floors(&second);
+    let kinks = Kinks { floors: columns.floors(&second), ..kinks };
     // The Hessian may take as much memory as the data.
     let fits = set.len() * set.len() <= 2 * curvature.columns().entries() + (1 << 16);
     if fits && columns.hessian_cost() <= HESSIAN_SWEEPS * columns.sweep_cost() {
-        let mut model = WithHessian::new(&columns, &second, slopes, meter.cancel())?;
-        minimise(&mut model, &mut z, &floors, lambda, accuracy, meter)?;
+        let data = curvature.columns().entries() as u64;
+        let mut reduction = curvature.reduction(&second, meter.cancel())?;
+        meter.read(data * reduction.len() as u64)?;
+        for r in &mut reduction {
+            *r = set.iter().map(|&at| r[at]).collect();
+        }
+        let cancel = meter.cancel();
+        let mut model = WithHessian::new(&columns, &second, slopes, &ridges, &reduction, cancel)?;
+        minimise(&mut model, &mut z, &kinks, accuracy, meter)?;
     } else if curvature.outputs() == 1 {
-        let mut model = OneOutput::new(&columns, second.diagonal, slopes);
-        minimise(&mut model, &mut z, &floors, lambda, accuracy, meter)?;
+        let mut model = OneOutput::new(&columns, second.diagonal, slopes, ridges);
+        minimise(&mut model, &mut z, &kinks, accuracy, meter)?;
     } else {
-        let mut model = ManyOutputs::new(&columns, second, slopes);
-        minimise(&mut model, &mut z, &floors, lambda, accuracy, meter)?;
+        let mut model = ManyOutputs::new(&columns, second, slopes, ridges);
+        minimise(&mut model, &mut z, &kinks, accuracy, meter)?;
     }
     let mut w = point.w.clone();
     set.iter().zip(z).for_each(|(&at, z)| w[at] = z);
@@ -121,10 +151,10 @@ fn backtrack(
 
 impl Solver for NewtonCd {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
-        let (point, plane) = l1::visit(run, run.problem.start_point())?;
+        let (point, gradient) = l1::visit(run, run.problem.start_point())?;
         let objective = run.objective(&point)?;
         run.offer_objective(objective);
-        self.current = Some((point, plane.normal));
+        self.current = Some((point, gradient));
         Ok(Step { kind: "start", objective, length: None })
     }
 
@@ -136,36 +166,46 @@ impl Solver for NewtonCd {
         else {
             return Err(Halt::Stop(Status::Stalled));
         };
-        let lambda = run.problem.l1;
+        let regularizer = run.problem.regularizer;
+        let lambda = regularizer.l1();
         let before = run.problem.objective(point);
-        let steepest = l1::largest(&l1::pseudo_gradient(&point.w, gradient, lambda));
+        let slope = |at: usize| slope_at(regularizer, &point.w, gradient, at);
+        let slopes: Vec<f64> = (0..self.dim).map(slope).collect();
+        let steepest = l1::largest(&slopes);
         // Slopes that differ from λ by v put about v ‖w‖₁ between the objective and the bound.
         let size: f64 = point.w.iter().map(|w| w.abs()).sum();
-        let enough = ENOUGH * run.target() / size.max(f64::MIN_POSITIVE);
+        let mut enough = ENOUGH * run.target() / size.max(f64::MIN_POSITIVE);
+        if regularizer.lambda() > 0.0 {
+            // With a quadratic slopes leave a gap of their square over 2 λ.
+            let count = slopes.iter().filter(|slope| **slope != 0.0).count().max(1) as f64;
+            enough =
+                enough.max((2.0 * regularizer.lambda() * ENOUGH * run.target() / count).sqrt());
+        }
         let accuracy = (FORCING * steepest).max(enough.min(0.5 * steepest));
         let data = curvature.columns().entries();
         let mut meter = Meter::new(run, data, self.entries_read);
-        let to = model_minimiser(curvature, point, gradient, lambda, accuracy, &mut meter)?;
+        let to = model_minimiser(curvature, regularizer, (point, gradient), accuracy, &mut meter)?;
         let entries_read = meter.rest();
         let slope = l1::slope_towards(&point.w, &to, gradient, lambda);
         if slope >= 0.0 {
             // The model's minimiser is where we are, as far as numbers can tell.
             return Err(Halt::Stop(Status::Stalled));
         }
-        let (mut trial, mut plane) = l1::visit(run, to)?;
+        let (mut trial, mut there) = l1::visit(run, to)?;
         let mut length = 1.0;
         let rounding = 4.0 * f64::EPSILON * before.abs();
         let mut objective = run.problem.objective(&trial);
         if objective > before + SUFFICIENT * slope + rounding {
-            let Some((w, step)) = backtrack(run, lines, point, &trial, slope) else {
+            let Some((mut w, step)) = backtrack(run, lines, point, &trial, slope) else {
                 return Err(Halt::Stop(Status::Stalled));
             };
+            regularizer.snap(&mut w);
             length = step;
-            (trial, plane) = l1::visit(run, w)?;
+            (trial, there) = l1::visit(run, w)?;
             objective = run.objective(&trial)?;
         }
         run.offer_objective(objective);
-        self.current = Some((trial, plane.normal));
+        self.current = Some((trial, there));
         self.entries_read = entries_read;
         Ok(Step { kind: "descent", objective, length: Some(length) })
     }

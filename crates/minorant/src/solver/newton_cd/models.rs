@@ -98,17 +98,37 @@ impl WithHessian {
         columns: &WorkingColumns,
         second: &SecondDerivatives,
         slopes: Vec<f64>,
+        ridges: &[f64],
+        reduction: &[Vec<f64>],
         cancel: &Cancel,
     ) -> Result<Self, RiskError> {
+        let size = slopes.len();
+        let mut hessian = Self::hessian(columns, second, size, cancel)?;
+        for r in reduction {
+            for (row, x) in hessian.chunks_exact_mut(size).zip(r) {
+                axpy(-x, r, row);
+            }
+        }
+        for (at, ridge) in ridges.iter().enumerate() {
+            hessian[at * size + at] += ridge;
+        }
+        Ok(WithHessian { hessian, slopes })
+    }
+
+    /// The Hessian of the risk over so many weights.
+    fn hessian(
+        columns: &WorkingColumns,
+        second: &SecondDerivatives,
+        size: usize,
+        cancel: &Cancel,
+    ) -> Result<Vec<f64>, RiskError> {
         let k = columns.outputs;
         let goes_on = || !cancel.is_cancelled();
         if k == 1 {
-            let hessian = columns.columns.gram(&second.diagonal, &goes_on);
-            return Ok(WithHessian { hessian: hessian.ok_or(RiskError::Cancelled)?, slopes });
+            return columns.columns.gram(&second.diagonal, &goes_on).ok_or(RiskError::Cancelled);
         }
         // −Σ_i (b ⊗ x)(b ⊗ x)ᵀ over all pairs of weights, and Σ_i a x xᵀ between weights of one
         // output.
-        let size = slopes.len();
         let of_b = |weight: usize, row: usize, x: f64| {
             x * second.rank_one[row * k + columns.places[weight].1]
         };
@@ -126,7 +146,7 @@ impl WithHessian {
                 }
             }
         }
-        Ok(WithHessian { hessian, slopes })
+        Ok(hessian)
     }
 }
 
@@ -239,17 +259,24 @@ pub(super) struct OneOutput<'c> {
     columns: &'c ColumnSet,
     second: Vec<f64>,
     slopes: Vec<f64>,
+    ridges: Vec<f64>,
     curvatures: Vec<f64>,
     /// What steps have added to the first derivative in each example's output.
     change: Vec<f64>,
 }
 
 impl<'c> OneOutput<'c> {
-    pub(super) fn new(columns: &'c WorkingColumns, second: Vec<f64>, slopes: Vec<f64>) -> Self {
+    pub(super) fn new(
+        columns: &'c WorkingColumns,
+        second: Vec<f64>,
+        slopes: Vec<f64>,
+        ridges: Vec<f64>,
+    ) -> Self {
         let columns = &columns.columns;
-        let curvatures = (0..columns.len()).map(|at| columns.square(at, &second)).collect();
+        let curvature = |(at, ridge): (usize, &f64)| columns.square(at, &second) + ridge;
+        let curvatures = ridges.iter().enumerate().map(curvature).collect();
         let change = vec![0.0; second.len()];
-        OneOutput { columns, second, slopes, curvatures, change }
+        OneOutput { columns, second, slopes, ridges, curvatures, change }
     }
 }
 
@@ -265,6 +292,7 @@ impl Quadratic for OneOutput<'_> {
     }
 
     fn step(&mut self, at: usize, by: f64) {
+        self.slopes[at] += self.ridges[at] * by;
         self.columns.add(at, by, &self.second, &mut self.change);
     }
 
@@ -279,6 +307,7 @@ pub(super) struct ManyOutputs<'c> {
     columns: &'c WorkingColumns,
     second: SecondDerivatives,
     slopes: Vec<f64>,
+    ridges: Vec<f64>,
     curvatures: Vec<f64>,
     /// What steps have added to the outputs, r ...
     change: Vec<f64>,
@@ -291,20 +320,21 @@ impl<'c> ManyOutputs<'c> {
         columns: &'c WorkingColumns,
         second: SecondDerivatives,
         slopes: Vec<f64>,
+        ridges: Vec<f64>,
     ) -> Self {
         let k = columns.outputs;
-        let curvature = |weight: usize| {
+        let curvature = |(weight, ridge): (usize, &f64)| {
             let (rows, xs, output) = columns.of(weight);
             let square = |(&i, x): (&u32, &f64)| {
                 let at = i as usize * k + output;
                 (second.diagonal[at] - second.rank_one[at] * second.rank_one[at]) * x * x
             };
-            rows.iter().zip(xs).map(square).sum()
+            rows.iter().zip(xs).map(square).sum::<f64>() + ridge
         };
-        let curvatures = (0..slopes.len()).map(curvature).collect();
+        let curvatures = ridges.iter().enumerate().map(curvature).collect();
         let change = vec![0.0; second.diagonal.len()];
         let along = vec![0.0; second.diagonal.len() / k];
-        ManyOutputs { columns, second, slopes, curvatures, change, along }
+        ManyOutputs { columns, second, slopes, ridges, curvatures, change, along }
     }
 }
 
@@ -327,6 +357,7 @@ impl Quadratic for ManyOutputs<'_> {
     }
 
     fn step(&mut self, at: usize, by: f64) {
+        self.slopes[at] += self.ridges[at] * by;
         let (rows, xs, output) = self.columns.of(at);
         for (&i, x) in rows.iter().zip(xs) {
             let at = i as usize * self.columns.outputs + output;

@@ -1,18 +1,25 @@
-//! The quadratic regularizer Ω(w) = λ/2 ‖θ ∘ (w − w_reg)‖² and its metric. In the coordinates
+//! The regularizer Ω(w) = λ/2 ‖θ ∘ (w − w_reg)‖² and its metric. In the coordinates
 //! u = θ ∘ (w − w_reg) it is λ/2 ‖u‖², so bundles, masters and bounds work on u alone; planes are
-//! carried over when they enter the bundle, and minimisers when they leave it.
+//! carried over when they enter the bundle, and minimisers when they leave it. It may have λ₁‖w‖₁ and
+//! bounds on single weights besides (`kinked.rs`), and nothing of its quadratic.
+
+mod kinked;
+
+pub use kinked::Ranges;
 
 use crate::line::Quadratic;
 use crate::risk::Plane;
 use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::{Sum, compensated_dot};
 
-/// λ/2 ‖θ ∘ (w − w_reg)‖².
+/// λ/2 ‖θ ∘ (w − w_reg)‖², with λ₁‖w‖₁ and bounds on single weights where they are given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct L2 {
     lambda: f64,
     center: Option<Vec<f64>>,
     weights: Option<Vec<f64>>,
+    l1: f64,
+    ranges: Option<Ranges>,
 }
 
 /// What is wrong with a regularizer.
@@ -27,6 +34,15 @@ pub enum RegularizerError {
     /// Centre or weights of the wrong length, or a centre that is not finite.
     #[error("the regularization {0} must have one finite number for each of the {1} weights")]
     Length(&'static str, usize),
+    /// The factor of ‖w‖₁ must not be negative.
+    #[error("the factor of the sum of absolute weights must be a number of 0 or more, not {0}")]
+    L1(f64),
+    /// Bounds between which no number lies.
+    #[error("the bounds of coordinate {0} must be in order, not {1} and {2}")]
+    Range(usize, f64, f64),
+    /// Sums of absolute weights and bounds are centred at 0.
+    #[error("the sum of absolute weights and bounds go with a regularization centre of 0")]
+    Center,
 }
 
 impl L2 {
@@ -35,12 +51,48 @@ impl L2 {
         if !(lambda > 0.0 && lambda.is_finite()) {
             return Err(RegularizerError::Lambda(lambda));
         }
-        Ok(L2 { lambda, center: None, weights: None })
+        Ok(L2 { lambda, ..L2::none() })
     }
 
     /// No quadratic term at all: λ = 0. Bundle methods cannot work without one.
     pub fn none() -> Self {
-        L2 { lambda: 0.0, center: None, weights: None }
+        L2 { lambda: 0.0, center: None, weights: None, l1: 0.0, ranges: None }
+    }
+
+    /// The same with `l1` ‖w‖₁ added.
+    pub fn with_l1(self, l1: f64) -> Result<Self, RegularizerError> {
+        if !(l1 >= 0.0 && l1.is_finite()) {
+            return Err(RegularizerError::L1(l1));
+        }
+        L2 { l1, ..self }.checked()
+    }
+
+    /// The same with bounds on single weights.
+    pub fn with_ranges(self, ranges: Ranges) -> Result<Self, RegularizerError> {
+        L2 { ranges: Some(ranges), ..self }.checked()
+    }
+
+    fn checked(self) -> Result<Self, RegularizerError> {
+        if self.is_quadratic() || self.is_centered() {
+            Ok(self)
+        } else {
+            Err(RegularizerError::Center)
+        }
+    }
+
+    /// Whether it is the quadratic alone.
+    pub fn is_quadratic(&self) -> bool {
+        self.l1 == 0.0 && self.ranges.is_none()
+    }
+
+    /// The factor of ‖w‖₁; 0 where there is no such term.
+    pub fn l1(&self) -> f64 {
+        self.l1
+    }
+
+    /// The bounds on single weights.
+    pub fn ranges(&self) -> Option<&Ranges> {
+        self.ranges.as_ref()
     }
 
     /// The same, centred at `center`.
@@ -49,7 +101,7 @@ impl L2 {
             return Err(RegularizerError::Length("center", center.len()));
         }
         self.center = Some(center);
-        Ok(self)
+        self.checked()
     }
 
     /// The same, with a weight θ for each coordinate.
@@ -70,6 +122,9 @@ impl L2 {
         if !fits(&self.weights) {
             return Err(RegularizerError::Length("weights", dim));
         }
+        if self.ranges.as_ref().is_some_and(|ranges| ranges.least.len() != dim) {
+            return Err(RegularizerError::Length("bounds", dim));
+        }
         Ok(())
     }
 
@@ -78,9 +133,9 @@ impl L2 {
         self.lambda
     }
 
-    /// Whether it is λ/2 ‖w‖², without weights and centre.
+    /// Whether it is λ/2 ‖w‖², without weights and centre and anything besides.
     pub fn is_plain(&self) -> bool {
-        self.center.is_none() && self.weights.is_none()
+        self.center.is_none() && self.weights.is_none() && self.is_quadratic()
     }
 
     /// The minimiser w_reg of the regularizer alone.
@@ -106,17 +161,21 @@ impl L2 {
         self.center.as_ref().map_or(0.0, |center| center[i])
     }
 
-    /// Ω(w).
+    /// Ω(w), for weights within the bounds.
     pub fn value(&self, w: &[f64]) -> f64 {
         let mut sum = Sum::new();
         for (i, w) in w.iter().enumerate() {
             let u = self.theta(i) * (w - self.reg(i));
             sum.add_product(u, u);
         }
-        0.5 * self.lambda * sum.value()
+        let quadratic = 0.5 * self.lambda * sum.value();
+        if self.l1 == 0.0 {
+            return quadratic;
+        }
+        quadratic + self.l1 * w.iter().map(|w| w.abs()).collect::<Sum>().value()
     }
 
-    /// Adds the gradient λ θ² ∘ (w − w_reg) at `w` to `gradient`.
+    /// Adds the gradient λ θ² ∘ (w − w_reg) of the quadratic at `w` to `gradient`.
     pub fn add_gradient(&self, w: &[f64], gradient: &mut [f64]) {
         for (i, (w, g)) in w.iter().zip(gradient).enumerate() {
             let theta = self.theta(i);
@@ -124,9 +183,14 @@ impl L2 {
         }
     }
 
+    /// The second derivative λ θ² in one weight.
+    pub(crate) fn second_derivative(&self, i: usize) -> f64 {
+        self.lambda * self.theta(i) * self.theta(i)
+    }
+
     /// The second derivative λ θ² in each of `dim` weights.
     pub fn second_derivatives(&self, dim: usize) -> Vec<f64> {
-        (0..dim).map(|i| self.lambda * self.theta(i) * self.theta(i)).collect()
+        (0..dim).map(|i| self.second_derivative(i)).collect()
     }
 
     /// ‖g ⊘ θ‖²: a gradient of the objective proves that 1/(2λ) times this is left, at most.
@@ -137,7 +201,7 @@ impl L2 {
         }
     }
 
-    /// Ω along w + η (to − w), up to a constant.
+    /// The quadratic along w + η (to − w), up to a constant.
     pub fn along(&self, w: &[f64], to: &[f64]) -> Quadratic {
         let (mut slope, mut curvature) = (Sum::new(), Sum::new());
         for (i, (w, to)) in w.iter().zip(to).enumerate() {
@@ -179,6 +243,7 @@ impl L2 {
         if let Some(center) = &self.center {
             u.iter_mut().zip(center).for_each(|(u, c)| *u += c);
         }
+        self.snap(&mut u);
         u
     }
 }
