@@ -48,7 +48,7 @@ fn repeated(case: &Case, weights: &[usize]) -> Case {
             }
             LabelRows::Sets { starts, items }
         }
-        LabelRows::None => LabelRows::None,
+        LabelRows::Numbers { .. } | LabelRows::None => unreachable!("cases have classes"),
     };
     let features = case.data.features.select_rows(&rows);
     let classes = case.data.labels.classes.clone();

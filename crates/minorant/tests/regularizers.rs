@@ -194,7 +194,7 @@ fn far_away_intercepts_certify() {
         let (near, _) = fit(&case);
         let rows: Vec<Vec<f64>> = (0..400)
             .map(|i| {
-                let mut row = vec![0.0; 3];
+                let mut row = [0.0; 3];
                 case.data.features.row(i).for_each(|(j, x)| row[j] = x);
                 row.iter().map(|x| x + 1e6).collect()
             })

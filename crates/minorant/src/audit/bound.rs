@@ -138,8 +138,7 @@ fn balanced(problem: &Plain<'_>, slopes: &[f64], mut all: Minorant) -> Result<Mi
     }
     let mu = eliminate(matrix, sums);
     let share = 4.0 * longest * mu.iter().fold(0.0, |top: f64, mu| top.max(mu.abs()));
-    // Written so that a share that is not a number is refused.
-    if !(share <= UNBALANCED) {
+    if share.is_nan() || share > UNBALANCED {
         return Err("the slopes of the proof do not add up to 0, as a free intercept needs".into());
     }
     all.errors[0] += share * all.sizes[0];

@@ -381,8 +381,11 @@ mod tests {
     use super::*;
     use crate::line::Envelope;
 
+    /// A loss by its definition.
+    type ByDefinition = Box<dyn Fn(f64) -> f64>;
+
     /// The shapes with their losses by definition.
-    fn cases() -> Vec<(Shape, Box<dyn Fn(f64) -> f64>)> {
+    fn cases() -> Vec<(Shape, ByDefinition)> {
         let huber = |e: f64| match e.abs() <= 1.35 {
             true => 0.5 * e * e,
             false => 1.35 * e.abs() - 0.5 * 1.35 * 1.35,
