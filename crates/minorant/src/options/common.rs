@@ -127,7 +127,7 @@ options! {
     pub WOLFE_CURVATURE: Option<f64> = ("wolfe-curvature", "C2", Number(Positive))
         .otherwise("0.9").of_method().probe_with("0.001", WOLFE);
     /// lbfgs: run on a risk with kinks all the same, where it may come to a halt anywhere
-    pub DESPITE_KINKS: bool = ("despite-kinks", "", Flag)
+    pub DESPITE_KINKS: bool = ("despite-kinks", "", Flag).default("false")
         .of_method().needs(&[Is("solver", &["lbfgs"])]);
     /// owlqn, owlqn-star: which subgradients directions are sought from
     pub SUBGRADIENTS: Subgradients = ("subgradients", "WHICH", Choice(Subgradients::CHOICES))
