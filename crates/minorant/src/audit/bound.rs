@@ -98,7 +98,7 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
             let all = add_up(problem, |example| {
                 Ok(vec![(Below::Slopes(&slopes[example * width..][..width]), 1.0)])
             })?;
-            if problem.free > 0 { balanced(problem, slopes, all)? } else { all }
+            if problem.free > 0 { balanced(problem, slopes, all) } else { all }
         }
         Proof::Outputs(proof) => {
             if proof.examples.len() != examples {
@@ -118,32 +118,37 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
     Ok(least(problem, minorant, excess))
 }
 
-/// How much of a proof's slopes may be wasted where they have to be scaled down to add up to 0.
-const UNBALANCED: f64 = 1e-7;
+/// A sum of slopes that is this share of their sizes is rounding.
+const UNSOLVED: f64 = 1e-14;
 
 /// The minorant of slopes that add up to 0 where nothing is penalised. What rounding leaves of their sum
 /// Δ would go if each example's slopes c were scaled down to a share of them, which is a minorant of a
 /// convex loss that is nowhere negative as well: 1 − c·μ with Σ s c cᵀ μ = Δ, and all by so much that none
-/// of these exceeds 1. What that costs at most becomes part of the errors.
-fn balanced(problem: &Plain<'_>, slopes: &[f64], mut all: Minorant) -> Result<Minorant, String> {
+/// of these exceeds 1. What that costs at most becomes part of the errors; at the worst nothing is left of
+/// the slopes, and they all do.
+fn balanced(problem: &Plain<'_>, slopes: &[f64], mut all: Minorant) -> Minorant {
     let k = problem.free;
     let sums: Vec<f64> = all.normal.drain(problem.w.len()..).map(|sum| sum.value()).collect();
     let mut matrix = vec![0.0; k * k];
-    let mut longest: f64 = 0.0;
+    let (mut longest, mut sizes): (f64, Vec<f64>) = (0.0, vec![0.0; k]);
     for (share, c) in problem.shares.iter().zip(slopes.chunks_exact(k)) {
         for (p, row) in matrix.chunks_exact_mut(k).enumerate() {
             row.iter_mut().zip(c).for_each(|(sum, x)| *sum += share * c[p] * x);
         }
+        sizes.iter_mut().zip(c).for_each(|(size, c)| *size += share * c.abs());
         longest = longest.max(c.iter().map(|c| c.abs()).sum());
     }
-    let mu = eliminate(matrix, sums);
+    let mu = eliminate(matrix.clone(), sums.clone());
+    let is_solved =
+        sums.iter().zip(matrix.chunks_exact(k)).zip(&sizes).all(|((sum, row), size)| {
+            let left = sum - row.iter().zip(&mu).map(|(a, mu)| a * mu).sum::<f64>();
+            left.abs() <= UNSOLVED * size
+        });
     let share = 4.0 * longest * mu.iter().fold(0.0, |top: f64, mu| top.max(mu.abs()));
-    if share.is_nan() || share > UNBALANCED {
-        return Err("the slopes of the proof do not add up to 0, as a free intercept needs".into());
-    }
+    let share = if is_solved && share <= 1.0 { share } else { 1.0 };
     all.errors[0] += share * all.sizes[0];
     all.errors[1] += share * all.sizes[1];
-    Ok(all)
+    all
 }
 
 /// The solution of a symmetric system by elimination; unknowns whose pivot is rounding are 0.
