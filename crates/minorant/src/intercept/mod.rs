@@ -287,4 +287,8 @@ impl Lines for InterceptRisk<'_> {
         // Where no intercept is the best one the point stays as good as it is.
         centred.unwrap_or(point)
     }
+
+    fn lie_above(&self) -> bool {
+        true
+    }
 }
