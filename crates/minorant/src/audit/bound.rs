@@ -205,7 +205,7 @@ fn least(problem: &Plain<'_>, all: Minorant, excess: f64) -> (f64, f64) {
     for (at, a) in normal.iter().enumerate() {
         let (term, w) = penalty.least(at, low * a);
         least.add(term);
-        size += (w * a).abs();
+        size += (w * a).abs() + term.abs();
         let theta = penalty.theta2(at).sqrt();
         square += (theta * w) * (theta * w);
         let (lowest, highest) = penalty.range(at);
