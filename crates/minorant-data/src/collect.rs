@@ -15,9 +15,17 @@ const DENSE_SHARE: f64 = 0.3;
 /// The most columns a matrix can have.
 pub(crate) const MOST_COLUMNS: usize = i32::MAX as usize;
 
+/// Where pieces go that are not kept in memory.
+pub(crate) trait Outlet {
+    /// Takes a piece; `table` has the labels of pieces that bring none.
+    fn take(&mut self, piece: Piece, table: &LabelTable) -> Result<(), Refusal>;
+
+    /// Rows that it has taken.
+    fn rows(&self) -> usize;
+}
+
 /// What has been read so far. Pieces are appended as they come, so that no more than one of them
 /// is in memory twice.
-#[derive(Debug)]
 pub(crate) struct Collector<'o> {
     pub(crate) options: &'o ReadOptions,
     pub(crate) table: LabelTable,
@@ -28,6 +36,8 @@ pub(crate) struct Collector<'o> {
     declared_classes: bool,
     /// Entries in columns that the model does not know.
     ignored: usize,
+    /// Where pieces go instead of into memory.
+    outlet: Option<&'o mut dyn Outlet>,
 }
 
 impl<'o> Collector<'o> {
@@ -40,7 +50,18 @@ impl<'o> Collector<'o> {
             some_without_labels: false,
             declared_classes: false,
             ignored: 0,
+            outlet: None,
         }
+    }
+
+    /// A collector that hands everything on.
+    pub(crate) fn with_outlet(options: &'o ReadOptions, outlet: &'o mut dyn Outlet) -> Self {
+        Collector { outlet: Some(outlet), ..Collector::new(options) }
+    }
+
+    /// The classes that exist even where no row has them.
+    pub(crate) fn declared(&self) -> Vec<Label> {
+        if self.declared_classes { self.table.labels() } else { Vec::new() }
     }
 
     /// Takes a piece that follows those before it. Refuses dense tables that lack columns of the
@@ -55,6 +76,9 @@ impl<'o> Collector<'o> {
                 return Err(Refusal::new(expected, cols.to_string()));
             }
             self.ignored += piece.cells.drop_columns_from(known);
+        }
+        if let Some(outlet) = &mut self.outlet {
+            return outlet.take(piece, &self.table);
         }
         let mut labels = piece.labels;
         if let Some(table) = labels.table {
@@ -90,7 +114,8 @@ impl<'o> Collector<'o> {
     }
 
     pub(crate) fn total_rows(&self) -> usize {
-        self.cells.iter().map(Cells::rows).sum()
+        let kept: usize = self.cells.iter().map(Cells::rows).sum();
+        kept + self.outlet.as_ref().map_or(0, |outlet| outlet.rows())
     }
 
     /// The whole, and how many entries were dropped; `name` stands for the files in refusals.
