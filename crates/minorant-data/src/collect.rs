@@ -119,7 +119,7 @@ impl<'o> Collector<'o> {
     }
 
     /// The whole, and how many entries were dropped; `name` stands for the files in refusals.
-    pub(crate) fn finish(self, name: &str) -> Result<(Dataset<'static>, usize), ReadError> {
+    pub(crate) fn finish(mut self, name: &str) -> Result<(Dataset<'static>, usize), ReadError> {
         let options = self.options;
         if self.total_rows() == 0 {
             return Err(ReadError::whole(name, "at least one example", "none"));
@@ -128,14 +128,19 @@ impl<'o> Collector<'o> {
         if !has_columns && options.features.is_none() && !options.for_prediction {
             return Err(ReadError::whole(name, "at least one feature", "none"));
         }
+        let features = join_cells(options, std::mem::take(&mut self.cells))
+            .map_err(|why| ReadError::whole(name, "a feature matrix", why.to_string()))?;
+        let ignored = self.ignored;
+        Ok((Dataset { features, labels: self.finish_labels(name)? }, ignored))
+    }
+
+    /// The labels alone.
+    pub(crate) fn finish_labels(self, name: &str) -> Result<Labels, ReadError> {
         if self.some_without_labels {
             return Err(ReadError::whole(name, "labels for all rows", "rows without labels"));
         }
         let rows = self.rows.unwrap_or(PieceRows::None);
-        let labels = join_labels(name, options, rows, self.table, self.declared_classes)?;
-        let features = join_cells(options, self.cells)
-            .map_err(|why| ReadError::whole(name, "a feature matrix", why.to_string()))?;
-        Ok((Dataset { features, labels }, self.ignored))
+        join_labels(name, self.options, rows, self.table, self.declared_classes)
     }
 }
 
@@ -278,7 +283,7 @@ fn join_cells(options: &ReadOptions, pieces: Vec<Cells>) -> Result<Matrix<'stati
     let cols = cols.max(options.features.unwrap_or(0));
     let same_width = pieces.iter().all(|piece| piece.cols() == cols);
     let all_dense = pieces.iter().all(|piece| matches!(piece, Cells::Dense { .. }));
-    if all_dense && same_width && !is_thin(&pieces) {
+    if all_dense && same_width && !all_thin(&pieces) {
         let mut rows = 0;
         let mut all = GrowingValues::new(options.storage);
         for piece in pieces {
@@ -310,13 +315,17 @@ fn join_cells(options: &ReadOptions, pieces: Vec<Cells>) -> Result<Matrix<'stati
 }
 
 /// Whether all the pieces are text tables that consist mostly of zeros.
-fn is_thin(pieces: &[Cells]) -> bool {
-    let mut nonzeros = 0;
-    let mut total = 0;
+fn all_thin(pieces: &[Cells]) -> bool {
+    let (mut nonzeros, mut total) = (0, 0);
     for piece in pieces {
         let Cells::Dense { values, from_text: true, .. } = piece else { return false };
-        nonzeros += (0..values.len()).filter(|&at| values.get(at) != 0.0).count();
-        total += values.len();
+        nonzeros += (0..values.len()).filter(|&at| values.get(at) != 0.0).count() as u64;
+        total += values.len() as u64;
     }
+    is_thin(nonzeros, total)
+}
+
+/// Whether values of text tables are stored sparse: most of them are zeros.
+pub(crate) fn is_thin(nonzeros: u64, total: u64) -> bool {
     (nonzeros as f64) < DENSE_SHARE * total as f64
 }

@@ -5,14 +5,16 @@ use super::MARK;
 use super::block::{Block, BlockLabels};
 use super::frame::{self, Holds};
 use super::summary::Summary;
-use crate::collect::Collector;
-use crate::dataset::{Label, LabelKind};
+use crate::collect::{Collector, is_thin};
+use crate::dataset::{Label, LabelKind, Labels};
 use crate::error::{ReadError, Refusal};
 use crate::formats::binary::Trouble;
 use crate::label_table::LabelTable;
-use crate::piece::{Piece, PieceLabels, PieceRows};
+use crate::piece::{Cells, Piece, PieceLabels, PieceRows};
+use crate::read::ReadOptions;
 use crate::source::{ReadSeek, Source};
 use crate::text::check_claimed_columns;
+use crate::values::GrowingValues;
 use minorant_linalg::Storage;
 use std::io::{Read, SeekFrom};
 use std::path::Path;
@@ -66,6 +68,36 @@ impl<'a> Cache<'a> {
     /// Values that are stored.
     pub fn entries(&self) -> u64 {
         self.summary.entries
+    }
+
+    /// Values other than 0.
+    pub fn nonzeros(&self) -> u64 {
+        self.summary.nonzeros
+    }
+
+    /// Whether readers would store the rows dense.
+    pub fn is_dense(&self) -> bool {
+        let summary = &self.summary;
+        summary.is_dense && !(summary.is_text && is_thin(summary.nonzeros, summary.entries))
+    }
+
+    /// Whether readers would store the values in single precision: each is exactly an f32.
+    pub fn is_single(&self) -> bool {
+        self.summary.is_single
+    }
+
+    /// The labels of all rows, with one block in memory at any time. Rows may have none.
+    pub fn labels(&mut self, options: &ReadOptions) -> Result<Labels, ReadError> {
+        let options = ReadOptions { for_prediction: true, ..options.clone() };
+        let mut collector = Collector::new(&options);
+        let name = self.name.clone();
+        self.pieces(&mut collector, |collector, piece| {
+            let lengths = Vec::new();
+            let (columns, values) = (Vec::new(), GrowingValues::new(options.storage));
+            let none = Cells::Sparse { cols: 0, lengths, columns, values };
+            collector.push(Piece { cells: none, ..piece })
+        })?;
+        collector.finish_labels(&name)
     }
 
     /// Blocks of rows.
@@ -125,32 +157,42 @@ fn summary(input: &mut Box<dyn ReadSeek + '_>) -> Result<Summary, Trouble> {
 
 /// Reads all of a cache into the collector.
 pub(crate) fn read(source: &Source<'_>, collector: &mut Collector<'_>) -> Result<(), ReadError> {
-    let mut cache = Cache::of(source)?;
-    let name = source.name();
-    let options = collector.options;
-    let (columns, entries) = (cache.columns(), cache.entries());
-    if options.model_columns().is_none() {
-        check_claimed_columns(columns, entries, options.features)
-            .map_err(|why| why.in_file(&name))?;
+    Cache::of(source)?.pieces(collector, Collector::push)
+}
+
+impl Cache<'_> {
+    /// Gives the blocks as pieces to `take`, one after the other.
+    fn pieces<'o>(
+        &mut self,
+        collector: &mut Collector<'o>,
+        take: impl Fn(&mut Collector<'o>, Piece) -> Result<(), Refusal>,
+    ) -> Result<(), ReadError> {
+        let name = self.name.clone();
+        let options = collector.options;
+        let (columns, entries) = (self.columns(), self.entries());
+        if options.model_columns().is_none() {
+            check_claimed_columns(columns, entries, options.features)
+                .map_err(|why| why.in_file(&name))?;
+        }
+        let declared = self.summary.declared.clone();
+        if !declared.is_empty() && options.label_kind != Some(LabelKind::Targets) {
+            collector.declare(declared.into_iter());
+        }
+        let (mut words, mut first) = (Vec::new(), 1);
+        for at in 0..self.blocks() {
+            let block = self.block(at, options.storage).map_err(|why| why.in_file(&name))?;
+            words.extend(block.new_words);
+            let labels = piece_labels(block.labels, &words, options.label_kind);
+            let labels = labels.map_err(|why| {
+                let found = format!("{} from row {first} on", why.found);
+                Refusal { found, ..why }.in_file(&name)
+            })?;
+            first += block.cells.rows();
+            let piece = Piece { cells: block.cells, labels, lines: 0, highest: None };
+            take(collector, piece).map_err(|why| why.in_file(&name))?;
+        }
+        Ok(())
     }
-    let declared = cache.summary.declared.clone();
-    if !declared.is_empty() && options.label_kind != Some(LabelKind::Targets) {
-        collector.declare(declared.into_iter());
-    }
-    let mut words: Vec<Label> = Vec::new();
-    for at in 0..cache.blocks() {
-        let first = cache.summary.blocks[..at].iter().map(|block| block.rows).sum::<u64>();
-        let block = cache.block(at, options.storage).map_err(|why| why.in_file(&name))?;
-        words.extend(block.new_words);
-        let labels = piece_labels(block.labels, &words, options.label_kind);
-        let labels = labels.map_err(|why| {
-            let found = format!("{} from row {} on", why.found, first + 1);
-            Refusal { found, ..why }.in_file(&name)
-        })?;
-        let piece = Piece { cells: block.cells, labels, lines: 0, highest: None };
-        collector.push(piece).map_err(|why| why.in_file(&name))?;
-    }
-    Ok(())
 }
 
 /// Labels as readers of other formats leave them, for classes or for targets.
