@@ -201,7 +201,7 @@ impl PieceRows {
     }
 
     /// The rows from this one on.
-    pub(crate) fn from_row(self, first: usize) -> PieceRows {
+    pub(crate) fn behind(self, first: usize) -> PieceRows {
         match self {
             PieceRows::Single(mut ids) => PieceRows::Single(ids.split_off(first)),
             PieceRows::Sets { mut lengths, mut items } => {

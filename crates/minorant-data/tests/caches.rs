@@ -15,8 +15,11 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+/// Rows, columns, layout, bytes of a value, entries, labels.
+type Whole = (usize, usize, bool, usize, Vec<Vec<(usize, u64)>>, String);
+
 /// Everything that a data set holds, to be compared.
-fn whole(data: &Dataset<'_>) -> (usize, usize, bool, usize, Vec<Vec<(usize, u64)>>, String) {
+fn whole(data: &Dataset<'_>) -> Whole {
     let x = &data.features;
     let row = |i: usize| x.row(i).map(|(j, x)| (j, x.to_bits())).collect();
     let rows = (0..x.rows()).map(row).collect();
@@ -43,7 +46,8 @@ fn caches_give_what_other_formats_give() {
     let numbers = f64s(&[1.0, 2.0, 3.0, 0.1, 5.0, 6.0]);
     let sets = npy("|b1", false, &[3, 2], &[1, 0, 1, 1, 0, 0]);
     let x = npy("<f8", false, &[3, 2], &numbers);
-    let cases: Vec<(Vec<(&str, Vec<u8>)>, Option<LabelKind>)> = vec![
+    type Files = Vec<(&'static str, Vec<u8>)>;
+    let cases: Vec<(Files, Option<LabelKind>)> = vec![
         (vec![("a.svm", b"+1 1:0.5 3:2\n-1 2:0.1\n+1\n".to_vec())], None),
         (vec![("a.svm", b"1,3 1:0.5\n2 2:0.25\n3,2 9:1\n".to_vec())], None),
         (vec![("a.svm", b" 1:1\n2 2:1\n3,2 9:1\n".to_vec())], Some(LabelKind::Multilabel)),

@@ -103,7 +103,7 @@ impl Outlet for Spill<'_> {
             self.writer.push_piece(cells, labels, table)
         } else {
             let entries = cells.entries_of(0..known)..cells.entries();
-            labels.rows = labels.rows.from_row(known);
+            labels.rows = labels.rows.behind(known);
             self.writer.push_piece(slice(&cells, known..rows as usize, entries), labels, table)
         };
         if let Err(why) = pushed {
