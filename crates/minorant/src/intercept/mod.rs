@@ -142,7 +142,7 @@ impl<'a> InterceptRisk<'a> {
             let factor = SmallSystem::new(&self.curvature_of_intercept(outputs), k);
             let mut way: Vec<f64> = factor.solve(&slope).into_iter().map(|step| -step).collect();
             // Where next to nothing is curved, the way down says more than a step without end.
-            if way.iter().any(|step| !(step.abs() <= ENDLESS)) {
+            if !way.iter().all(|step| step.abs() <= ENDLESS) {
                 way = slope.iter().map(|g| -g).collect();
             }
             let step = self.step_along(outputs, &way)?;
