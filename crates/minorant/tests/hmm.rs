@@ -4,12 +4,12 @@
 
 use minorant::archive::Archive;
 use minorant::data::{Label, LabelRows, Labels, Recordings};
-use minorant::family::hmm::{GROUP_WEIGHT, HmmForm, MIXTURES, STATES, TASK, TOPOLOGY};
+use minorant::family::hmm::{COVARIANCE, GROUP_WEIGHT, HmmForm, MIXTURES, STATES, TASK, TOPOLOGY};
 use minorant::family::{Context, FittedModel, Lambda, PROOF_BYTES, Settings, TrainReport, train};
 use minorant::generate::{Phones, phones};
 use minorant::hmm::{
-    Frames, Group, HmmRisk, HmmShape, Tables, Task, Topology, Truth, VARIANCES, best_path,
-    log_likelihood, maximum_likelihood,
+    Covariance, Frames, Group, HmmRisk, HmmShape, Tables, Task, Topology, Truth, VARIANCES,
+    best_path, log_likelihood, maximum_likelihood,
 };
 use minorant::linalg::Matrix;
 use minorant::options::Named;
@@ -24,10 +24,20 @@ const TASKS: [Task; 2] = [Task::Classify, Task::Label];
 const TOPOLOGIES: [Topology; 2] = [Topology::LeftRight, Topology::Ergodic];
 
 fn shapes() -> Vec<HmmShape> {
-    let (units, states, mixtures, features) = (2, 2, 2, 2);
+    let (units, states, mixtures, features) = (2, 2, 2, 3);
     let all = TASKS.into_iter().flat_map(|task| TOPOLOGIES.map(|topology| (task, topology)));
-    all.map(|(task, topology)| HmmShape { task, topology, units, states, mixtures, features })
-        .collect()
+    let covariances = [Covariance::Diagonal, Covariance::Full];
+    let all = all.flat_map(|(task, topology)| covariances.map(|c| (task, topology, c)));
+    all.map(|(task, topology, covariance)| HmmShape {
+        task,
+        topology,
+        units,
+        states,
+        mixtures,
+        features,
+        covariance,
+    })
+    .collect()
 }
 
 fn random(count: usize, size: f64, rng: &mut Pcg64Mcg) -> Vec<f64> {
@@ -56,7 +66,14 @@ impl Plain {
     }
 
     fn mixtures_at(&self, unit: usize) -> usize {
-        self.unit(unit) + 2 * self.shape.states * self.shape.mixtures * self.shape.features
+        let HmmShape { states, mixtures, features, .. } = self.shape;
+        self.unit(unit) + states * mixtures * (2 * features + self.pairs())
+    }
+
+    /// Entries below the diagonal of a factor.
+    fn pairs(&self) -> usize {
+        let features = self.shape.features;
+        if self.shape.covariance == Covariance::Full { features * (features - 1) / 2 } else { 0 }
     }
 
     fn arcs_at(&self, unit: usize) -> usize {
@@ -121,12 +138,24 @@ impl Plain {
         let means = self.unit(unit) + (state * mixtures + component) * features;
         let rhos = means + states * mixtures * features;
         let weight = self.softmax(self.mixtures_at(unit) + state * mixtures, mixtures, component);
-        let density = |j: usize| {
-            let precision = self.w[rhos + j].exp();
-            let away = frame[j] - self.w[means + j];
-            (precision / std::f64::consts::TAU).sqrt() * (-0.5 * precision * away * away).exp()
+        let factors = self.unit(unit) + 2 * states * mixtures * features;
+        let factor = factors + (state * mixtures + component) * self.pairs();
+        let entry = |j: usize, k: usize| match j.cmp(&k) {
+            std::cmp::Ordering::Equal => 1.0,
+            std::cmp::Ordering::Greater if self.pairs() > 0 => self.w[factor + j * (j - 1) / 2 + k],
+            _ => 0.0,
         };
-        weight * (0..features).map(density).product::<f64>()
+        // The precision matrix and its determinant, and then the density as it is defined.
+        let d = |j: usize| self.w[rhos + j].exp();
+        let precision = |a: usize, b: usize| {
+            (0..features).map(|j| entry(j, a) * d(j) * entry(j, b)).sum::<f64>()
+        };
+        let away = |j: usize| frame[j] - self.w[means + j];
+        let square: f64 = (0..features)
+            .map(|a| (0..features).map(|b| away(a) * precision(a, b) * away(b)).sum::<f64>())
+            .sum();
+        let norm: f64 = (0..features).map(|j| (d(j) / std::f64::consts::TAU).sqrt()).product();
+        weight * norm * (-0.5 * square).exp()
     }
 
     /// The sum and the largest of the probabilities of all paths whose units `allows` allows, with
@@ -407,6 +436,41 @@ fn a_small_lambda_does_not_leave_the_weights_at_their_start() {
         let (start, end) = (trace[0].objective, trace[trace.len() - 1].best_objective);
         assert!(end < 0.5 * start, "{lambda}: {start} {end}");
     }
+}
+
+/// Classes that differ in nothing but how two features go together.
+#[test]
+fn full_covariances_tell_what_goes_together() {
+    let made = |seed: u64| {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let (mut values, mut starts, mut labels) = (Vec::new(), vec![0], Vec::new());
+        for i in 0..60 {
+            let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
+            for _ in 0..6 {
+                let (a, b): (f64, f64) =
+                    (StandardNormal.sample(&mut rng), StandardNormal.sample(&mut rng));
+                values.extend([a, sign * a + 0.7 * b]);
+            }
+            starts.push(values.len() / 2);
+            labels.push(i % 2);
+        }
+        let frames = Matrix::dense(values.len() / 2, 2, values.into()).unwrap();
+        let classes = vec![Label::Number(0.0), Label::Number(1.0)];
+        Recordings { frames, starts, labels: Labels { classes, rows: LabelRows::Single(labels) } }
+    };
+    let (data, test) = (made(1), made(2));
+    let settings = Settings::new("hmm").unwrap().with(&STATES, 1).with(&MAX_EVALS, Some(25));
+    let settings = with_lambda(settings, 0.05);
+    let (diagonal, _) = fit(&data, &settings);
+    let (full, report) = fit(&data, &settings.with(&COVARIANCE, Covariance::Full));
+    let errors = [&diagonal, &full].map(|model| error(model, &test));
+    assert!(errors[0] > 0.3 && errors[1] < 0.1, "{errors:?}");
+    assert!(report.certificate.objective.is_finite());
+    // The file keeps what the weights mean.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model");
+    full.save(&path, PROOF_BYTES).unwrap();
+    assert_eq!(error(&FittedModel::load(&path).unwrap(), &test), errors[1]);
 }
 
 #[test]
