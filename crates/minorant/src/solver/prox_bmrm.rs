@@ -136,9 +136,10 @@ impl ProxBmrm {
     fn descend(&mut self, run: &mut Run<'_>, mut sgd: Passes, awaits: bool) -> Result<Step, Halt> {
         let mut step = Step { kind: "sgd", objective: self.best_objective(run), length: None };
         match (run.problem.risk.examples(), sgd_pass::metric(run.problem)) {
-            (Some(examples), Some(metric)) if !awaits => {
+            (Some(examples), metric) if !awaits => {
                 run.charge()?;
-                sgd.pass(examples, &metric, self.seed);
+                let lambda = run.problem.regularizer.lambda();
+                sgd.pass(examples, metric.as_ref(), (lambda, self.seed));
                 self.descent = Some((sgd, true));
             }
             _ => {
@@ -330,8 +331,10 @@ impl Solver for ProxBmrm {
         let descends =
             problem.start.is_none() && regularizer.is_centered() && regularizer.is_quadratic();
         match (problem.risk.examples(), sgd_pass::metric(problem)) {
-            (Some(examples), Some(metric)) if descends => {
-                self.descent = Some((Passes::new(problem, examples, &metric), false));
+            (Some(examples), metric)
+                if descends && (metric.is_some() || sgd_pass::goes_without_metric(problem)) =>
+            {
+                self.descent = Some((Passes::new(problem, examples, metric.as_ref()), false));
             }
             _ => self.center_at_best(run),
         }

@@ -2,9 +2,9 @@
 
 use super::ImageShape;
 use crate::risk::{ExampleWeights, Risk};
-use crate::structured::MarginRisk;
 use crate::structured::segment::{Plate, Segmentation};
 use crate::structured::tree::{PartsImage, Tree, TreeShape};
+use crate::structured::{MarginRisk, SlackRescaled};
 use minorant_data::Images;
 
 impl From<minorant_data::Plate> for Plate {
@@ -62,13 +62,17 @@ pub(super) fn structure(data: &Images, shape: &ImageShape) -> Result<Structure, 
     })
 }
 
-/// The risk of images, each with its share.
+/// The risk of images, each with its share; with slack rescaling where that is asked for.
 pub(super) fn risk(
     data: &Images,
     shape: &ImageShape,
     shares: ExampleWeights,
+    is_rescaled: bool,
 ) -> Result<Box<dyn Risk>, String> {
     Ok(match structure(data, shape)? {
+        Structure::Plates(model) if is_rescaled => {
+            Box::new(MarginRisk::new(SlackRescaled::new(model)?, shares))
+        }
         Structure::Plates(model) => Box::new(MarginRisk::new(model, shares)),
         Structure::Parts(model) => Box::new(MarginRisk::new(model, shares)),
     })

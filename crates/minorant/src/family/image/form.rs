@@ -2,8 +2,8 @@
 //! they are.
 
 use super::convert::{Structure, structure};
-use super::{LOSS, SegmentSvm};
-use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
+use super::{LOSS, RESCALING, Rescaling, SegmentSvm};
+use crate::audit::image::{PlainImages, PlainParts, PlainPlates, PlainRescaled};
 use crate::audit::{Penalty, Plain, PlainLoss};
 use crate::family::classes::share;
 use crate::family::{
@@ -242,7 +242,11 @@ impl Form for ImageForm {
                 Images::Plates { height: h, widths: w, plates, labelled: true },
             ) if height == h && widths == w => {
                 let by_label = *loss == SegmentLoss::Label;
-                Box::new(PlainImages(PlainPlates { height: *h, widths: w, plates, by_label }))
+                let plain = PlainPlates { height: *h, widths: w, plates, by_label };
+                match audited.facts.settings.get(&RESCALING) {
+                    Rescaling::Margin => Box::new(PlainImages(plain)),
+                    Rescaling::Slack => Box::new(PlainImages(PlainRescaled(plain))),
+                }
             }
             (ImageShape::Parts(shape), Images::Parts { shape: found, images, labelled: true })
                 if shape == found =>
