@@ -282,11 +282,20 @@ pub struct PlainParts<'a> {
     pub shape: &'a TreeShape,
     /// The images with their places.
     pub images: &'a [PartsImage],
+    /// Two parts whose distance divides the loss, where there are such.
+    pub unit: Option<[usize; 2]>,
 }
 
 impl PlainParts<'_> {
     fn places(&self) -> usize {
         self.shape.width * self.shape.height
+    }
+
+    /// What distances of an image are divided by.
+    fn size(&self, image: usize) -> f64 {
+        let places = &self.images[image].places;
+        let size = self.unit.map_or(1.0, |[a, b]| self.distance(places[a], places[b]));
+        places.len() as f64 * size
     }
 
     /// The channels of a part at a place with the places of their weights.
@@ -345,18 +354,19 @@ impl PlainStructure for PlainParts<'_> {
     fn loss(&self, image: usize, output: &[u32]) -> f64 {
         let truth = self.truth(image);
         let distances = truth.iter().zip(output).map(|(&a, &b)| self.distance(a, b));
-        distances.sum::<f64>() / truth.len() as f64
+        distances.sum::<f64>() / self.size(image)
     }
 
     fn worst(&self, image: usize, w: &[f64]) -> Vec<u32> {
         let (parts, channels) = (self.shape.parents.len() + 1, self.shape.channels);
         let truth = self.truth(image);
+        let size = self.size(image);
         let mut totals = vec![vec![0.0; self.places()]; parts];
         for (part, totals) in totals.iter_mut().enumerate() {
             for (place, total) in totals.iter_mut().enumerate() {
                 let features = self.part_features(image, part, place as u32);
                 let score: f64 = features.map(|(at, x)| w[at] * x).sum();
-                *total = score + self.distance(place as u32, truth[part]) / parts as f64;
+                *total = score + self.distance(place as u32, truth[part]) / size;
             }
         }
         // From the last part to the first: for every place of a parent, the best of the part.

@@ -11,7 +11,7 @@ use super::{
     Answer, Data, DataKind, Family, FittedModel, Settings, TrainError, TrainReport, Walk, Wanted,
     mean, refuse, solvers,
 };
-use crate::options::Kind::Choice;
+use crate::options::Kind::{Choice, Wholes};
 use crate::options::common::{self, PARTS, PROOF, SEED, START};
 use crate::options::{Named, Probe, named, options};
 use crate::regularizer::L2;
@@ -52,6 +52,9 @@ options! {
     /// What counts as wrong in a segmentation
     pub LOSS: SegmentLoss = ("loss", "LOSS", Choice(SegmentLoss::CHOICES))
         .default("ak").probe("label");
+    /// Divide the loss of an image by the distance between the true places of these two parts,
+    /// numbered from 1
+    pub NORMALISE: Option<Vec<u64>> = ("normalise", "A,B", Wholes).otherwise("not").probe("2,4");
     /// What the loss of a wrong answer scales
     pub RESCALING: Rescaling = ("rescaling", "WHAT", Choice(Rescaling::CHOICES))
         .default("margin").probe("slack");
@@ -64,6 +67,7 @@ taken! {
     OWN;
     (SegmentSvm) word loss: LOSS;
     (SegmentSvm) word rescaling: RESCALING;
+    (TreeSvm) wholes normalise: NORMALISE;
     (SegmentSvm TreeSvm) whole parts: PARTS;
     (SegmentSvm TreeSvm) whole seed: SEED;
     (SegmentSvm TreeSvm) file proof: PROOF;
@@ -114,13 +118,14 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let shape = ImageShape::of(data, settings)?;
     let is_rescaled =
         settings.model() == SegmentSvm::MODEL.name && settings.get(&RESCALING) == Rescaling::Slack;
-    let risk = convert::risk(data, &shape, mean.shares, is_rescaled)?;
+    let unit = convert::unit(settings)?;
+    let risk = convert::risk(data, &shape, mean.shares, (is_rescaled, unit))?;
     let problem = Problem::new(&*risk, &regularizer).starting_at(walk.start);
     let (mut outcome, method) = walk.minimise(problem, settings.rules())?;
     let sizes = (data.len(), outcome.point.w.len());
     let outcomes = std::slice::from_ref(&outcome);
     let report = TrainReport::of_runs(method.name(), sizes, lambda, outcomes);
     let proofs = vec![outcome.proof.take()];
-    let form = Box::new(ImageForm { shape, weights: outcome.point.w });
+    let form = Box::new(ImageForm { shape, unit, weights: outcome.point.w });
     Ok(Answer { form, proofs, report })
 }
