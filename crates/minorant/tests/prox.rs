@@ -226,7 +226,8 @@ fn structures_start_by_stochastic_descent() {
                 let regularizer = L2::new(lambda).expect("a regularizer");
                 let [descent, from_zero] = [None, Some(&zero[..])].map(|start| {
                     let problem = Problem::new(risk, &regularizer).starting_at(start);
-                    let options = MethodOptions { parts: Some(4), ..MethodOptions::default() };
+                    let parts = (method == Method::ProxPBmrm).then_some(4);
+                    let options = MethodOptions { parts, ..MethodOptions::default() };
                     let mut solver = method.build(problem, &options).expect("a solver");
                     let rules = StopRules { tol: 1e-2, ..StopRules::default() };
                     let cancel = Cancel::new();
