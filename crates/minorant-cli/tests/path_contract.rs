@@ -96,7 +96,7 @@ fn structured_models_start_from_others() {
     for (model, other, words) in [
         ("chain-svm", "chain-svm letters.data", "expected start weights for these attributes"),
         ("segment-svm", "segment-svm other.npz", "expected start weights for images"),
-        ("tree-svm", "segment-svm other.npz", "does not start from weights of tree-svm"),
+        ("tree-svm", "segment-svm other.npz", "expected start weights for images"),
     ] {
         let (file, _) = Data::usual(model);
         let train = format!("train {model} {file} --lambda 0.01 --solver prox-bmrm");

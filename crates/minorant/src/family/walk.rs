@@ -311,7 +311,11 @@ impl Track {
         };
         if !carried {
             self.method = match asked {
-                Method::Auto => Method::pick_bundle(problem),
+                // What climbs example by example has no planes to hand on.
+                Method::Auto => match Method::pick_bundle(problem) {
+                    Method::Bcfw => Method::PBmrm,
+                    method => method,
+                },
                 method => method,
             };
             self.solver = Some(self.method.build_owned(problem, options)?);
