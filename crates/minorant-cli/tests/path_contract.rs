@@ -64,7 +64,10 @@ fn structured_models_have_paths() {
             assert_eq!(audit["holds"], true, "{model}");
         }
         for between in json["between"].as_array().unwrap() {
-            assert!(real(between, "relative_gap") <= 3e-3, "{model}: {between}");
+            // The field is smooth: its method keeps no planes, and has no bound over λ.
+            let is_known = !between["relative_gap"].is_null();
+            assert_eq!(is_known, model != "chain-crf", "{between}");
+            assert!(!is_known || real(between, "relative_gap") <= 3e-3, "{model}: {between}");
         }
         let last = &points[points.len() - 1];
         let solver = last["solver"].as_str().unwrap();
