@@ -57,6 +57,8 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
 
     #: Whether ``y`` may have columns, and whether it is numbers to be met.
     _takes_sets, _takes_targets = False, False
+    #: Whether the intercept is not regularised. Otherwise it is the weight of a constant feature.
+    _free_intercept = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -120,12 +122,16 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
         options = super()._options(model)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        options["weights"] = sample_weight
+        if self._free_intercept:
+            return {**options, "intercept": "free" if self.fit_intercept else None}
         scaling = positive("intercept_scaling", self.intercept_scaling)
-        return {
-            **options,
-            "weights": sample_weight,
-            "bias": scaling if self.fit_intercept else None,
-        }
+        return {**options, "bias": scaling if self.fit_intercept else None}
+
+    @property
+    def _constant(self):
+        """The constant feature, where there is one."""
+        return self.intercept_scaling if self.fit_intercept and not self._free_intercept else None
 
     def _observer(self, callbacks, classes, n_features):
         def observe(record, weights):
@@ -134,8 +140,8 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
                 attributes = {"n_features_in_": n_features}
                 if classes is not None:
                     attributes["classes_"] = classes
-                rows = n_features + bool(self.fit_intercept)
-                bias = self.intercept_scaling if self.fit_intercept else None
+                bias = self._constant
+                rows = n_features + (bias is not None)
                 coef, intercept = _unpack([weights.reshape(rows, -1)], n_features, bias)
                 attributes.update(self._shaped(coef, intercept))
             return callbacks.iteration(attributes)
@@ -149,8 +155,8 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
         weights = np.atleast_2d(self.coef_).T
         if weights.shape[0] != n_features or not self._has_same_outputs(classes, weights.shape[1]):
             return None
-        if self.fit_intercept:
-            bias = self.intercept_ / self.intercept_scaling
+        if self._constant is not None:
+            bias = self.intercept_ / self._constant
             weights = np.vstack([weights, np.broadcast_to(bias, (1, weights.shape[1]))])
         order = "F" if getattr(self, "multi_class", "joint") == "ovr" else "C"
         return np.ascontiguousarray(weights, dtype=np.float64).ravel(order)
@@ -161,11 +167,11 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
 
     def _take_weights(self, header, arrays):
         problems = [arrays[f"weights.{k}"] for k in range(len(header["problems"]))]
-        vars(self).update(self._shaped(*_unpack(problems, header["features"], header["bias"])))
+        coef, intercept = _unpack(problems, header["features"], header["bias"])
         if header.get("intercept") == "free":
-            self.intercept_ = np.concatenate(
-                [np.ravel(arrays[f"intercept.{k}"]) for k in range(len(problems))]
-            )
+            free = [np.ravel(arrays[f"intercept.{k}"]) for k in range(len(problems))]
+            intercept = np.concatenate(free)
+        vars(self).update(self._shaped(coef, intercept))
 
     # Prediction
 

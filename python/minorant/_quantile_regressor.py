@@ -20,6 +20,8 @@ class QuantileRegressor(LinearRegressor):
     ----------
     quantile : float or sequence of float, default=0.5
         The quantile to predict, or several in ascending order, each above 0 and below 1.
+    fit_intercept : bool, default=True
+        Whether there is an intercept. It is not regularised.
 
     Attributes
     ----------
@@ -30,16 +32,17 @@ class QuantileRegressor(LinearRegressor):
 
     Notes
     -----
-    What differs from :class:`sklearn.linear_model.QuantileRegressor`: the regularizer is λ/2 ‖w‖²,
-    where it has an L1 norm; rows may be sparse; there may be several quantiles, which then are the
-    columns of what is predicted, and ``score`` goes by the one nearest to the median.
+    What differs from :class:`sklearn.linear_model.QuantileRegressor`: the regularizer is λ/2 ‖w‖²
+    (``l1_ratio=1`` makes it λ ‖w‖₁, and ``lam`` its ``alpha``); ``tol`` is a proven relative gap of the
+    objective; there may be several quantiles, which then are the columns of what is predicted, and
+    ``score`` goes by the one nearest to the median.
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from minorant import QuantileRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> interval = QuantileRegressor(quantile=[0.1, 0.9], lam=1e-4, intercept_scaling=100.0)
+    >>> interval = QuantileRegressor(quantile=[0.1, 0.9], lam=1e-4)
     >>> low, high = interval.fit(X, y).predict(X).T
     >>> bool(((low <= y) & (y <= high)).mean() > 0.75)
     True
@@ -48,13 +51,14 @@ class QuantileRegressor(LinearRegressor):
     """
 
     _loss = "quantile"
+    _free_intercept = True
 
     def __init__(
         self,
         *,
         quantile: float | Sequence[float] = 0.5,
+        l1_ratio: float = 0.0,
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
         warm_start: bool = False,
         C: float | None = None,
         lam: float | None = None,
@@ -67,6 +71,7 @@ class QuantileRegressor(LinearRegressor):
         verbose: int = 0,
     ) -> None:
         self.quantile = quantile
+        self.l1_ratio = l1_ratio
         self._keep(locals())
 
     def _outputs(self):

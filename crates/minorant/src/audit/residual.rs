@@ -114,6 +114,8 @@ impl PlainResidual<'_> {
                 _ => return None,
             },
             Quantiles(&[level]) => match (rises, falls) {
+                // Where the target is met to the last bit the slope is 0, which both sides enclose.
+                (0, 0) => vec![0.0],
                 (1, 0) => vec![1.0 - level],
                 (0, 1) => vec![-level],
                 _ => return None,

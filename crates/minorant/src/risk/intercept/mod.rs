@@ -32,7 +32,7 @@ const FAR: f64 = 100.0;
 /// The risk of a linear model with a free intercept.
 #[derive(Debug)]
 pub struct InterceptRisk<'a> {
-    inner: LinearRisk<'a>,
+    pub(super) inner: LinearRisk<'a>,
 }
 
 /// Whether a loss allows a free intercept: its minorants are known by their slopes. It must be nowhere
