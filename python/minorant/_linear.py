@@ -173,6 +173,10 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
             intercept = np.concatenate(free)
         vars(self).update(self._shaped(coef, intercept))
 
+    def _shaped(self, coef, intercept):
+        """Weights and intercepts as attributes, in the shapes that users know."""
+        return {"coef_": coef, "intercept_": intercept}
+
     # Prediction
 
     def _scores(self, X):
