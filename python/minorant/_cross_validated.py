@@ -18,7 +18,7 @@ from ._linear import LinearEstimator
 from ._linear_svc import LinearSVC
 from ._linear_svr import LinearSVR
 from ._logistic_regression import LogisticRegression
-from ._path import default_lams, path, positive_lams
+from ._path import Path, default_lams, path, positive_lams
 from ._quantile_regressor import QuantileRegressor
 
 Scoring = str | Callable[..., float] | None
@@ -116,7 +116,7 @@ class CrossValidated(LinearEstimator):
         given = self.get_params(deep=False)
         return self._kind(**{name: kept for name, kept in given.items() if name not in _OWN})
 
-    def path(self, X, y, lams=None, **how):
+    def path(self, X: MatrixLike, y: Any, lams: ArrayLike | None = None, **how: Any) -> Path[Any]:
         """The path of the estimator over all data: :func:`minorant.path`."""
         return path(self._template(), X, y, lams, **how)
 
@@ -151,7 +151,10 @@ class LinearSVCCV(CrossValidated, LinearSVC):
         multi_class: Literal["joint", "ovr"] = "joint",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | None = 1.0,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         tol: float = 1e-3,
@@ -193,7 +196,10 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         multi_class: Literal["joint", "ovr"] = "joint",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | None = None,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         tol: float = 1e-3,
@@ -233,7 +239,10 @@ class LinearSVRCV(CrossValidated, LinearSVR):
         epsilon: float = 0.0,
         loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | None = 1.0,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         tol: float = 1e-3,
@@ -271,8 +280,11 @@ class QuantileRegressorCV(CrossValidated, QuantileRegressor):
         cv: Any = None,
         scoring: Scoring = None,
         quantile: float | Sequence[float] = 0.5,
-        l1_ratio: float = 0.0,
         fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         tol: float = 1e-3,
@@ -284,7 +296,6 @@ class QuantileRegressorCV(CrossValidated, QuantileRegressor):
     ) -> None:
         self.lams, self.cv, self.scoring = lams, cv, scoring
         self.quantile = quantile
-        self.l1_ratio = l1_ratio
         self._keep(locals())
 
 
@@ -311,8 +322,11 @@ class HuberRegressorCV(CrossValidated, HuberRegressor):
         scoring: Scoring = None,
         epsilon: float = 1.35,
         fit_scale: bool = True,
-        l1_ratio: float = 0.0,
         fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         tol: float = 1e-3,
@@ -325,5 +339,4 @@ class HuberRegressorCV(CrossValidated, HuberRegressor):
         self.lams, self.cv, self.scoring = lams, cv, scoring
         self.epsilon = epsilon
         self.fit_scale = fit_scale
-        self.l1_ratio = l1_ratio
         self._keep(locals())

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ._regressor import LinearRegressor
 
@@ -20,8 +20,6 @@ class HuberRegressor(LinearRegressor):
         How many scales away a target counts as an outlier.
     fit_scale : bool, default=True
         Whether to fit the scale; it is 1 otherwise.
-    fit_intercept : bool, default=True
-        Whether there is an intercept. It is not regularised.
 
     Attributes
     ----------
@@ -33,7 +31,7 @@ class HuberRegressor(LinearRegressor):
 
     Notes
     -----
-    What differs from :class:`sklearn.linear_model.HuberRegressor`: the objective is half of its one,
+    The intercept is free, as that of :class:`sklearn.linear_model.HuberRegressor`. What differs from there: the objective is half of its one,
     divided by the sum of the sample weights, so that ``lam`` is its ``alpha`` over that sum (``C`` is
     1/``alpha``); ``tol`` is a proven relative gap of the objective; ``max_evals`` and ``max_seconds``
     stand in for ``max_iter``.
@@ -53,7 +51,6 @@ class HuberRegressor(LinearRegressor):
     """
 
     _loss = "huber"
-    _free_intercept = True
 
     scale_: float
     outliers_: NDArray[np.bool_]
@@ -63,8 +60,11 @@ class HuberRegressor(LinearRegressor):
         *,
         epsilon: float = 1.35,
         fit_scale: bool = True,
-        l1_ratio: float = 0.0,
         fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         C: float | None = None,
         lam: float | None = None,
@@ -78,7 +78,6 @@ class HuberRegressor(LinearRegressor):
     ) -> None:
         self.epsilon = epsilon
         self.fit_scale = fit_scale
-        self.l1_ratio = l1_ratio
         self._keep(locals())
 
     def _train_rows(self, X, y, classes, examples, options):

@@ -157,12 +157,12 @@ class Path(Generic[Estimator]):
 
 def _objective(estimator, lam):
     """The objective of an estimator's weights at another λ."""
-    square, size = (estimator.coef_**2).sum(), np.abs(estimator.coef_).sum()
-    if estimator._constant is not None:
-        bias = estimator.intercept_ / estimator._constant
-        square, size = square + np.sum(bias**2), size + np.sum(np.abs(bias))
-    ratio = getattr(estimator, "l1_ratio", 0.0)
-    penalty = ratio * size + (1.0 - ratio) * 0.5 * square
+    weights = [np.ravel(estimator.coef_)]
+    if estimator.fit_intercept and estimator.intercept_scaling is not None:
+        weights.append(np.ravel(estimator.intercept_) / estimator.intercept_scaling)
+    weights = np.concatenate(weights)
+    ratio = estimator.l1_ratio or 0.0
+    penalty = ratio * np.abs(weights).sum() + (1 - ratio) * 0.5 * (weights**2).sum()
     return estimator.certificate_.objective + (lam - estimator.lam_) * penalty
 
 

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from sklearn.metrics import r2_score
 
+from ._examples import MatrixLike
 from ._regressor import LinearRegressor
 
 
@@ -20,8 +22,6 @@ class QuantileRegressor(LinearRegressor):
     ----------
     quantile : float or sequence of float, default=0.5
         The quantile to predict, or several in ascending order, each above 0 and below 1.
-    fit_intercept : bool, default=True
-        Whether there is an intercept. It is not regularised.
 
     Attributes
     ----------
@@ -32,10 +32,10 @@ class QuantileRegressor(LinearRegressor):
 
     Notes
     -----
-    What differs from :class:`sklearn.linear_model.QuantileRegressor`: the regularizer is λ/2 ‖w‖²
-    (``l1_ratio=1`` makes it λ ‖w‖₁, and ``lam`` its ``alpha``); ``tol`` is a proven relative gap of the
-    objective; there may be several quantiles, which then are the columns of what is predicted, and
-    ``score`` goes by the one nearest to the median.
+    The intercept is free, as that of :class:`sklearn.linear_model.QuantileRegressor`. What differs from
+    there: the regularizer is λ/2 ‖w‖² (``l1_ratio=1`` makes it λ ‖w‖₁, and ``lam`` its ``alpha``);
+    ``tol`` is a proven relative gap of the objective; there may be several quantiles, which then are the
+    columns of what is predicted, and ``score`` goes by the one nearest to the median.
 
     Examples
     --------
@@ -51,14 +51,16 @@ class QuantileRegressor(LinearRegressor):
     """
 
     _loss = "quantile"
-    _free_intercept = True
 
     def __init__(
         self,
         *,
         quantile: float | Sequence[float] = 0.5,
-        l1_ratio: float = 0.0,
         fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         C: float | None = None,
         lam: float | None = None,
@@ -71,13 +73,14 @@ class QuantileRegressor(LinearRegressor):
         verbose: int = 0,
     ) -> None:
         self.quantile = quantile
-        self.l1_ratio = l1_ratio
         self._keep(locals())
 
     def _outputs(self):
         return np.size(self.quantile)
 
-    def score(self, X, y, sample_weight=None):
+    def score(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """The share of the spread of the targets that the quantile nearest to the median explains.
 
         Parameters

@@ -4,7 +4,7 @@
 
 use crate::data::{Form, Numbers, Set, Store, Target};
 use anyhow::{Result, bail};
-use minorant::risk::huber_scale::HuberScale;
+use minorant::intercept::huber_scale::HuberScale;
 use minorant::risk::residual::{Residual, Shape, Targets};
 use minorant::risk::{ExampleWeights, LinearRisk, Risk};
 use minorant_linalg::{Design, Matrix, Storage};

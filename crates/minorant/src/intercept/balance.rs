@@ -75,7 +75,7 @@ impl InterceptRisk<'_> {
     }
 
     /// Scales slopes down, where their sum is more than rounding, so that it is 0; whether it was more.
-    pub(in crate::risk) fn level(&self, slopes: &mut [f64]) -> bool {
+    pub(super) fn level(&self, slopes: &mut [f64]) -> bool {
         let (sum, size) = self.sum_of_slopes(slopes);
         let is_tilted = sum.iter().any(|sum| sum.abs() > ROUNDING * size);
         if is_tilted {
@@ -182,7 +182,7 @@ impl InterceptRisk<'_> {
     }
 
     /// The highest minorant of slopes that add up to 0 but for rounding, what that can cost being told.
-    pub(in crate::risk) fn highest_balanced(&self, slopes: Vec<f64>) -> Option<ScaledTangents> {
+    pub(super) fn highest_balanced(&self, slopes: Vec<f64>) -> Option<ScaledTangents> {
         let (share, sizes) = (self.imbalance(&slopes), self.sizes(&slopes));
         let mut scaled = self.inner.highest_with_slopes(slopes)?;
         scaled.offset_error += share * sizes.offset;

@@ -10,6 +10,7 @@
 
 mod balance;
 mod curvature;
+pub mod huber_scale;
 mod mixture;
 mod small_system;
 
@@ -33,7 +34,7 @@ const FAR: f64 = 100.0;
 /// The risk of a linear model with a free intercept.
 #[derive(Debug)]
 pub struct InterceptRisk<'a> {
-    pub(super) inner: LinearRisk<'a>,
+    inner: LinearRisk<'a>,
 }
 
 /// Whether a loss allows a free intercept: its minorants are known by their slopes. It must be nowhere

@@ -7,10 +7,10 @@
 //! of each row is that of δ|e|, whose risk therefore does all passes over the data here. With a free
 //! intercept the least is over the intercept, too, and the slopes add up to zero.
 
-use super::residual::{Residual, Shape, Targets};
-use super::{
-    Cancel, Duals, ExampleWeights, InterceptRisk, Outputs, Plane, Point, Risk, RiskError,
-    ScaledTangents,
+use super::InterceptRisk;
+use crate::risk::residual::{Residual, Shape, Targets};
+use crate::risk::{
+    Cancel, Duals, ExampleWeights, Outputs, Plane, Point, Risk, RiskError, ScaledTangents,
 };
 use minorant_linalg::Design;
 use minorant_linalg::parallel::{map_chunks, split_evenly};
