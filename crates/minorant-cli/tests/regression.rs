@@ -108,7 +108,7 @@ fn paths_tuning_and_comparisons() {
     assert!(told.contains("the better of the two neighbouring models"), "{told}");
     assert!(told.contains("least validation error") && !told.contains("% at lambda"), "{told}");
     let tuned = bench
-        .call(&format!("tune regression {DATA} --loss huber --bias 50 --lambdas 1e-1:1e-4:3 --folds 3 --json --quiet"))
+        .call(&format!("tune regression {DATA} --loss huber --bias 50 --lambdas 1e-1:1e-4:3 --cv 3 --json --quiet"))
         .json();
     assert_eq!(tuned["points"].as_array().unwrap().len(), 3);
     assert_eq!(tuned["model"]["certified"], true);
@@ -136,7 +136,7 @@ fn what_does_not_fit_is_refused() {
     bench.write("words.csv", "x,y\n1,2\n2,dear\n");
     bench.write("pairs.svm", "1,2 1:1\n3,4 1:2\n");
     for (line, why) in [
-        ("train regression words.csv --label-column y", "words.csv:3: "),
+        ("train regression words.csv --label-column y", "words.csv:3:2: "),
         ("train regression pairs.svm", "one target a row, found 2"),
         ("train regression train.svm --tau 0.5", "--tau"),
         ("train regression train.svm --loss quantile --tau 0.5,0.2", "ascending"),

@@ -471,6 +471,24 @@ fn targets_that_can_be_met_end_at_an_absolute_gap() {
     }
 }
 
+/// Targets of 0 are met to the last bit at w = 0, where every run begins.
+#[test]
+fn targets_of_zero_are_proven_too() {
+    for (loss, several, solver) in all() {
+        let mut random = Random::new(3);
+        let mut problem = Problem::random(loss, several, &mut random);
+        problem.rows = (0..40).map(|_| random.normals(3)).collect();
+        problem.targets = (0..40).map(|i| if i % 3 == 0 { random.normal() } else { 0.0 }).collect();
+        (problem.lambda, problem.scale, problem.weights) = (1e-3, 1.0, None);
+        let (data, settings) = (problem.data(), problem.settings());
+        let settings = settings.with(&SOLVER, solver.to_string()).with(&MAX_EVALS, Some(3000));
+        let (model, report) = fit(&data, &settings);
+        let is_slow = ["bmrm", "nrbm"].contains(&solver);
+        assert!(is_slow || report.certificate.certifies(1e-3), "{loss:?} {several} {report:?}");
+        assert_eq!(model.audit(&data, None).holds, Some(true), "{loss:?} {several} {solver}");
+    }
+}
+
 #[test]
 fn paths_serve_every_lambda_in_between() {
     for (loss, several) in
