@@ -50,6 +50,7 @@ class HuberRegressor(LinearRegressor):
     True
     """
 
+    _model_name = "regression"
     _loss = "huber"
 
     scale_: float

@@ -50,6 +50,7 @@ class QuantileRegressor(LinearRegressor):
     True
     """
 
+    _model_name = "regression"
     _loss = "quantile"
 
     def __init__(

@@ -146,7 +146,6 @@ fn what_does_not_fit_is_refused() {
         ("train regression train.svm --loss huber --epsilon 1", "--epsilon"),
         ("train regression train.svm --class-weight 1=2", "--class-weight"),
         ("train regression train.svm --loss absolute --solver newton", "without kinks"),
-        ("train regression train.svm --intercept free --bias 1", "bias"),
     ] {
         let called = bench.call(line);
         assert!(called.refused().contains(why), "{line}: {}", called.stderr);
