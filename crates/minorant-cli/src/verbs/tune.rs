@@ -5,7 +5,7 @@ use super::train::{in_words, save};
 use super::{Job, watched, with_data};
 use crate::args::TuneArgs;
 use crate::number::setting;
-use crate::output::{self, dash, percent, train_json};
+use crate::output::{self, dash, train_json};
 use anyhow::bail;
 use minorant::family::{Data, Lambda};
 use minorant::options::common::SEED;
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
             let mut tell = |FoldError { fold, lambda, error }: FoldError| {
                 if !is_quiet {
                     let (fold, folds) = (fold + 1, args.folds);
-                    let (lambda, error) = (setting(lambda), percent(error));
+                    let (lambda, error) = (setting(lambda), output::error(&settings, error));
                     output::tell(&match args.validation.is_empty() {
                         true => format!("fold {fold} of {folds}: lambda {lambda}: error {error}"),
                         false => format!("lambda {lambda}: error {error}"),
@@ -65,8 +65,9 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
                 return output::print(&object.to_string());
             }
             let row = |point: &TunedPoint| {
+                let in_words = |x: f64| output::error(&settings, x);
                 let deviation = Some(point.standard_error).filter(|error| error.is_finite());
-                let (error, deviation) = (percent(point.error), dash(deviation, percent));
+                let (error, deviation) = (in_words(point.error), dash(deviation, in_words));
                 let mark = if point.lambda == tuned.best_lambda { "best" } else { "" };
                 vec![setting(point.lambda), error, deviation, mark.into()]
             };
