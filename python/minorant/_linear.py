@@ -167,6 +167,10 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
                 [np.ravel(arrays[f"intercept.{k}"]) for k in range(len(problems))]
             )
 
+    def _shaped(self, coef, intercept):
+        """Weights and intercepts as attributes, in the shapes that users know."""
+        return {"coef_": coef, "intercept_": intercept}
+
     # Prediction
 
     def _scores(self, X):

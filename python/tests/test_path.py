@@ -95,7 +95,7 @@ def test_defaults_and_limits(binary):
         (LinearSVC(), [0.0], "lams"),
         (LinearSVC(), [], "lams"),
         (LinearSVC(), [np.nan], "lams"),
-        (LogisticRegression(penalty="l1"), [0.1], "l2"),
+        (LogisticRegression(penalty="l1"), [0.1], "quadratic penalty"),
     ],
 )
 def test_refusals(estimator, lams, words, binary):
