@@ -95,6 +95,24 @@ pub(crate) fn axpy_kernel<T: Stored>(c: f64, x: &[T], y: &mut [f64]) {
     }
 }
 
+/// Rows that are added together, one after the other as far as sums go: what they are added to is read
+/// and written once for all of them.
+pub(crate) const TOGETHER: usize = 4;
+
+/// `y += c_0 x_0`, then `y += c_1 x_1` and so on, for rows that lie one behind the other.
+#[inline(always)]
+pub(crate) fn add_rows_kernel<T: Stored>(c: [f64; TOGETHER], rows: &[T], y: &mut [f64]) {
+    let n = y.len();
+    let (r0, rest) = rows.split_at(n);
+    let (r1, rest) = rest.split_at(n);
+    let (r2, rest) = rest.split_at(n);
+    let r3 = &rest[..n];
+    for j in 0..n {
+        let sum = r1[j].wide().mul_add(c[1], r0[j].wide().mul_add(c[0], y[j]));
+        y[j] = r3[j].wide().mul_add(c[3], r2[j].wide().mul_add(c[2], sum));
+    }
+}
+
 /// The inner product of two vectors of equal length.
 pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     assert_eq!(x.len(), y.len());

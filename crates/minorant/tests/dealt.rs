@@ -83,7 +83,8 @@ impl Problems {
         let signs = labels.iter().map(|&z| if z == 0 { 1.0 } else { -1.0 }).collect();
         let member = self.member[rows.start * CLASSES..rows.end * CLASSES].to_vec();
         let margins = self.margins.clone();
-        let targets = Targets::new(self.targets[rows].to_vec());
+        // What counts as near to a kink is told by all targets, whoever holds which.
+        let targets = Targets::new(self.targets.clone()).part(rows);
         let of_residuals = |shape| Box::new(Residual::new(targets.clone(), shape));
         match number {
             0 => Box::new(Hinge::new(signs)),

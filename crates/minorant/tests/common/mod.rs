@@ -162,11 +162,7 @@ pub(crate) fn methods_for(kind: Kind) -> Vec<Method> {
     let smooth = matches!(kind, Kind::SquaredHinge | Kind::Logistic | Kind::Softmax);
     let climbs = matches!(
         kind,
-        Kind::Hinge
-            | Kind::SquaredHinge
-            | Kind::Logistic
-            | Kind::Multiclass
-            | Kind::MulticlassLoss
+        Kind::Hinge | Kind::SquaredHinge | Kind::Logistic | Kind::Multiclass | Kind::MulticlassLoss
     );
     let more = [
         smooth.then_some(Method::Lbfgs),
