@@ -72,8 +72,11 @@ impl<'w> PackedWeights<'w> {
     }
 }
 
-/// Rows between those that are added to a gradient and those that are asked for from memory.
-const AHEAD: usize = 8 * TOGETHER;
+/// Rows that are gathered before they are added to a gradient of one output.
+const GATHERED: usize = 128;
+/// Groups of rows between those that are added to a gradient and those that are asked for from memory:
+/// several rows at once are no pattern that hardware foresees.
+const AHEAD: usize = 4;
 
 impl<'a> Design<'a> {
     /// A design without or with a constant feature.
@@ -232,33 +235,35 @@ impl<'a> Design<'a> {
         let outputs = gradient.outputs;
         let data = &mut gradient.data.to_mut()[..];
         let bias = self.bias.unwrap_or(0.0);
+        // Rows of one output are gathered before they are added: which of them count, no processor can
+        // foresee. Those of several stay few enough for the first-level cache.
+        let most = if outputs == 1 { GATHERED } else { TOGETHER };
         dispatch(
             #[inline(always)]
             || {
-                let groups = coefficients.chunks(TOGETHER * outputs);
-                for (c, first) in groups.zip(rows.step_by(TOGETHER)) {
-                    let group = &values[first * cols..][..c.len() / outputs * cols];
-                    // Four rows at once are no pattern that hardware foresees.
-                    let soon = (first + AHEAD) * cols;
-                    if let Some(soon) = values.get(soon..soon + group.len()) {
-                        prefetch(soon);
-                    }
+                let groups = coefficients.chunks(most * outputs);
+                for (c, first) in groups.zip(rows.step_by(most)) {
                     for (k, data) in data.chunks_exact_mut(features).enumerate() {
-                        let of_row = |row: usize| c.get(row * outputs + k).copied().unwrap_or(0.0);
-                        let mut each = [0.0; TOGETHER];
-                        for (row, c) in each.iter_mut().enumerate() {
-                            *c = of_row(row);
+                        let (mut active, mut count) = ([(0, 0.0); GATHERED], 0);
+                        for (row, c) in c.chunks_exact(outputs).enumerate() {
+                            active[count] = (first + row, c[k]);
+                            count += usize::from(c[k] != 0.0);
                         }
-                        if each.iter().all(|c| *c != 0.0) {
-                            add_rows_kernel(each, group, &mut data[..cols]);
-                        } else {
-                            for (row, c) in each.into_iter().enumerate().filter(|(_, c)| *c != 0.0)
-                            {
-                                axpy_kernel(c, &group[row * cols..][..cols], &mut data[..cols]);
+                        let (data, of_bias) = data.split_at_mut(cols);
+                        let (many, rest) = active[..count].as_chunks::<TOGETHER>();
+                        for (at, group) in many.iter().enumerate() {
+                            if let Some(soon) = many.get(at + AHEAD) {
+                                for (i, _) in soon {
+                                    prefetch(&values[i * cols..(i + 1) * cols]);
+                                }
                             }
+                            add_rows_kernel(values, *group, data);
                         }
-                        for of_bias in &mut data[cols..] {
-                            each.iter().filter(|c| **c != 0.0).for_each(|c| *of_bias += bias * c);
+                        for (i, c) in rest {
+                            axpy_kernel(*c, &values[i * cols..(i + 1) * cols], data);
+                        }
+                        for g in of_bias {
+                            active[..count].iter().for_each(|(_, c)| *g += bias * c);
                         }
                     }
                 }
