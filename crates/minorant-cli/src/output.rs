@@ -2,7 +2,7 @@
 //! null there), and tables for people; and how notes get to standard error.
 
 use minorant::certificate::Certificate;
-use minorant::family::{FittedModel, TrainReport};
+use minorant::family::{FittedModel, Settings, TrainReport};
 use minorant::solver::{Method, Status};
 use minorant::system::bytes_of;
 use serde_json::{Value, json};
@@ -73,10 +73,12 @@ pub(crate) fn run_json(problem: &str, report: &TrainReport, tol: f64) -> Value {
         "seconds": report.seconds,
         "peak_rss_bytes": bytes_of("/proc/self/status", "VmHWM"),
     });
-    if Method::from_name(report.solver).is_ok_and(Method::tells_direction_steps) {
+    let method = Method::from_name(report.solver).ok();
+    if method.is_some_and(Method::tells_direction_steps) {
         object["direction_steps"] = json!(report.direction_steps);
     }
-    if let Some(bound) = report.iteration_bound {
+    let has_bound = method.is_some_and(Method::has_iteration_bound);
+    if let Some(bound) = report.iteration_bound.filter(|_| has_bound) {
         object["iteration_bound"] = json!(bound);
     }
     object
@@ -129,6 +131,14 @@ pub(crate) fn gap_in_words(certificate: &Certificate, local_gap: Option<f64>) ->
         (Some(gap), _) => share_or_size(gap, certificate.objective),
         (_, Some(gap)) => format!("local model gap {}", share_or_size(gap, certificate.objective)),
         (None, None) => "unknown".into(),
+    }
+}
+
+/// An error of predictions: a share of them that is wrong, or how far targets are missed.
+pub(crate) fn error(settings: &Settings, error: f64) -> String {
+    match settings.entry().model.takes_targets {
+        true => crate::number::significant(error, 4),
+        false => percent(error),
     }
 }
 

@@ -4,12 +4,12 @@ use super::train::facts;
 use super::{Job, LOST_ORIGINS, note, with_data};
 use crate::args::PathArgs;
 use crate::number::{self, setting};
-use crate::output::{self, dash, percent, train_json};
+use crate::output::{self, dash, train_json};
 use crate::progress::told;
 use crate::report::path::{lambda_of, largest_gap, page};
 use anyhow::{Context, ensure};
-use minorant::data::{Dataset, LabelRows};
-use minorant::family::{PROOF_BYTES, Settings, ignored_entries, options_of_rows};
+use minorant::data::LabelRows;
+use minorant::family::{Data, OwnedData, PROOF_BYTES, Settings, ignored_entries, read_validation};
 use minorant::path::{Between, Path, PathOptions, PathPoint, geometric, path};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -30,9 +30,9 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
             std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
         }
         let settings = &job.settings;
-        let data = job.data.view().rows().map_err(anyhow::Error::msg)?;
-        let validation = read_validation(args, settings, data)?;
-        let (validation, fill) = (validation.as_ref(), !args.grid_only);
+        let data = job.data.view();
+        let validation = read_judges(&args.validation, settings, data)?;
+        let (validation, fill) = (validation.as_ref().map(OwnedData::view), !args.grid_only);
         let wanted = PathOptions { lambdas: &lambdas, validation, start: None, fill };
         let mut tell = |point: &PathPoint| {
             if !job.is_quiet {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
         found.points.iter().for_each(|p| output::hint_if_stalled(&p.report, settings.tol()));
         save(args, &found)?;
         let sentences: Vec<String> =
-            between_in_words(&found).into_iter().chain(best_in_words(&found)).collect();
+            between_in_words(&found).into_iter().chain(best_in_words(settings, &found)).collect();
         if let Some(file) = settings.file("report") {
             let mut told = Vec::new();
             if let Some(PathPoint { model, report, .. }) = found.points.first() {
@@ -66,24 +66,26 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
         }
         output::print(&match settings.is_given("json") {
             true => json(&found, job.load_seconds).to_string(),
-            false => text(&found, sentences),
+            false => text(settings, &found, sentences),
         })
     })
 }
 
-/// The validation data, with the columns and the kind of labels that the training data has.
-fn read_validation(
-    args: &PathArgs,
+/// The validation data, which must have labels.
+pub(super) fn read_judges(
+    files: &[PathBuf],
     settings: &Settings,
-    data: &Dataset<'_>,
-) -> anyhow::Result<Option<Dataset<'static>>> {
-    let Some(first) = args.validation.first() else { return Ok(None) };
-    let mut options = options_of_rows(settings);
-    options.label_kind = data.labels.kind();
-    (options.for_prediction, options.model_features) = (true, Some(data.features.cols()));
-    let (validation, dropped) = minorant::data::read_for_model(&args.validation, &options)?;
+    data: Data<'_>,
+) -> anyhow::Result<Option<OwnedData>> {
+    let Some(first) = files.first() else { return Ok(None) };
+    let (validation, dropped) = read_validation(data, settings, files)?;
     note(&ignored_entries(dropped));
-    let has_labels = validation.labels.rows != LabelRows::None;
+    let has_labels = match validation.view() {
+        Data::Rows(rows) => rows.labels.rows != LabelRows::None,
+        Data::Sequences(sequences) => !sequences.labels.is_empty(),
+        Data::Recordings(recordings) => recordings.labels.rows != LabelRows::None,
+        Data::Images(images) => images.are_labelled(),
+    };
     ensure!(has_labels, "{}: the data has no labels", first.display());
     Ok(Some(validation))
 }
@@ -133,7 +135,7 @@ fn json(found: &Path, load_seconds: f64) -> Value {
 }
 
 /// The path for people.
-fn text(found: &Path, sentences: Vec<String>) -> String {
+fn text(settings: &Settings, found: &Path, sentences: Vec<String>) -> String {
     let head =
         ["lambda", "objective", "rel. gap", "until next", "train error", "validation", "evals"];
     let row = |(at, point): (usize, &PathPoint)| {
@@ -143,8 +145,8 @@ fn text(found: &Path, sentences: Vec<String>) -> String {
             number::objective(point.report.certificate.objective),
             dash(point.report.certificate.relative_gap(), number::scientific),
             dash(next, number::scientific),
-            percent(point.train_error),
-            dash(point.validation_error, percent),
+            output::error(settings, point.train_error),
+            dash(point.validation_error, |error| output::error(settings, error)),
             point.report.evaluations.to_string(),
         ]
     };
@@ -168,9 +170,9 @@ fn between_in_words(found: &Path) -> Option<String> {
 }
 
 /// The λ of least validation error; of several the largest.
-fn best_in_words(found: &Path) -> Option<String> {
+fn best_in_words(settings: &Settings, found: &Path) -> Option<String> {
     let errors = found.points.iter().filter_map(|p| Some((p.validation_error?, p)));
     let best = errors.reduce(|best, other| if other.0 < best.0 { other } else { best })?;
-    let (error, lambda) = (percent(best.0), setting(lambda_of(best.1)));
+    let (error, lambda) = (output::error(settings, best.0), setting(lambda_of(best.1)));
     Some(format!("least validation error: {error} at lambda {lambda}"))
 }
