@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from numpy.random import RandomState
+from numpy.typing import ArrayLike
 
 from ._linear import LinearClassifier
 from ._path import PathMixin
@@ -44,7 +45,10 @@ class LinearSVC(PathMixin, LinearClassifier):
         multi_class: Literal["joint", "ovr"] = "joint",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | None = 1.0,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         C: float | None = None,
         lam: float | None = None,

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from numpy.random import RandomState
+from numpy.typing import ArrayLike
 
 from ._regressor import LinearRegressor
 
@@ -50,7 +51,10 @@ class LinearSVR(LinearRegressor):
         epsilon: float = 0.0,
         loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | None = 1.0,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         C: float | None = None,
         lam: float | None = None,

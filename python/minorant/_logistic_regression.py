@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
 
@@ -24,13 +24,14 @@ def _has_probabilities(self):
 class LogisticRegression(PathMixin, LinearClassifier):
     """Logistic regression, binary or softmax, with a certified optimality gap.
 
-    Minimises λ/2 ‖w‖² or λ ‖w‖₁ plus the weighted mean of the negative log-likelihoods.
+    Minimises λ/2 ‖w‖², λ ‖w‖₁ or a mixture of both plus the weighted mean of the negative
+    log-likelihoods.
 
     Notes
     -----
-    What differs from :class:`sklearn.linear_model.LogisticRegression`: the intercept is
-    regularised (raise ``intercept_scaling`` to lessen that), and ``tol`` is a proven relative gap
-    of the objective.
+    The intercept is free, as that of :class:`sklearn.linear_model.LogisticRegression`. What differs
+    from there: ``tol`` is a proven relative gap of the objective, and a number as
+    ``intercept_scaling`` makes the intercept a constant feature that is regularised.
 
     Examples
     --------
@@ -51,7 +52,10 @@ class LogisticRegression(PathMixin, LinearClassifier):
         multi_class: Literal["joint", "ovr"] = "joint",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | None = None,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         C: float | None = None,
         lam: float | None = None,

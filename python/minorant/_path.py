@@ -157,10 +157,13 @@ class Path(Generic[Estimator]):
 
 def _objective(estimator, lam):
     """The objective of an estimator's weights at another λ."""
-    square = (estimator.coef_**2).sum()
-    if estimator.fit_intercept:
-        square += np.sum((estimator.intercept_ / estimator.intercept_scaling) ** 2)
-    return estimator.certificate_.objective + (lam - estimator.lam_) * 0.5 * square
+    weights = [np.ravel(estimator.coef_)]
+    if estimator.fit_intercept and estimator.intercept_scaling is not None:
+        weights.append(np.ravel(estimator.intercept_) / estimator.intercept_scaling)
+    weights = np.concatenate(weights)
+    ratio = estimator.l1_ratio or 0.0
+    penalty = ratio * np.abs(weights).sum() + (1 - ratio) * 0.5 * (weights**2).sum()
+    return estimator.certificate_.objective + (lam - estimator.lam_) * penalty
 
 
 class PathMixin:

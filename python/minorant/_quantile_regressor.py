@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from sklearn.metrics import r2_score
 
 from ._regressor import LinearRegressor
@@ -54,7 +55,10 @@ class QuantileRegressor(LinearRegressor):
         *,
         quantile: float | Sequence[float] = 0.5,
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | None = 1.0,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         C: float | None = None,
         lam: float | None = None,

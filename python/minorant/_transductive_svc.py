@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.random import RandomState
+from numpy.typing import ArrayLike
 
 from ._labels import has_label, labels
 from ._linear import NonConvexClassifier
@@ -56,7 +57,10 @@ class TransductiveSVC(SemiSupervisedMixin, NonConvexClassifier):
         balance_mean: float | None = None,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | None = 1.0,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
         warm_start: bool = False,
         C: float | None = None,
         lam: float | None = None,

@@ -4,6 +4,7 @@
 //! feature by feature, the K outputs of a feature side by side, so that a sparse entry touches one
 //! run of memory whatever K is. A bias is a constant last feature that is never stored.
 
+mod follow;
 mod gram;
 mod kernels;
 mod relax;
@@ -14,6 +15,7 @@ use crate::parallel::Spare;
 pub(crate) use kernels::sparse_dot;
 use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy};
 use pulp::Arch;
+pub use follow::Follow;
 pub use relax::{Factors, RowStep};
 use std::borrow::Cow;
 use std::ops::Range;
