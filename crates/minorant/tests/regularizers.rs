@@ -141,6 +141,27 @@ fn methods_reach_the_referees_optimum_and_their_bounds_hold() {
     assert!(judged > 100, "the referee solved {judged} problems only");
 }
 
+/// Where no weight is worth its price, the intercept is all there is; a model file keeps the share.
+#[test]
+fn nothing_but_an_intercept_may_be_left() {
+    for kind in [Kind::Logistic, Kind::Softmax] {
+        let mut case = larger_case(kind, 60, 4, 3);
+        case.put(&BIAS, None);
+        case.put(&INTERCEPT, Some(Intercept::Free));
+        case.put(&L1_RATIO, Some(0.9));
+        case.lambda(100.0);
+        let (model, report) = fit(&case);
+        assert!(report.certificate.certifies(1e-3) && model.nonzero_weights() == 0, "{report:?}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("model");
+        model.save(&path, u64::MAX).expect("a saved model");
+        let loaded = FittedModel::load(&path).expect("a model");
+        assert!(case.holds(&loaded), "{kind:?}");
+        assert_eq!(loaded.facts.settings.get(&L1_RATIO), Some(0.9));
+        assert!(bytes_of(&loaded) == bytes_of(&model), "{kind:?}: another file");
+    }
+}
+
 #[test]
 fn dual_ascent_takes_proximal_steps() {
     let kinds = [Kind::Hinge, Kind::SquaredHinge, Kind::Multiclass, Kind::OneVsRest];
