@@ -299,7 +299,7 @@ impl Settings {
             let kept = header.get(&spec.stored_name()).filter(|_| spec.is_kept());
             let Some(value) = kept.and_then(Value::from_json) else { continue };
             // A default that nobody gave must not keep out what it does not go together with.
-            let keeps_out = |taken: &Taken| taken.spec.needs.contains(&Need::NotGiven(spec.name));
+            let keeps_out = |taken: Taken| taken.spec.needs.contains(&Need::NotGiven(spec.name));
             let is_default = self.given_or_default(spec).as_ref() == Some(&value);
             if !(is_default && self.entry.options().any(keeps_out)) {
                 self.set(spec.name, value)?;
