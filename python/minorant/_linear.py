@@ -183,11 +183,11 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
 
     def _take_weights(self, header, arrays):
         problems = [arrays[f"weights.{k}"] for k in range(len(header["problems"]))]
-        vars(self).update(self._shaped(*_unpack(problems, header["features"], header["bias"])))
+        coef, intercept = _unpack(problems, header["features"], header["bias"])
         if header.get("intercept") == "free":
-            self.intercept_ = np.concatenate(
-                [np.ravel(arrays[f"intercept.{k}"]) for k in range(len(problems))]
-            )
+            free = [np.ravel(arrays[f"intercept.{k}"]) for k in range(len(problems))]
+            intercept = np.concatenate(free)
+        vars(self).update(self._shaped(coef, intercept))
 
     def _shaped(self, coef, intercept):
         """Weights and intercepts as attributes, in the shapes that users know."""

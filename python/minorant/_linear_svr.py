@@ -45,6 +45,8 @@ class LinearSVR(LinearRegressor):
     True
     """
 
+    _model_name = "regression"
+
     def __init__(
         self,
         *,

@@ -76,6 +76,8 @@ def test_constructors_are_plain_and_typed(estimator):
 
 #: Parameters whose default is written otherwise than the table's, and why.
 OTHER_DEFAULTS = {
+    "epsilon": "scikit-learn's: without it LinearSVR is least absolute error; HuberRegressor's is huber",
+    "loss": "LinearSVR is the regression of two losses",
     "n_jobs": "None means one thread, as everywhere in scikit-learn",
     "intercept_scaling": "there is an intercept unless fit_intercept says otherwise",
     "min_count": "None keeps all attributes, as the table's 1 does",
@@ -103,7 +105,9 @@ def test_defaults_are_those_of_the_option_table(estimator):
             expected = float(typed)
         assert default == expected, f"{estimator.__name__}({name})"
     # What is no option of the model, the Python half sees to itself.
-    assert others <= {"fit_intercept", "warm_start", "verbose", "random_state"}
+    assert others <= {
+        "fit_intercept", "warm_start", "verbose", "random_state", "fit_scale", "lams", "cv", "scoring"
+    }
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
