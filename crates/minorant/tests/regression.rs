@@ -118,7 +118,10 @@ fn check_problem(problem: &Problem, solver: &str, told: &str, random: &mut Rando
             assert!(objective - bound <= enough, "{told}");
         }
         // Few planes at a time, and no line search, are slow on hard problems.
-        Status::MaxEvals => assert!(!["auto", "newton", "ls-p-bmrm"].contains(&solver), "{told}"),
+        Status::MaxEvals => {
+            let is_quick = ["auto", "newton", "ls-p-bmrm"].contains(&solver);
+            assert!(!is_quick || tol < 1e-5, "{told}");
+        }
         Status::Stalled => assert!(tol < 1e-3 || objective <= 1e-9 * at_zero, "{told}"),
         _ => panic!("{told}"),
     }
@@ -317,8 +320,12 @@ fn paths_serve_every_lambda_in_between() {
         let (data, settings) = larger(loss, several);
         let settings = settings.with(&TOL, 1e-3).with(&MAX_EVALS, None);
         let lambdas = [1.0, 0.1, 0.01];
-        let wanted =
-            PathOptions { lambdas: &lambdas, validation: Some(&data), start: None, fill: true };
+        let wanted = PathOptions {
+            lambdas: &lambdas,
+            validation: Some((&data).into()),
+            start: None,
+            fill: true,
+        };
         let found = path(&data, &settings, wanted, &Cancel::new(), &mut |_| {}).expect("a path");
         assert!(found.is_whole);
         for point in &found.points {
