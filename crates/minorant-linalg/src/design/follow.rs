@@ -2,9 +2,9 @@
 //! of the others follows from its own, shrunk towards zero and held in a range. What that is for is the
 //! caller's business. It is compiled once, with steps called through a pointer.
 
+use super::Design;
 use super::kernels::prefetch;
 use super::relax::{AHEAD, DenseRows, Factors, Row, RowStep, Rows, SparseRows};
-use super::Design;
 use crate::dense::dispatch;
 use crate::matrix::{Body, Values};
 
@@ -179,7 +179,13 @@ mod tests {
                 let (mut reached, mut told) = (start.clone(), Halves(Vec::new()));
                 let mut seen = seen_of(&start);
                 let factors = Factors { columns: None, bias: 1.0 };
-                design.relax_following(&order, factors, &mut reached, (follow, &mut seen), &mut told);
+                design.relax_following(
+                    &order,
+                    factors,
+                    &mut reached,
+                    (follow, &mut seen),
+                    &mut told,
+                );
                 let near = |a: &[f64], b: &[f64]| {
                     a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12 * (1.0 + b.abs()))
                 };
