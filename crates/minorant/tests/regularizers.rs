@@ -139,6 +139,38 @@ fn methods_reach_the_referees_optimum_and_their_bounds_hold() {
     assert!(judged > 100, "the referee solved {judged} problems only");
 }
 
+#[test]
+fn dual_ascent_takes_proximal_steps() {
+    let kinds = [Kind::Hinge, Kind::SquaredHinge, Kind::Multiclass, Kind::OneVsRest];
+    for seed in 0..cases(60, 2000) {
+        let mut random = Random::new(seed);
+        let mut case = random_case(kinds[seed as usize % kinds.len()], &mut random);
+        penalise(&mut case, &mut random);
+        case.put(&INTERCEPT, None);
+        // One against the rest may be logistic.
+        if case.settings.model() != "svm" {
+            continue;
+        }
+        if case.settings.get(&L1_RATIO) == Some(1.0) {
+            case.put(&L1_RATIO, Some(0.99));
+        }
+        let Some((reached, bound)) = optimum(&case) else { continue };
+        case.solver(Method::DualCd);
+        case.abs_tol(1e-10);
+        case.tol(1e-6);
+        case.max_evals(20_000);
+        let (model, report) = fit(&case);
+        let told = format!("seed {seed}, {:?}", case.settings.given().collect::<Vec<_>>());
+        let found = report.certificate;
+        let rounding = 1e-7 * (1.0 + reached.abs());
+        assert!(found.lower_bound <= Some(reached + rounding), "{told}: {found:?} {reached}");
+        assert!(found.objective >= bound - rounding, "{told}: {found:?} {bound}");
+        assert!(difference(found.objective, objective(&case, &model)) < 1e-9, "{told}");
+        assert!(found.certifies(1e-6) || found.gap() <= Some(1e-10), "{told}: {report:?}");
+        assert!(case.holds(&model), "{told}");
+    }
+}
+
 /// The same model with a bound a little above the one that its audit finds, which may be more than was
 /// claimed, where that is no rounding.
 fn raised(model: &FittedModel, found: f64) -> Option<FittedModel> {
@@ -232,7 +264,7 @@ fn what_does_not_work_says_what_does() {
     let mut case = larger_case(Kind::Hinge, 40, 5, 1);
     let told = |case: &Case| case.train(Context::default()).expect_err("a refusal").to_string();
     case.put(&NONNEGATIVE, true);
-    for solver in ["subbfgs", "sgd", "nrbm", "dual-cd"] {
+    for solver in ["subbfgs", "sgd", "nrbm", "newton"] {
         case.put(&SOLVER, solver.into());
         let told = told(&case);
         assert!(told.contains("ls-bmrm") && told.contains("without absolute weights"), "{told}");
@@ -276,6 +308,8 @@ fn penalised_cases() -> Vec<Case> {
     };
     vec![
         make(Kind::Hinge, Method::LsPBmrm, Some(0.4), false),
+        make(Kind::Hinge, Method::DualCd, Some(0.4), false),
+        make(Kind::Multiclass, Method::DualCd, None, false),
         make(Kind::Hinge, Method::LsBmrm, None, true),
         make(Kind::Logistic, Method::NewtonCd, Some(0.7), true),
         make(Kind::Multiclass, Method::Bmrm, Some(0.2), true),
