@@ -13,7 +13,9 @@ use minorant::family::{Context, FittedModel};
 use minorant::options::common::{
     BIAS, BOUNDS, INTERCEPT, Intercept, L1_RATIO, NONNEGATIVE, SOLVER,
 };
+use minorant::path::{PathOptions, geometric, path};
 use minorant::proof::Proof;
+use minorant::risk::Cancel;
 use minorant::solver::{Checkpoints, Method};
 
 const KINDS: [Kind; 7] = [
@@ -137,6 +139,27 @@ fn methods_reach_the_referees_optimum_and_their_bounds_hold() {
     }
     assert!(wrong.is_empty(), "{} of {judged}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(judged > 100, "the referee solved {judged} problems only");
+}
+
+/// Where no weight is worth its price, the intercept is all there is; a model file keeps the share.
+#[test]
+fn nothing_but_an_intercept_may_be_left() {
+    for kind in [Kind::Logistic, Kind::Softmax] {
+        let mut case = larger_case(kind, 60, 4, 3);
+        case.put(&BIAS, None);
+        case.put(&INTERCEPT, Some(Intercept::Free));
+        case.put(&L1_RATIO, Some(0.9));
+        case.lambda(100.0);
+        let (model, report) = fit(&case);
+        assert!(report.certificate.certifies(1e-3) && model.nonzero_weights() == 0, "{report:?}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("model");
+        model.save(&path, u64::MAX).expect("a saved model");
+        let loaded = FittedModel::load(&path).expect("a model");
+        assert!(case.holds(&loaded), "{kind:?}");
+        assert_eq!(loaded.facts.settings.get(&L1_RATIO), Some(0.9));
+        assert!(bytes_of(&loaded) == bytes_of(&model), "{kind:?}: another file");
+    }
 }
 
 #[test]
@@ -289,6 +312,43 @@ fn what_does_not_work_says_what_does() {
     case.put(&BIAS_WEIGHT, Some(2.0));
     case.put(&L1_RATIO, Some(0.5));
     assert!(told(&case).contains("a bias weight goes with the penalty l2"));
+}
+
+#[test]
+fn paths_tell_what_holds_in_between() {
+    for (kind, ratio) in [(Kind::Hinge, Some(0.5)), (Kind::Multiclass, None), (Kind::Hinge, None)] {
+        let mut case = larger_case(kind, 200, 7, 2);
+        case.put(&L1_RATIO, ratio);
+        case.put(&NONNEGATIVE, ratio.is_none());
+        case.put(&BIAS, None);
+        case.put(&INTERCEPT, (kind == Kind::Hinge).then_some(Intercept::Free));
+        case.tol(1e-3);
+        let lambdas = geometric(0.1, 1e-3, 4).expect("a grid");
+        let options = PathOptions { lambdas: &lambdas, validation: None, start: None, fill: true };
+        let found = path(&case.data, &case.settings, options, &Cancel::new(), &mut |_| {});
+        let found = found.expect("a path");
+        for (pair, between) in found.points.windows(2).zip(&found.between) {
+            let claim = between.relative_gap.expect("a bound in between");
+            assert!(claim < 0.1, "{kind:?}: {between:?}");
+            let lambda = (between.lo * between.hi).sqrt();
+            let at = |point: &minorant::path::PathPoint| {
+                let report = &point.report;
+                let own = report.lambda.expect("a lambda");
+                report.risk + report.regularizer * lambda / own
+            };
+            let better = at(&pair[0]).min(at(&pair[1]));
+            let mut exact = larger_case(kind, 200, 7, 2);
+            exact.settings = case.settings.clone();
+            exact.lambda(lambda);
+            exact.tol(1e-8);
+            let best = fit(&exact).1.certificate.objective;
+            assert!(
+                better - best <= (claim + 1e-9) * better,
+                "{kind:?}: {between:?} {better} {best}"
+            );
+            assert!(better >= best * (1.0 - 1e-7), "{kind:?}: {better} {best}");
+        }
+    }
 }
 
 /// Cases whose bits are compared.

@@ -269,7 +269,7 @@ impl<'a> Tracks<'a> {
             self.tracks[k].last = Some(outcome.point.clone());
             outcomes.push(outcome);
         }
-        let pair = pair(&outcomes, &regularizer);
+        let pair = pair(&outcomes, &regularizer, lambda);
         let scores = scores(&outcomes, self.rows.targets.outputs());
         let data = self.rows.data;
         let answer = self.rows.answer(self.tracks[0].method, lambda, outcomes);
@@ -343,14 +343,14 @@ impl<'a> Tracks<'a> {
 }
 
 /// The outcomes as functions of λ, where all problems have a bound over λ.
-fn pair(outcomes: &[Outcome], regularizer: &L2) -> Option<Pair> {
-    let lambda = regularizer.lambda();
+fn pair(outcomes: &[Outcome], regularizer: &L2, lambda: f64) -> Option<Pair> {
     let square = |outcome: &Outcome| 2.0 * regularizer.value(&outcome.point.w) / lambda;
     Some(Pair {
         lambda,
+        share: regularizer.lambda() / lambda,
         square: outcomes.iter().map(square).sum(),
         risk: outcomes.iter().map(|outcome| outcome.point.value).sum(),
-        bounds: outcomes.iter().map(|outcome| outcome.bounds).collect::<Option<_>>()?,
+        bounds: outcomes.iter().map(|outcome| outcome.bounds.clone()).collect::<Option<_>>()?,
     })
 }
 

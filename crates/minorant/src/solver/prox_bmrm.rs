@@ -51,6 +51,9 @@ const PATIENCE: u64 = 300;
 /// the promised descent that it then asks for.
 const EXCURSION: u64 = 15;
 const SERIOUS: f64 = 0.05;
+/// So many of these iterations without progress make the prox term stronger where it alone is what bends the
+/// model.
+const NULLS: u64 = 5;
 
 /// The bundle method with a prox term.
 #[derive(Debug)]
@@ -221,7 +224,7 @@ impl ProxBmrm {
         if has_minimum {
             let plain = run.master(|| self.bundle.solve_near(regularizer, 0.0, accuracy));
             let minimum = run.master(|| self.bundle.near_minimum(regularizer, 0.0, is_nonnegative));
-            run.offer_bounds(minimum.bounds, || self.bundle.proof());
+            run.offer_bounds(&minimum.bounds, || self.bundle.proof());
             run.check_gap()?;
             if plain.distance <= radius {
                 self.state.alpha = 0.0;
@@ -270,7 +273,7 @@ impl ProxBmrm {
             (minimum, distance)
         };
         // A dual point of the model with prox term is one without it, too.
-        run.offer_bounds(minimum.bounds, || self.bundle.proof());
+        run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         let NearMinimum { w, risk, center, .. } = minimum;
         let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
@@ -286,8 +289,12 @@ impl ProxBmrm {
         let enough = descent >= state.threshold;
         let serious = !state.downhill || descent >= SERIOUS * (descent + surprise);
         let near = distance <= state.radius && serious;
-        if descent <= 0.0 {
-            state.radius = (0.5 * state.radius).max(state.least_radius);
+        // Without a quadratic the model is soft where the prox term is weak, and its master is solved the worse.
+        let is_soft = run.problem.regularizer.lambda() == 0.0;
+        if is_soft && !serious && state.waited % NULLS == NULLS - 1 {
+            state.radius = 0.5 * distance;
+        } else if descent <= 0.0 {
+            state.radius = (0.5 * state.radius).max(state.least_radius.min(state.radius));
         } else if near && state.alpha > 0.0 && descent >= TRUSTED * (descent + surprise) {
             state.radius *= 2.0;
         }
@@ -361,7 +368,7 @@ impl Solver for ProxBmrm {
         let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
         if regularizer.lambda() > 0.0 {
             let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
-            run.offer_bounds(minimum.bounds, || self.bundle.proof());
+            run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         }
         run.check_gap()
     }
