@@ -118,7 +118,10 @@ fn check_problem(problem: &Problem, solver: &str, told: &str, random: &mut Rando
             assert!(objective - bound <= enough, "{told}");
         }
         // Few planes at a time, and no line search, are slow on hard problems.
-        Status::MaxEvals => assert!(!["auto", "newton", "ls-p-bmrm"].contains(&solver), "{told}"),
+        Status::MaxEvals => {
+            let is_quick = ["auto", "newton", "ls-p-bmrm"].contains(&solver);
+            assert!(!is_quick || tol < 1e-5, "{told}");
+        }
         Status::Stalled => assert!(tol < 1e-3 || objective <= 1e-9 * at_zero, "{told}"),
         _ => panic!("{told}"),
     }
