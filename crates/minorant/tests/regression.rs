@@ -118,7 +118,10 @@ fn check_problem(problem: &Problem, solver: &str, told: &str, random: &mut Rando
             assert!(objective - bound <= enough, "{told}");
         }
         // Few planes at a time, and no line search, are slow on hard problems.
-        Status::MaxEvals => assert!(!["auto", "newton", "ls-p-bmrm"].contains(&solver), "{told}"),
+        Status::MaxEvals => {
+            let is_quick = ["auto", "newton", "ls-p-bmrm"].contains(&solver);
+            assert!(!is_quick || tol < 1e-5, "{told}");
+        }
         Status::Stalled => assert!(tol < 1e-3 || objective <= 1e-9 * at_zero, "{told}"),
         _ => panic!("{told}"),
     }
@@ -179,7 +182,7 @@ fn threads_do_not_change_a_bit() {
     for (loss, several, solver) in all() {
         let (data, settings) = larger(loss, several);
         let settings = settings.with(&SOLVER, solver.to_string());
-        let bytes = [1, 3, 8].map(|threads| {
+        let bytes = [1, 2, 3, 8].map(|threads| {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
             pool.install(|| fit(&data, &settings).0.to_bytes(u64::MAX))
         });
