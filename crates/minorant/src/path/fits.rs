@@ -85,11 +85,7 @@ impl Way for Fits<'_> {
         let error = |data: Data<'_>| Ok::<f64, TrainError>(model.evaluate(data)?.error());
         let train_error = error(self.data)?;
         let validation_error = self.validation.map(error).transpose()?;
-        let pair = pair(
-            lambda,
-            1.0 - crate::family::penalty::l1_ratio(self.settings),
-            std::iter::once(&*self.track.borrow()),
-        );
+        let pair = pair(lambda, std::iter::once(&*self.track.borrow()));
         let point = PathPoint { model, report, train_error, validation_error };
         tell(&point);
         Ok((point, Stop { lambda, is_certified, pair }))

@@ -321,8 +321,7 @@ impl Way for Tracks<'_> {
             self.seconds += outcome.seconds;
             outcomes.push(outcome);
         }
-        let share = regularizer.lambda() / lambda;
-        let pair = pair(lambda, share, self.tracks.iter().map(|(_, track)| track));
+        let pair = pair(lambda, self.tracks.iter().map(|(_, track)| track));
         let scores = scores(&outcomes, self.rows.targets.outputs());
         let data = self.rows.data;
         let answer = self.rows.answer(self.tracks[0].1.method, lambda, outcomes);
@@ -347,17 +346,13 @@ impl Way for Tracks<'_> {
     }
 }
 
-/// The last outcomes as functions of λ, of which the quadratic has a share, where all problems have a bound
-/// over λ.
-fn pair<'t>(
-    lambda: f64,
-    share: f64,
-    tracks: impl Iterator<Item = &'t Track> + Clone,
-) -> Option<Pair> {
+/// The last outcomes as functions of λ, where all problems have a bound over λ.
+fn pair<'t>(lambda: f64, tracks: impl Iterator<Item = &'t Track> + Clone) -> Option<Pair> {
+    let penalty: f64 = tracks.clone().map(|track| track.penalty).sum();
     Some(Pair {
         lambda,
-        share,
-        square: tracks.clone().map(|track| share * track.square).sum(),
+        share: tracks.clone().next()?.quadratic / lambda,
+        square: 2.0 * penalty / lambda,
         risk: tracks.clone().map(|track| track.risk).sum(),
         bounds: tracks.map(|track| track.bounds.clone()).collect::<Option<_>>()?,
     })

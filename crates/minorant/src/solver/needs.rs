@@ -92,7 +92,7 @@ impl Method {
                 Some("absolute weights without regularization weights")
             }
             Method::DualCd if risk.lines().is_none() || risk.dual_coordinates().is_none() => {
-                Some("a hinge or squared hinge of two classes, or the joint hinge of several")
+                Some("a hinge, squared hinge or logistic loss of two classes, or the joint hinge")
             }
             Method::Sgd if !problem.regularizer.is_centered() => Some("a regularizer centred at 0"),
             Method::DualCd | Method::Sgd if sgd_pass::metric(problem).is_none() => {

@@ -32,6 +32,9 @@ const STEPS_TO_TARGET: f64 = 100.0;
 const STRONGEST: f64 = 1e15;
 /// The least α where there is no λ, in what takes its place.
 const WEAKEST: f64 = 1.0 / (1u64 << 30) as f64;
+/// Nor is it less than what leaves this share of the radius to rounding: the minimiser is a difference of
+/// slopes over 2α.
+const BLURRED: f64 = 1e-8;
 /// How exactly the master is solved: to this share of the descent that its minimiser promises, or
 /// to this share of the objective, which is rounding.
 const ACCURACY: f64 = 0.1;
@@ -234,7 +237,11 @@ impl ProxBmrm {
                 return Ok((minimum, plain.distance));
             }
         }
-        let least = if has_minimum { 0.5 * unit } else { WEAKEST * unit };
+        let least = if has_minimum {
+            0.5 * unit
+        } else {
+            (WEAKEST * unit).max(f64::EPSILON * self.bundle.longest() / (BLURRED * radius))
+        };
         let mut alpha = self.state.alpha.max(least);
         let mut distance = self.distance(run, alpha);
         if distance > radius {
