@@ -4,6 +4,7 @@
 //! feature by feature, the K outputs of a feature side by side, so that a sparse entry touches one
 //! run of memory whatever K is. A bias is a constant last feature that is never stored.
 
+mod follow;
 mod gram;
 mod kernels;
 mod relax;
@@ -11,6 +12,7 @@ mod relax;
 use crate::dense::{LANES, Stored, TOGETHER, add_rows_kernel, axpy_kernel, dispatch, dot_kernel};
 use crate::matrix::{Body, Matrix, Values};
 use crate::parallel::Spare;
+pub use follow::Follow;
 pub(crate) use kernels::sparse_dot;
 use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy};
 use pulp::Arch;

@@ -30,6 +30,8 @@ const STEPS: usize = 60;
 const NEAR: f64 = 1e-9;
 /// Newton steps beyond this have no curvature to rest on.
 const ENDLESS: f64 = 1e30;
+/// Outputs that are so many times as large as a step are what the step is measured by.
+const OUTSIZED: f64 = 1e15;
 /// A step that is longer than this rounds by more than what counts as lying on a kink.
 const FAR: f64 = 100.0;
 
@@ -95,8 +97,12 @@ impl<'a> InterceptRisk<'a> {
 
     /// Moves the outputs along a direction of the intercept to the minimum; returns the step.
     fn step_along(&self, outputs: &mut [f64], direction: &[f64]) -> Result<f64, RiskError> {
+        // Steps are searched for up to a length that outputs of any size must not come near.
+        let largest = |all: &[f64]| all.iter().fold(0.0, |top: f64, x| top.max(x.abs()));
+        let ratio = largest(outputs).max(1.0) / largest(direction);
+        let unit = if ratio > OUTSIZED && ratio < f64::MAX { ratio } else { 1.0 };
         let line = |sense: f64| {
-            let way: Vec<f64> = direction.iter().map(|d| sense * d).collect();
+            let way: Vec<f64> = direction.iter().map(|d| sense * unit * d).collect();
             Line::new(vec![self.inner.rows.line_of_intercept(outputs, &way)])
         };
         let mut sense = 1.0;
@@ -115,7 +121,7 @@ impl<'a> InterceptRisk<'a> {
             let why = "no intercept is the best one: the mean loss falls however far it goes";
             return Err(RiskError::NotFinite(why.into()));
         }
-        let step = sense * eta;
+        let step = sense * unit * eta;
         let k = direction.len();
         map_chunks_mut(&self.inner.rows.chunks, outputs, k, |_, _, outputs| {
             for row in outputs.chunks_exact_mut(k) {
