@@ -7,7 +7,7 @@ mod common;
 use common::{Random, cases, difference, form};
 use minorant::data::{Dataset, Labels};
 use minorant::family::linear::LossName;
-use minorant::family::linear::regression::{EPSILON, HUBER_SCALE, LOSS, TAU};
+use minorant::family::linear::regression::{EPSILON, LOSS, TAU};
 use minorant::family::{Context, FittedModel, Settings, TrainReport, train};
 use minorant::linalg::Matrix;
 use minorant::options::common::{
@@ -121,13 +121,4 @@ fn targets_far_away_change_nothing_but_the_intercept() {
         let objective = |model: &FittedModel| model.facts.certificate.objective;
         assert!(difference(objective(&near), objective(&far)) < 1e-6, "{loss:?}");
     }
-}
-
-#[test]
-fn a_scale_that_is_fitted_along_has_none() {
-    let mut random = Random::new(1);
-    let data = Numbers::random(&mut random).data(0.0);
-    let settings = settings(LossName::Huber, &mut random).with(&HUBER_SCALE, true);
-    let told = train(&data, &settings, Context::default()).expect_err("a refusal").to_string();
-    assert!(told.contains("does not go with huber-scale"), "{told}");
 }
