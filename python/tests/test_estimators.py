@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from minorant import LinearSVC, LogisticRegression, MultilabelSVC
+import minorant
+from minorant import LinearSVC, LogisticRegression, MultilabelSVC, RampSVC
 
 BINARY = [
     LinearSVC(),
@@ -233,7 +234,9 @@ def test_the_certificate_is_true(estimator, binary):
         "huber_hinge": np.where(f > 0.5, np.maximum(0, 1.5 - f) ** 2 / 2, 1 - f),
         "logistic": np.logaddexp(0, -f),
     }[getattr(model, "loss", "logistic")]
-    squares = (model.coef_**2).sum() + (model.intercept_**2).sum()
+    squares = (model.coef_**2).sum()
+    if model.intercept_scaling is not None:
+        squares += (model.intercept_**2).sum()
     objective = 0.5 * model.lam_ * squares + losses.mean()
     assert certificate.objective == pytest.approx(objective, rel=1e-12)
     assert model.lam_ == 1 / len(y)
@@ -297,10 +300,55 @@ def test_l1_agrees_with_scikit_learn(binary):
     from sklearn.linear_model import LogisticRegression as Other
 
     X, y = binary
-    ours = LogisticRegression(penalty="l1", C=0.3).fit(X, y)
+    ours = LogisticRegression(penalty="l1", C=0.3, intercept_scaling=1.0).fit(X, y)
     theirs = Other(C=0.3, l1_ratio=1.0, solver="liblinear", tol=1e-10, max_iter=10_000).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize("weights", [None, [0.97], [0.6, 0.3, 0.1]])
+def test_a_free_intercept_is_that_of_scikit_learn(weights):
+    from sklearn.linear_model import LogisticRegression as Other
+
+    classes = 3 if weights is not None and len(weights) == 3 else 2
+    X, y = make_classification(
+        400, 8, n_informative=5, n_classes=classes, weights=weights, random_state=2
+    )
+    ours = LogisticRegression(C=0.5).fit(X + 3, y)
+    theirs = Other(C=0.5, tol=1e-10, max_iter=10_000).fit(X + 3, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    probabilities = ours.predict_proba(X + 3), theirs.predict_proba(X + 3)
+    np.testing.assert_allclose(*probabilities, atol=1e-5)
+
+
+def test_elastic_net_agrees_with_scikit_learn(binary):
+    from sklearn.linear_model import LogisticRegression as Other
+
+    X, y = binary
+    ours = LogisticRegression(l1_ratio=0.4, C=0.3).fit(X, y)
+    theirs = Other(C=0.3, l1_ratio=0.4, solver="saga", tol=1e-9, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    assert (ours.coef_ == 0).any() and ours.certificate_.certified
+
+
+def test_signs_and_bounds_are_kept(three_classes, tmp_path):
+    X, y = three_classes
+    bounds = np.tile([-np.inf, np.inf], (X.shape[1], 1))
+    bounds[0] = -0.1, 0.05
+    for estimator in (LogisticRegression(), LinearSVC(intercept_scaling=None), RampSVC()):
+        model = estimator.set_params(positive=True).fit(X, y)
+        assert (model.coef_ >= 0).all() and (model.coef_ > 0).any()
+        model = estimator.set_params(positive=False, bounds=bounds, l1_ratio=0.2).fit(X, y)
+        assert (model.coef_[:, 0] >= -0.1).all() and (model.coef_[:, 0] <= 0.05).all()
+        model.save(tmp_path / "model")
+        loaded = minorant.load(tmp_path / "model")
+        np.testing.assert_array_equal(loaded.bounds, bounds)
+        assert loaded.l1_ratio == 0.2 and not loaded.positive
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="bounds must have the shape"):
+        LinearSVC(bounds=bounds[1:]).fit(X, y)
+    with pytest.raises(ValueError, match="intercept goes with"):
+        RampSVC(intercept_scaling=None).fit(X, y)
 
 
 def test_verbose_shows_a_bar(binary, capsys):

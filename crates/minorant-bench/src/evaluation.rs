@@ -7,7 +7,9 @@ use crate::data::{Form, LossKind, Set, Store, repeated};
 use crate::page::{Section, Table};
 use crate::probe::Probe;
 use crate::solve::{self, Budget};
-use anyhow::Result;
+use anyhow::{Context, Result};
+use minorant::line;
+use minorant::regularizer::L2;
 use minorant::risk::{Cancel, Risk, RiskError};
 use minorant::solver::Method;
 use minorant_linalg::Storage;
@@ -33,7 +35,19 @@ fn digits(store: &Store) -> Result<Set> {
     store.mnist(Form::Dense, Storage::F32)
 }
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 16] = [
+    Case {
+        name: "hinge, dense 400 000 x 100, f32",
+        loss: LossKind::Hinge,
+        lambda: 1e-4,
+        load: |s| s.load("dense 400 000 x 100"),
+    },
+    Case {
+        name: "logistic, dense 400 000 x 100, f32",
+        loss: LossKind::Logistic,
+        lambda: 1e-4,
+        load: |s| s.load("dense 400 000 x 100"),
+    },
     Case {
         name: "hinge, MNIST even/odd, dense f32",
         loss: LossKind::Hinge,
@@ -127,6 +141,7 @@ struct Sample {
     fused: Seconds,
     forward: Seconds,
     backward: Seconds,
+    line: Seconds,
 }
 
 /// Measures all cases.
@@ -137,7 +152,8 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
          iterations of ls-p-bmrm, in one part. The probe is a plain sum over the same number of \
          bytes of the same types on the same threads. Shares are medians of the ratios of \
          neighbouring samples. Line-searching methods go forward and backward separately (the \
-         backward pass is taken elsewhere on the line): their shares are given too. A set of a \
+         backward pass is taken elsewhere on the line): their shares are given too, and what the line \
+         search from the origin to those weights takes beside both. A set of a \
          few megabytes stays in the last-level cache, which the probe then measures; text is \
          therefore also read 16 times over, from memory.",
     );
@@ -153,6 +169,7 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
             "fused",
             "forward",
             "backward",
+            "line / (forward + backward)",
             "probe GB/s, all",
             "fused, all",
             "gain of threads / probe's (CPU)",
@@ -185,7 +202,7 @@ fn measure(case: &Case, set: &Set, pools: &[ThreadPool; 2], quick: bool) -> Resu
     let mut samples: [Vec<Sample>; 2] = [Vec::new(), Vec::new()];
     for _ in 0..=rounds {
         for (pool, samples) in pools.iter().zip(&mut samples) {
-            samples.push(pool.install(|| sample(&*risk, &w, &probe))?);
+            samples.push(pool.install(|| sample(&*risk, case.lambda, &w, &probe))?);
         }
     }
     // The first round only warms up.
@@ -211,6 +228,7 @@ fn measure(case: &Case, set: &Set, pools: &[ThreadPool; 2], quick: bool) -> Resu
         percent(of(0, &|s| s.probe.cpu / s.fused.cpu)),
         percent(of(0, &|s| s.probe.cpu / s.forward.cpu)),
         percent(of(0, &|s| s.probe.cpu / s.backward.cpu)),
+        percent(of(0, &|s| s.line.cpu / (s.forward.cpu + s.backward.cpu))),
         speed(1),
         percent(of(1, &|s| s.probe.cpu / s.fused.cpu)),
         format!("{:.2} / {:.2}", cpu * threads(1), probes_cpu * threads(1)),
@@ -221,9 +239,12 @@ fn measure(case: &Case, set: &Set, pools: &[ThreadPool; 2], quick: bool) -> Resu
 }
 
 /// A sample of each kind, one after the other.
-fn sample(risk: &dyn Risk, w: &[f64], probe: &Probe) -> Result<Sample> {
+fn sample(risk: &dyn Risk, lambda: f64, w: &[f64], probe: &Probe) -> Result<Sample> {
     let cancel = Cancel::new();
     let point = risk.at(w.to_vec(), &cancel)?;
+    let origin = risk.at(vec![0.0; w.len()], &cancel)?;
+    let quadratic = L2::new(lambda)?.along(&origin.w, &point.w);
+    let lines = risk.lines().context("a risk of rows has lines")?;
     // Small sets take a fraction of a millisecond: enough passes to be above the clocks' noise.
     let passes = (200_000_000 / probe.bytes().max(1)).clamp(3, 100);
     Ok(Sample {
@@ -234,6 +255,7 @@ fn sample(risk: &dyn Risk, w: &[f64], probe: &Probe) -> Result<Sample> {
         fused: each(passes, || risk.at_with_planes(w.to_vec(), 1, &cancel))?,
         forward: each(passes, || risk.at(w.to_vec(), &cancel))?,
         backward: each(passes, || risk.planes(&point, 1, &cancel))?,
+        line: each(passes, || Ok(line::minimise(&mut lines.line(&origin, &point), quadratic)))?,
     })
 }
 

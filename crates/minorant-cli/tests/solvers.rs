@@ -134,7 +134,7 @@ fn solvers_are_looked_up_in_the_models_own_table() {
             &["", "--loss squared-hinge", "--loss squared-hinge --nonnegative"],
             &["pdm", "cccp", "bcfw", "owlqn"],
         ),
-        ("logistic train.svm", &["", "--penalty l1"], &["dual-cd", "cccp", "bb"]),
+        ("logistic train.svm", &["", "--penalty l1"], &["bcfw", "cccp", "bb"]),
         ("ramp-svm train.svm", &[""], &["bmrm", "lbfgs", "pdm"]),
         ("tsvm moons.svm", &[""], &["ls-bmrm", "sgd", "ao"]),
         ("chain-svm words.txt --format conll", &[""], &["ls-bmrm", "lbfgs", "dual-cd"]),

@@ -95,6 +95,28 @@ pub(crate) fn axpy_kernel<T: Stored>(c: f64, x: &[T], y: &mut [f64]) {
     }
 }
 
+/// Rows that are added together, one after the other as far as sums go: what they are added to is read
+/// and written once for all of them.
+pub(crate) const TOGETHER: usize = 4;
+
+/// `y += c_0 x_0`, then `y += c_1 x_1` and so on, for some rows of a matrix with as many columns as `y`
+/// has entries, and their coefficients.
+#[inline(always)]
+pub(crate) fn add_rows_kernel<T: Stored>(
+    matrix: &[T],
+    rows: [(usize, f64); TOGETHER],
+    y: &mut [f64],
+) {
+    let n = y.len();
+    let [(i0, c0), (i1, c1), (i2, c2), (i3, c3)] = rows;
+    let (r0, r1) = (&matrix[i0 * n..][..n], &matrix[i1 * n..][..n]);
+    let (r2, r3) = (&matrix[i2 * n..][..n], &matrix[i3 * n..][..n]);
+    for j in 0..n {
+        let sum = r1[j].wide().mul_add(c1, r0[j].wide().mul_add(c0, y[j]));
+        y[j] = r3[j].wide().mul_add(c3, r2[j].wide().mul_add(c2, sum));
+    }
+}
+
 /// The inner product of two vectors of equal length.
 pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     assert_eq!(x.len(), y.len());

@@ -4,13 +4,15 @@
 //! feature by feature, the K outputs of a feature side by side, so that a sparse entry touches one
 //! run of memory whatever K is. A bias is a constant last feature that is never stored.
 
+mod follow;
 mod gram;
 mod kernels;
 mod relax;
 
-use crate::dense::{LANES, Stored, axpy_kernel, dispatch, dot_kernel};
+use crate::dense::{LANES, Stored, TOGETHER, add_rows_kernel, axpy_kernel, dispatch, dot_kernel};
 use crate::matrix::{Body, Matrix, Values};
 use crate::parallel::Spare;
+pub use follow::Follow;
 pub(crate) use kernels::sparse_dot;
 use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy};
 use pulp::Arch;
@@ -71,6 +73,12 @@ impl<'w> PackedWeights<'w> {
         self.data.chunks_exact(self.stride).flat_map(|row| &row[..self.outputs]).copied().collect()
     }
 }
+
+/// Rows that are gathered before they are added to a gradient of one output.
+const GATHERED: usize = 128;
+/// Groups of rows between those that are added to a gradient and those that are asked for from memory:
+/// several rows at once are no pattern that hardware foresees.
+const AHEAD: usize = 4;
 
 impl<'a> Design<'a> {
     /// A design without or with a constant feature.
@@ -228,17 +236,36 @@ impl<'a> Design<'a> {
         let (cols, features) = (self.matrix.cols(), self.features());
         let outputs = gradient.outputs;
         let data = &mut gradient.data.to_mut()[..];
+        let bias = self.bias.unwrap_or(0.0);
+        // Rows of one output are gathered before they are added: which of them count, no processor can
+        // foresee. Those of several stay few enough for the first-level cache.
+        let most = if outputs == 1 { GATHERED } else { TOGETHER };
         dispatch(
             #[inline(always)]
             || {
-                for (c, i) in coefficients.chunks_exact(outputs).zip(rows) {
-                    let row = &values[i * cols..(i + 1) * cols];
-                    for (&c, data) in c.iter().zip(data.chunks_exact_mut(features)) {
-                        if c != 0.0 {
-                            axpy_kernel(c, row, &mut data[..cols]);
-                            data[cols..]
-                                .iter_mut()
-                                .for_each(|g| *g += self.bias.unwrap_or(0.0) * c);
+                let groups = coefficients.chunks(most * outputs);
+                for (c, first) in groups.zip(rows.step_by(most)) {
+                    for (k, data) in data.chunks_exact_mut(features).enumerate() {
+                        let (mut active, mut count) = ([(0, 0.0); GATHERED], 0);
+                        for (row, c) in c.chunks_exact(outputs).enumerate() {
+                            active[count] = (first + row, c[k]);
+                            count += usize::from(c[k] != 0.0);
+                        }
+                        let (data, of_bias) = data.split_at_mut(cols);
+                        let (many, rest) = active[..count].as_chunks::<TOGETHER>();
+                        for (at, group) in many.iter().enumerate() {
+                            if let Some(soon) = many.get(at + AHEAD) {
+                                for (i, _) in soon {
+                                    prefetch(&values[i * cols..(i + 1) * cols]);
+                                }
+                            }
+                            add_rows_kernel(values, *group, data);
+                        }
+                        for (i, c) in rest {
+                            axpy_kernel(*c, &values[i * cols..(i + 1) * cols], data);
+                        }
+                        for g in of_bias {
+                            active[..count].iter().for_each(|(_, c)| *g += bias * c);
                         }
                     }
                 }

@@ -15,5 +15,5 @@ pub mod sum;
 pub mod tree;
 
 pub use columns::{ColumnSet, Columns};
-pub use design::{Design, Factors, PackedWeights, RowStep};
+pub use design::{Design, Factors, Follow, PackedWeights, RowStep};
 pub use matrix::{Matrix, MatrixError, Storage, Values};

@@ -4,6 +4,7 @@
 
 use crate::regularizer::L2;
 use minorant_linalg::sum::{Sum, compensated_dot};
+use std::sync::Arc;
 
 /// How close an answer provably is to the best one.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -124,6 +125,17 @@ impl DualPoint {
         if scale < 1.0 && !is_nonnegative {
             return DualBound { value: f64::NEG_INFINITY, over_lambda: None };
         }
+        let value = self.bound_of_shape(regularizer, scale);
+        let over_lambda = (lambda > 0.0).then(|| BoundOverLambda {
+            shape: Some(Arc::new((self.clone(), regularizer.clone()))),
+            ..self.over_lambda()
+        });
+        DualBound { value, over_lambda }
+    }
+
+    /// The same where the regularizer is more than a quadratic, and the planes are scaled.
+    fn bound_of_shape(&self, regularizer: &L2, scale: f64) -> f64 {
+        let (lambda, error) = (regularizer.lambda(), self.normal_error());
         let (mut conjugate, mut size, mut square) = (Sum::new(), 0.0, 0.0);
         for (i, a) in self.normal.iter().enumerate() {
             let (term, u) = regularizer.conjugate_at(i, lambda, -scale * a);
@@ -141,8 +153,7 @@ impl DualPoint {
             error * regularizer.farthest()
         };
         let of_sum = 4.0 * f64::EPSILON * (offset.abs() + size);
-        let value = offset - conjugate - (self.offset_error + of_normal + of_sum);
-        DualBound { value, over_lambda: None }
+        offset - conjugate - (self.offset_error + of_normal + of_sum)
     }
 
     /// The bound for every λ.
@@ -152,12 +163,13 @@ impl DualPoint {
             square: compensated_dot(&self.normal, &self.normal),
             offset_error: self.offset_error,
             normal_error: self.normal_error(),
+            shape: None,
         }
     }
 }
 
 /// The bound that one dual point gives, and that for every other λ where it is known in closed form.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct DualBound {
     /// The bound.
     pub value: f64,
@@ -166,8 +178,9 @@ pub struct DualBound {
 }
 
 /// The bound that one dual point gives, as a function of λ: planes of the risk lie below it
-/// whatever λ is. It grows with λ and is concave in it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// whatever λ is. It grows with λ and is concave in it. λ is that of the quadratic; absolute weights grow
+/// with it in proportion.
+#[derive(Debug, Clone)]
 pub struct BoundOverLambda {
     /// Σ α b.
     offset: f64,
@@ -177,11 +190,21 @@ pub struct BoundOverLambda {
     offset_error: f64,
     /// How far rounding may have moved Σ α ã.
     normal_error: f64,
+    /// The dual point and a regularizer that is more than a quadratic.
+    shape: Option<Arc<(DualPoint, L2)>>,
 }
 
 impl BoundOverLambda {
+    /// Whether the regularizer is the quadratic alone.
+    pub fn is_quadratic(&self) -> bool {
+        self.shape.is_none()
+    }
+
     /// The bound at this λ, less what rounding could have added to it.
     pub fn at(&self, lambda: f64) -> f64 {
+        if let Some((point, regularizer)) = self.shape.as_deref() {
+            return point.bound_of_shape(&regularizer.at_lambda(lambda), 1.0);
+        }
         let bound = self.offset - self.square / (2.0 * lambda);
         // ‖v + e‖² ≤ ‖v‖² + 2 ‖v‖ ‖e‖ + ‖e‖².
         let error = self.normal_error;
@@ -203,13 +226,14 @@ impl BoundOverLambda {
         Some(lambda).filter(|lambda| *lambda > 0.0 && lambda.is_finite())
     }
 
-    pub(crate) fn numbers(&self) -> [f64; 4] {
-        [self.offset, self.square, self.offset_error, self.normal_error]
+    pub(crate) fn numbers(&self) -> Option<[f64; 4]> {
+        let numbers = [self.offset, self.square, self.offset_error, self.normal_error];
+        self.is_quadratic().then_some(numbers)
     }
 
     pub(crate) fn from_numbers(numbers: &[f64]) -> Option<Self> {
         let [offset, square, offset_error, normal_error] = *numbers else { return None };
-        Some(BoundOverLambda { offset, square, offset_error, normal_error })
+        Some(BoundOverLambda { offset, square, offset_error, normal_error, shape: None })
     }
 }
 

@@ -5,12 +5,14 @@ mod common;
 
 use common::{Random, Values, cases};
 use minorant::linalg::{Design, Matrix, Storage};
-use minorant::regularizer::L2;
+use minorant::regularizer::{L2, Ranges};
 use minorant::risk::hinge::Hinge;
 use minorant::risk::huber_hinge::HuberHinge;
 use minorant::risk::logistic::Logistic;
 use minorant::risk::multiclass_hinge::MulticlassHinge;
 use minorant::risk::multilabel_hinge::MultilabelHinge;
+use minorant::risk::quantiles::Quantiles;
+use minorant::risk::residual::{self, Residual, Targets};
 use minorant::risk::softmax::Softmax;
 use minorant::risk::squared_hinge::SquaredHinge;
 use minorant::risk::{Cancel, DealtRisk, ExampleWeights, LinearRisk, Loss, Outputs, Risk, Shape};
@@ -19,7 +21,9 @@ use std::ops::Range;
 
 const HOLDERS: [usize; 8] = [1, 2, 3, 5, 7, 8, 16, 64];
 const THREADS: [usize; 4] = [1, 2, 3, 8];
-const LOSSES: usize = 8;
+const LOSSES: usize = 15;
+/// Those without kinks.
+const SMOOTH: [usize; 7] = [1, 2, 3, 5, 8, 12, 13];
 const METHODS: [Method; 6] =
     [Method::Bmrm, Method::LmBmrm, Method::PBmrm, Method::LsPBmrm, Method::LsBmrm, Method::Nrbm];
 
@@ -30,8 +34,12 @@ struct Problems {
     labels: Vec<u32>,
     member: Vec<bool>,
     margins: Vec<f64>,
+    targets: Vec<f64>,
     weights: Option<Vec<f64>>,
     lambda: f64,
+    /// λ₁ of an elastic net, and least weights of 0 besides.
+    l1: Option<f64>,
+    is_bounded: bool,
 }
 
 const CLASSES: usize = 3;
@@ -62,8 +70,11 @@ impl Problems {
             labels: (0..n).map(|_| random.between(0, CLASSES - 1) as u32).collect(),
             member: (0..n * CLASSES).map(|_| random.chance(0.4)).collect(),
             margins: common::label_loss(random, CLASSES),
+            targets: random.normals(n),
             weights: random.chance(0.3).then(|| (0..n).map(|_| random.scale(0.1, 9.0)).collect()),
             lambda: random.scale(1e-3, 1.0),
+            l1: random.chance(0.3).then(|| random.scale(1e-3, 0.1)),
+            is_bounded: random.chance(0.1),
         }
     }
 
@@ -72,6 +83,9 @@ impl Problems {
         let signs = labels.iter().map(|&z| if z == 0 { 1.0 } else { -1.0 }).collect();
         let member = self.member[rows.start * CLASSES..rows.end * CLASSES].to_vec();
         let margins = self.margins.clone();
+        // What counts as near to a kink is told by all targets, whoever holds which.
+        let targets = Targets::new(self.targets.clone()).part(rows);
+        let of_residuals = |shape| Box::new(Residual::new(targets.clone(), shape));
         match number {
             0 => Box::new(Hinge::new(signs)),
             1 => Box::new(SquaredHinge::new(signs)),
@@ -80,7 +94,14 @@ impl Problems {
             4 => Box::new(MulticlassHinge::new(CLASSES, labels, margins)),
             5 => Box::new(Softmax::new(CLASSES, labels)),
             6 => Box::new(MultilabelHinge::new(CLASSES, member, None)),
-            _ => Box::new(MultilabelHinge::new(CLASSES, member, Some(margins))),
+            7 => Box::new(MultilabelHinge::new(CLASSES, member, Some(margins))),
+            8 => of_residuals(residual::Shape::SQUARES),
+            9 => of_residuals(residual::Shape::ABSOLUTE),
+            10 => of_residuals(residual::Shape::quantile(0.3)),
+            11 => of_residuals(residual::Shape::epsilon_insensitive(0.2)),
+            12 => of_residuals(residual::Shape::squared_epsilon_insensitive(0.2)),
+            13 => of_residuals(residual::Shape::huber(0.7)),
+            _ => Box::new(Quantiles::new(targets, vec![0.1, 0.5, 0.9])),
         }
     }
 
@@ -114,9 +135,21 @@ impl Problems {
         work(&DealtRisk::new(shape, each.collect()))
     }
 
+    fn regularizer(&self, dim: usize) -> L2 {
+        let mut regularizer = L2::new(self.lambda).expect("a regularizer");
+        if let Some(l1) = self.l1 {
+            regularizer = regularizer.with_l1(l1).expect("an elastic net");
+        }
+        if self.is_bounded {
+            let ranges = Ranges::new(vec![0.0; dim], vec![f64::INFINITY; dim]).expect("ranges");
+            regularizer = regularizer.with_ranges(ranges).expect("a bounded regularizer");
+        }
+        regularizer
+    }
+
     fn solve(&self, loss: usize, holders: usize, method: Method) -> Outcome {
         self.with_risk(loss, holders, |risk| {
-            let regularizer = L2::new(self.lambda).expect("a regularizer");
+            let regularizer = self.regularizer(risk.dim());
             let problem = Problem::new(risk, &regularizer);
             let mut solver = method.build(problem, &MethodOptions::default()).expect("a solver");
             let rules = StopRules { max_evaluations: Some(60), ..StopRules::default() };
@@ -144,9 +177,10 @@ fn the_answer_does_not_depend_on_who_holds_the_rows() {
         let mut random = Random::new(seed);
         let problems = Problems::random(&mut random);
         for loss in 0..LOSSES {
-            let is_smooth = [1, 2, 3, 5].contains(&loss);
-            let walks = is_smooth && random.chance(0.2);
-            let method = if walks { Method::Lbfgs } else { random.pick(&METHODS) };
+            let has_kinks = problems.l1.is_some() || problems.is_bounded;
+            let walks = SMOOTH.contains(&loss) && !has_kinks && random.chance(0.2);
+            let bundles = if has_kinks { &METHODS[..METHODS.len() - 1] } else { &METHODS[..] };
+            let method = if walks { Method::Lbfgs } else { random.pick(bundles) };
             let alone = bits(&problems.solve(loss, 0, method));
             for holders in HOLDERS {
                 let threads = random.pick(&THREADS);

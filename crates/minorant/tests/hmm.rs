@@ -4,7 +4,7 @@
 
 use minorant::archive::Archive;
 use minorant::data::{Label, LabelRows, Labels, Recordings};
-use minorant::family::hmm::{GROUP_WEIGHT, HmmForm, MIXTURES, STATES, TASK, TOPOLOGY};
+use minorant::family::hmm::{GROUP_WEIGHT, HmmForm, MIXTURES, TASK};
 use minorant::family::{Context, FittedModel, Lambda, PROOF_BYTES, Settings, TrainReport, train};
 use minorant::generate::{Phones, phones};
 use minorant::hmm::{
@@ -15,7 +15,7 @@ use minorant::linalg::Matrix;
 use minorant::options::Named;
 use minorant::options::common::{MAX_EVALS, VALIDATION_FRACTION, WEIGHTS};
 use minorant::risk::{Cancel, ExampleWeights, Examples, Risk};
-use minorant::solver::{Checkpoints, Method, Status};
+use minorant::solver::{Checkpoints, Method};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -567,49 +567,4 @@ fn what_is_held_out_chooses_the_weights() {
     let (again, _) = fit(&data, &settings.with(&MAX_EVALS, Some(chosen)));
     assert_eq!(form(&again).weights, form(&model).weights);
     assert_eq!(again.facts.certificate.objective, model.facts.certificate.objective);
-}
-
-#[test]
-fn degenerate_classes_train_or_are_refused_in_a_sentence() {
-    // One sequence a class, one frame a sequence, a constant feature.
-    let recordings = |starts: Vec<usize>, values: Vec<f64>, labels: Vec<u32>| {
-        let rows = *starts.last().unwrap();
-        let frames = Matrix::dense(rows, values.len() / rows, values.into()).unwrap();
-        let classes = vec![Label::Number(0.0), Label::Number(1.0)];
-        Recordings { frames, starts, labels: Labels { classes, rows: LabelRows::Single(labels) } }
-    };
-    let single = recordings(vec![0, 1, 2], vec![7.0, -1.0, 7.0, 1.0], vec![0, 1]);
-    let train = |data: &Recordings, settings: &Settings| {
-        train(data, settings, Context::default()).map_err(|e| e.to_string())
-    };
-    let one = settings().with(&STATES, 1).with(&MIXTURES, 3);
-    let (model, report) = train(&single, &one).unwrap();
-    assert!(report.certificate.objective.is_finite());
-    assert_eq!(model.predict(&single).unwrap().labels(), [0, 1]);
-    let error = train(&single, &settings()).unwrap_err();
-    assert!(error.contains("sequence 1 has 1 frame, fewer than the 3 states"), "{error}");
-    let ergodic = settings().with(&TOPOLOGY, Topology::Ergodic);
-    assert!(train(&single, &ergodic).is_ok());
-    let constant = recordings(vec![0, 3, 6], vec![2.0; 6], vec![0, 1]);
-    let (_, report) = train(&constant, &settings()).unwrap();
-    assert!(matches!(report.status, Status::Converged | Status::Stalled | Status::MaxEvals));
-    let empty = recordings(vec![0, 0, 3, 6], vec![2.0; 6], vec![0, 0, 1]);
-    let error = train(&empty, &settings()).unwrap_err();
-    assert_eq!(error, "sequence 1 has no frames");
-    let huge = recordings(vec![0, 3, 6], [1e300, -1e300].repeat(3), vec![0, 1]);
-    let error = train(&huge, &settings()).unwrap_err();
-    assert!(error.contains("feature 1 are too large"), "{error}");
-    for (states, mixtures, what) in [(0, 1, "states"), (1, 0, "mixtures")] {
-        let settings = settings().with(&STATES, states).with(&MIXTURES, mixtures);
-        let error = train(&constant, &settings).unwrap_err();
-        assert_eq!(error, format!("{what} must be at least 1, not 0"));
-    }
-    // At prediction a sequence that is too short, or empty, still has an answer.
-    let (model, _) = train(&recordings_of_two(), &settings()).unwrap();
-    let short = recordings(vec![0, 1, 1, 4], vec![0.5; 12], vec![0, 0, 1]);
-    assert_eq!(model.predict(&short).unwrap().labels().len(), 3);
-}
-
-fn recordings_of_two() -> Recordings {
-    recordings(2, 6, 11)
 }

@@ -182,7 +182,7 @@ fn threads_do_not_change_a_bit() {
     for (loss, several, solver) in all() {
         let (data, settings) = larger(loss, several);
         let settings = settings.with(&SOLVER, solver.to_string());
-        let bytes = [1, 3, 8].map(|threads| {
+        let bytes = [1, 2, 3, 8].map(|threads| {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
             pool.install(|| fit(&data, &settings).0.to_bytes(u64::MAX))
         });

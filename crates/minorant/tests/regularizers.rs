@@ -13,7 +13,9 @@ use minorant::family::{Context, FittedModel};
 use minorant::options::common::{
     BIAS, BOUNDS, INTERCEPT, Intercept, L1_RATIO, NONNEGATIVE, SOLVER,
 };
+use minorant::path::{PathOptions, geometric, path};
 use minorant::proof::Proof;
+use minorant::risk::Cancel;
 use minorant::solver::{Checkpoints, Method};
 
 const KINDS: [Kind; 7] = [
@@ -139,6 +141,59 @@ fn methods_reach_the_referees_optimum_and_their_bounds_hold() {
     assert!(judged > 100, "the referee solved {judged} problems only");
 }
 
+/// Where no weight is worth its price, the intercept is all there is; a model file keeps the share.
+#[test]
+fn nothing_but_an_intercept_may_be_left() {
+    for kind in [Kind::Logistic, Kind::Softmax] {
+        let mut case = larger_case(kind, 60, 4, 3);
+        case.put(&BIAS, None);
+        case.put(&INTERCEPT, Some(Intercept::Free));
+        case.put(&L1_RATIO, Some(0.9));
+        case.lambda(100.0);
+        let (model, report) = fit(&case);
+        assert!(report.certificate.certifies(1e-3) && model.nonzero_weights() == 0, "{report:?}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("model");
+        model.save(&path, u64::MAX).expect("a saved model");
+        let loaded = FittedModel::load(&path).expect("a model");
+        assert!(case.holds(&loaded), "{kind:?}");
+        assert_eq!(loaded.facts.settings.get(&L1_RATIO), Some(0.9));
+        assert!(bytes_of(&loaded) == bytes_of(&model), "{kind:?}: another file");
+    }
+}
+
+#[test]
+fn dual_ascent_takes_proximal_steps() {
+    let kinds = [Kind::Hinge, Kind::SquaredHinge, Kind::Multiclass, Kind::OneVsRest];
+    for seed in 0..cases(60, 2000) {
+        let mut random = Random::new(seed);
+        let mut case = random_case(kinds[seed as usize % kinds.len()], &mut random);
+        penalise(&mut case, &mut random);
+        case.put(&INTERCEPT, None);
+        // One against the rest may be logistic.
+        if case.settings.model() != "svm" {
+            continue;
+        }
+        if case.settings.get(&L1_RATIO) == Some(1.0) {
+            case.put(&L1_RATIO, Some(0.99));
+        }
+        let Some((reached, bound)) = optimum(&case) else { continue };
+        case.solver(Method::DualCd);
+        case.abs_tol(1e-10);
+        case.tol(1e-6);
+        case.max_evals(20_000);
+        let (model, report) = fit(&case);
+        let told = format!("seed {seed}, {:?}", case.settings.given().collect::<Vec<_>>());
+        let found = report.certificate;
+        let rounding = 1e-7 * (1.0 + reached.abs());
+        assert!(found.lower_bound <= Some(reached + rounding), "{told}: {found:?} {reached}");
+        assert!(found.objective >= bound - rounding, "{told}: {found:?} {bound}");
+        assert!(difference(found.objective, objective(&case, &model)) < 1e-9, "{told}");
+        assert!(found.certifies(1e-6) || found.gap() <= Some(1e-10), "{told}: {report:?}");
+        assert!(case.holds(&model), "{told}");
+    }
+}
+
 /// The same model with a bound a little above the one that its audit finds, which may be more than was
 /// claimed, where that is no rounding.
 fn raised(model: &FittedModel, found: f64) -> Option<FittedModel> {
@@ -232,7 +287,7 @@ fn what_does_not_work_says_what_does() {
     let mut case = larger_case(Kind::Hinge, 40, 5, 1);
     let told = |case: &Case| case.train(Context::default()).expect_err("a refusal").to_string();
     case.put(&NONNEGATIVE, true);
-    for solver in ["subbfgs", "sgd", "nrbm", "dual-cd"] {
+    for solver in ["subbfgs", "sgd", "nrbm", "newton"] {
         case.put(&SOLVER, solver.into());
         let told = told(&case);
         assert!(told.contains("ls-bmrm") && told.contains("without absolute weights"), "{told}");
@@ -259,6 +314,43 @@ fn what_does_not_work_says_what_does() {
     assert!(told(&case).contains("a bias weight goes with the penalty l2"));
 }
 
+#[test]
+fn paths_tell_what_holds_in_between() {
+    for (kind, ratio) in [(Kind::Hinge, Some(0.5)), (Kind::Multiclass, None), (Kind::Hinge, None)] {
+        let mut case = larger_case(kind, 200, 7, 2);
+        case.put(&L1_RATIO, ratio);
+        case.put(&NONNEGATIVE, ratio.is_none());
+        case.put(&BIAS, None);
+        case.put(&INTERCEPT, (kind == Kind::Hinge).then_some(Intercept::Free));
+        case.tol(1e-3);
+        let lambdas = geometric(0.1, 1e-3, 4).expect("a grid");
+        let options = PathOptions { lambdas: &lambdas, validation: None, start: None, fill: true };
+        let found = path(&case.data, &case.settings, options, &Cancel::new(), &mut |_| {});
+        let found = found.expect("a path");
+        for (pair, between) in found.points.windows(2).zip(&found.between) {
+            let claim = between.relative_gap.expect("a bound in between");
+            assert!(claim < 0.1, "{kind:?}: {between:?}");
+            let lambda = (between.lo * between.hi).sqrt();
+            let at = |point: &minorant::path::PathPoint| {
+                let report = &point.report;
+                let own = report.lambda.expect("a lambda");
+                report.risk + report.regularizer * lambda / own
+            };
+            let better = at(&pair[0]).min(at(&pair[1]));
+            let mut exact = larger_case(kind, 200, 7, 2);
+            exact.settings = case.settings.clone();
+            exact.lambda(lambda);
+            exact.tol(1e-8);
+            let best = fit(&exact).1.certificate.objective;
+            assert!(
+                better - best <= (claim + 1e-9) * better,
+                "{kind:?}: {between:?} {better} {best}"
+            );
+            assert!(better >= best * (1.0 - 1e-7), "{kind:?}: {better} {best}");
+        }
+    }
+}
+
 /// Cases whose bits are compared.
 fn penalised_cases() -> Vec<Case> {
     let make = |kind: Kind, method: Method, ratio: Option<f64>, is_free: bool| {
@@ -276,6 +368,8 @@ fn penalised_cases() -> Vec<Case> {
     };
     vec![
         make(Kind::Hinge, Method::LsPBmrm, Some(0.4), false),
+        make(Kind::Hinge, Method::DualCd, Some(0.4), false),
+        make(Kind::Multiclass, Method::DualCd, None, false),
         make(Kind::Hinge, Method::LsBmrm, None, true),
         make(Kind::Logistic, Method::NewtonCd, Some(0.7), true),
         make(Kind::Multiclass, Method::Bmrm, Some(0.2), true),
@@ -298,7 +392,10 @@ fn threads_do_not_change_a_bit() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.expect("a pool").install(|| bytes_of(&fit(&case).0))
         };
-        assert!(run(1) == run(3), "{:?}: threads change the model", case.kind);
+        let alone = run(1);
+        for threads in [2, 3, 8] {
+            assert!(run(threads) == alone, "{:?}: threads change the model", case.kind);
+        }
     }
 }
 

@@ -4,25 +4,25 @@
 mod common;
 
 use common::{
-    BASELINES, Kind, L1_METHODS, METHODS, NON_CONVEX_METHODS, fit, larger_case, methods_for,
+    BASELINES, Case, Kind, L1_METHODS, METHODS, NON_CONVEX_METHODS, fit, larger_case, methods_for,
     with_l1,
 };
+use minorant::family::linear::{LOSS, LossName};
+use minorant::options::common::{BIAS, INTERCEPT, Intercept, L1_RATIO, NONNEGATIVE};
 use minorant::solver::Method;
 use rayon::ThreadPoolBuilder;
 
 fn check(kind: Kind) {
     let methods: Vec<Method> = methods_for(kind).into_iter().chain(BASELINES).collect();
-    check_methods(kind, &methods);
+    check_methods(kind, &methods, |_| {});
 }
 
-fn check_methods(kind: Kind, methods: &[Method]) {
+fn check_methods(kind: Kind, methods: &[Method], change: impl Fn(&mut Case)) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model");
     for &method in methods {
         let mut case = larger_case(kind, 3000, 17, 5);
-        if L1_METHODS.contains(&method) {
-            case = with_l1(case);
-        }
+        change(&mut case);
         case.solver(method);
         case.tol(1e-6);
         // Walking methods get slow near the optimum, and have shown all they do before.
@@ -70,14 +70,51 @@ fn multilabel_models() {
 
 #[test]
 fn models_with_l1_penalty() {
-    check_methods(Kind::Logistic, &L1_METHODS);
-    check_methods(Kind::Softmax, &L1_METHODS);
-    check_methods(Kind::OneVsRest, &L1_METHODS);
+    for kind in [Kind::Logistic, Kind::Softmax, Kind::OneVsRest] {
+        check_methods(kind, &L1_METHODS, |case| *case = with_l1(case.clone()));
+    }
+}
+
+#[test]
+fn huber_hinges() {
+    let all = methods_for(Kind::SquaredHinge).into_iter().chain(BASELINES);
+    let methods: Vec<Method> = all.filter(|method| *method != Method::DualCd).collect();
+    check_methods(Kind::SquaredHinge, &methods, |case| case.put(&LOSS, LossName::HuberHinge));
+}
+
+/// Kinds that a free intercept and other penalties are tried with; those that are smooth are marked.
+const PLAIN: [(Kind, bool); 6] = [
+    (Kind::Hinge, false),
+    (Kind::SquaredHinge, true),
+    (Kind::Logistic, true),
+    (Kind::Multiclass, false),
+    (Kind::Softmax, true),
+    (Kind::Multilabel, false),
+];
+
+#[test]
+fn models_with_free_intercepts() {
+    for (kind, is_smooth) in PLAIN {
+        let last = if is_smooth { Method::Newton } else { Method::Auto };
+        check_methods(kind, &[Method::LsPBmrm, last], |case| {
+            case.put(&BIAS, None);
+            case.put(&INTERCEPT, Some(Intercept::Free));
+        });
+    }
+}
+
+#[test]
+fn models_with_mixed_penalties_and_bounds() {
+    for (kind, is_smooth) in PLAIN {
+        let last = if is_smooth { Method::NewtonCd } else { Method::ProxBmrm };
+        check_methods(kind, &[Method::LsPBmrm, last], |case| case.put(&L1_RATIO, Some(0.4)));
+        check_methods(kind, &[Method::LsBmrm, last], |case| case.put(&NONNEGATIVE, true));
+    }
 }
 
 #[test]
 fn models_that_are_not_convex() {
     for kind in Kind::NON_CONVEX {
-        check_methods(kind, &NON_CONVEX_METHODS);
+        check_methods(kind, &NON_CONVEX_METHODS, |_| {});
     }
 }

@@ -65,9 +65,9 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
                 return output::print(&object.to_string());
             }
             let row = |point: &TunedPoint| {
-                let in_words = |x: f64| output::error(&settings, x);
+                let shown = |x: f64| output::error(&settings, x);
                 let deviation = Some(point.standard_error).filter(|error| error.is_finite());
-                let (error, deviation) = (in_words(point.error), dash(deviation, in_words));
+                let (error, deviation) = (shown(point.error), dash(deviation, shown));
                 let mark = if point.lambda == tuned.best_lambda { "best" } else { "" };
                 vec![setting(point.lambda), error, deviation, mark.into()]
             };

@@ -32,7 +32,7 @@ pub struct Factors<'f> {
 }
 
 /// Rows between the one at work and the one that is asked for from memory.
-const AHEAD: usize = 4;
+pub(super) const AHEAD: usize = 4;
 
 impl Design<'_> {
     /// Visits the rows in `order`, where a row may come several times; `weights` are those of each
@@ -130,7 +130,7 @@ impl Design<'_> {
         }
     }
 
-    fn check_relaxation(
+    pub(super) fn check_relaxation(
         &self,
         order: &[u32],
         factors: Factors<'_>,
@@ -191,13 +191,13 @@ impl Design<'_> {
 }
 
 /// The rows of a matrix in one of its storages.
-trait Rows: Copy {
+pub(super) trait Rows: Copy {
     type Row: Row;
     fn row(self, i: usize) -> Self::Row;
 }
 
 /// One row.
-trait Row: Copy {
+pub(super) trait Row: Copy {
     fn len(self) -> usize;
     /// Column and value of an entry.
     fn entry(self, e: usize) -> (usize, f64);
@@ -211,9 +211,9 @@ trait Row: Copy {
 }
 
 #[derive(Clone, Copy)]
-struct DenseRows<'m, T> {
-    values: &'m [T],
-    cols: usize,
+pub(super) struct DenseRows<'m, T> {
+    pub(super) values: &'m [T],
+    pub(super) cols: usize,
 }
 
 impl<'m, T: Stored> Rows for DenseRows<'m, T> {
@@ -248,14 +248,14 @@ impl<T: Stored> Row for &[T] {
 }
 
 #[derive(Clone, Copy)]
-struct SparseRows<'m, T> {
-    row_starts: &'m [u64],
-    columns: &'m [u32],
-    values: &'m [T],
+pub(super) struct SparseRows<'m, T> {
+    pub(super) row_starts: &'m [u64],
+    pub(super) columns: &'m [u32],
+    pub(super) values: &'m [T],
 }
 
 #[derive(Clone, Copy)]
-struct SparseRow<'m, T> {
+pub(super) struct SparseRow<'m, T> {
     columns: &'m [u32],
     values: &'m [T],
 }

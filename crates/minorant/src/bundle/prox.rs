@@ -103,6 +103,11 @@ impl Bundle {
         self.center.as_ref().map_or(0.0, |center| norm2(&center.u).sqrt())
     }
 
+    /// The length of the longest normal in the regularizer's metric.
+    pub fn longest(&self) -> f64 {
+        self.planes.iter().map(|plane| plane.length).fold(0.0, f64::max)
+    }
+
     /// Solves the master with the prox term α ‖u − u_t‖² to an absolute gap of at most `gap`
     /// (Eq. 13: curvature 1/(λ + 2α), offsets b + 2α/(λ + 2α) ã·u_t). No plane is read.
     pub fn solve_near(&mut self, regularizer: &L2, alpha: f64, gap: f64) -> Near {

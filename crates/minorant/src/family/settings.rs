@@ -7,7 +7,7 @@ use crate::options::common::{
     WEIGHTS,
 };
 use crate::options::{
-    Asked, Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Value, in_words,
+    Asked, Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Taken, Value, in_words,
 };
 use crate::risk::cut::power_of_two;
 use crate::solver::StopRules;
@@ -297,7 +297,11 @@ impl Settings {
     ) -> Result<(), OptionError> {
         for spec in self.entry.options().map(|taken| taken.spec) {
             let kept = header.get(&spec.stored_name()).filter(|_| spec.is_kept());
-            if let Some(value) = kept.and_then(Value::from_json) {
+            let Some(value) = kept.and_then(Value::from_json) else { continue };
+            // A default that nobody gave must not keep out what it does not go together with.
+            let keeps_out = |taken: Taken| taken.spec.needs.contains(&Need::NotGiven(spec.name));
+            let is_default = self.given_or_default(spec).as_ref() == Some(&value);
+            if !(is_default && self.entry.options().any(keeps_out)) {
                 self.set(spec.name, value)?;
             }
         }

@@ -272,10 +272,11 @@ pub(crate) struct Track {
     pub(crate) method: Method,
     solver: Option<Box<dyn Solver>>,
     last: Option<Point>,
-    /// The bound over λ that the last run proved, ‖w‖² in its metric, and the risk at its weights.
+    /// The bound over λ that the last run proved, Ω and the risk at its weights, and λ of Ω's quadratic.
     pub(crate) bounds: Option<BoundOverLambda>,
-    pub(crate) square: f64,
+    pub(crate) penalty: f64,
     pub(crate) risk: f64,
+    pub(crate) quadratic: f64,
 }
 
 impl std::fmt::Debug for Track {
@@ -287,8 +288,15 @@ impl std::fmt::Debug for Track {
 impl Track {
     /// The beginning of a path.
     pub(crate) fn new() -> Self {
-        let (square, risk) = (0.0, 0.0);
-        Track { method: Method::Auto, solver: None, last: None, bounds: None, square, risk }
+        Track {
+            method: Method::Auto,
+            solver: None,
+            last: None,
+            bounds: None,
+            penalty: 0.0,
+            risk: 0.0,
+            quadratic: 0.0,
+        }
     }
 
     /// Solves a problem from where the last one with the same risk ended, and keeps the solver.
@@ -328,8 +336,9 @@ impl Track {
             outcome.status = Status::Interrupted;
         }
         let regularizer = problem.regularizer;
-        self.bounds = outcome.bounds;
-        self.square = 2.0 * regularizer.value(&outcome.point.w) / regularizer.lambda();
+        self.bounds = outcome.bounds.clone();
+        self.penalty = regularizer.value(&outcome.point.w);
+        self.quadratic = regularizer.lambda();
         self.risk = outcome.point.value;
         self.last = Some(outcome.point.clone());
         Ok(outcome)

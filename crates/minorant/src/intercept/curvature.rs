@@ -51,6 +51,10 @@ impl Curvature for InterceptRisk<'_> {
         self.inner.second_derivatives(point)
     }
 
+    fn parabolas(&self, point: &Point) -> Option<SecondDerivatives> {
+        self.inner.parabolas(point)
+    }
+
     fn hessian_times(
         &self,
         second: &SecondDerivatives,

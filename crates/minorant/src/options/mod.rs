@@ -69,7 +69,7 @@ pub enum Effect {
 }
 
 /// A condition without which an option is of no use.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Need {
     /// Another option, given or by default, has one of these values.
     Is(&'static str, &'static [&'static str]),

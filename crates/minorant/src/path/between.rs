@@ -11,7 +11,9 @@ use crate::certificate::BoundOverLambda;
 pub(super) struct Pair {
     /// The point's own λ.
     pub(super) lambda: f64,
-    /// ‖θ ∘ (w − w_reg)‖², added up over the problems.
+    /// The quadratic's share of λ.
+    pub(super) share: f64,
+    /// 2 Ω(w)/λ, added up over the problems: ‖θ ∘ (w − w_reg)‖² where there is the quadratic alone.
     pub(super) square: f64,
     /// R(w), added up over the problems.
     pub(super) risk: f64,
@@ -33,7 +35,8 @@ impl Pair {
 /// each problem.
 fn relative_gap(a: &Pair, b: &Pair, lambda: f64) -> f64 {
     let objective = a.objective(lambda).min(b.objective(lambda));
-    let better = |(a, b): (&BoundOverLambda, &BoundOverLambda)| a.at(lambda).max(b.at(lambda));
+    let at = |pair: &Pair, bound: &BoundOverLambda| bound.at(pair.share * lambda);
+    let better = |(of_a, of_b)| at(a, of_a).max(at(b, of_b));
     let bound: f64 = a.bounds.iter().zip(&b.bounds).map(better).sum();
     let gap = objective - bound;
     if gap <= 0.0 { 0.0 } else { gap / objective.abs() }
@@ -44,6 +47,15 @@ fn relative_gap(a: &Pair, b: &Pair, lambda: f64) -> f64 {
 pub(super) fn largest_gap(a: &Pair, b: &Pair) -> f64 {
     let (lo, hi) = (a.lambda.min(b.lambda), a.lambda.max(b.lambda));
     let of_objectives = 2.0 * (b.risk - a.risk) / (a.square - b.square);
+    if !a.bounds.iter().all(BoundOverLambda::is_quadratic) {
+        // Where bounds cross is not known in closed form: each neighbour answers for its side, and its own
+        // gap, relative to its objective, is largest at an end of that.
+        let cut = of_objectives.max(lo).min(hi);
+        let (low, high) = if a.lambda < b.lambda { (a, b) } else { (b, a) };
+        let ends = [(low, lo), (low, cut), (high, cut), (high, hi)];
+        let gaps = ends.into_iter().map(|(pair, lambda)| relative_gap(pair, pair, lambda));
+        return gaps.fold(0.0, f64::max) + ROUNDING;
+    }
     let of_bounds = a.bounds.iter().zip(&b.bounds).filter_map(|(a, b)| a.crossing(b));
     let cuts = of_bounds.chain([of_objectives]).filter(|cut| lo < *cut && *cut < hi);
     let gaps = cuts.chain([lo, hi]).map(|cut| relative_gap(a, b, cut));

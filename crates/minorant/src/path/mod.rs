@@ -348,11 +348,13 @@ impl Way for Tracks<'_> {
 
 /// The last outcomes as functions of λ, where all problems have a bound over λ.
 fn pair<'t>(lambda: f64, tracks: impl Iterator<Item = &'t Track> + Clone) -> Option<Pair> {
+    let penalty: f64 = tracks.clone().map(|track| track.penalty).sum();
     Some(Pair {
         lambda,
-        square: tracks.clone().map(|track| track.square).sum(),
+        share: tracks.clone().next()?.quadratic / lambda,
+        square: 2.0 * penalty / lambda,
         risk: tracks.clone().map(|track| track.risk).sum(),
-        bounds: tracks.map(|track| track.bounds).collect::<Option<_>>()?,
+        bounds: tracks.map(|track| track.bounds.clone()).collect::<Option<_>>()?,
     })
 }
 

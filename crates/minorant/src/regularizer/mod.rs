@@ -133,6 +133,11 @@ impl L2 {
         self.lambda
     }
 
+    /// The same with another λ, and absolute weights in proportion to it.
+    pub(crate) fn at_lambda(&self, lambda: f64) -> L2 {
+        L2 { lambda, l1: self.l1 * (lambda / self.lambda), ..self.clone() }
+    }
+
     /// Whether it is λ/2 ‖w‖², without weights and centre and anything besides.
     pub fn is_plain(&self) -> bool {
         self.center.is_none() && self.weights.is_none() && self.is_quadratic()

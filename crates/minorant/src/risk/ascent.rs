@@ -6,7 +6,7 @@ use super::loss::{Ascent, Foothold, Rival};
 use super::{DualCoordinates, DualState, ExampleWeights, LinearRisk, Plane, RowMetric, Sweep};
 use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::Sum;
-use minorant_linalg::{Design, Factors, RowStep};
+use minorant_linalg::{Design, Factors, Follow, RowStep};
 
 /// A sweep over many examples, waiting for the loss that it climbs. [`Ascent::sweep`] says how the
 /// loss joins it.
@@ -16,6 +16,8 @@ pub struct DualSweep<'s, 'c> {
     order: &'s [u32],
     factors: Factors<'s>,
     w: &'s mut [f64],
+    /// Where weights come to rest, and those at rest.
+    rests: Option<(Follow<'s>, &'s mut [f64])>,
     climber: &'s mut Climber<'c>,
 }
 
@@ -41,7 +43,9 @@ impl DualSweep<'_, '_> {
     pub fn run<L: Ascent>(self, loss: &L) {
         let outputs = self.climber.outputs;
         let step: &mut dyn RowStep = &mut Climbing { loss, climber: self.climber };
-        if outputs == 1 {
+        if let Some(rests) = self.rests {
+            self.design.relax_following(self.order, self.factors, self.w, rests, step);
+        } else if outputs == 1 {
             self.design.relax(self.order, self.factors, self.w, step);
         } else {
             self.design.relax_many(self.order, self.factors, outputs, self.w, step);
@@ -51,6 +55,9 @@ impl DualSweep<'_, '_> {
     /// Sweeps with the steps of a loss of one output compiled into the loop over the rows, once for
     /// each way in which rows are stored and each vector unit.
     pub fn run_compiled<L: Ascent>(self, loss: &L) {
+        if self.rests.is_some() {
+            return self.run(loss);
+        }
         let mut step = Climbing { loss, climber: self.climber };
         self.design.relax(self.order, self.factors, self.w, &mut step);
     }
@@ -131,12 +138,16 @@ impl DualCoordinates for LinearRisk<'_> {
             moves: 0,
         };
         let before = norm2(&state.w).sqrt();
+        let mut at_rest = metric.rests.as_ref().map(|_| metric.at_rest(state.w.clone()));
+        let rests = metric.rests.as_ref().zip(at_rest.as_mut());
+        let rests = rests.map(|(rests, at_rest)| (rests.follow(), &mut at_rest[..]));
         if let Some(ascent) = self.rows.loss.ascent() {
             ascent.sweep(DualSweep {
                 design: &self.rows.design,
                 order,
                 factors: metric.factors(),
                 w: &mut state.w,
+                rests,
                 climber: &mut climber,
             });
         }

@@ -65,6 +65,12 @@ pub trait Curvature {
     /// The second derivatives at `point` in the outputs of each example, with its weight.
     fn second_derivatives(&self, point: &Point) -> SecondDerivatives;
 
+    /// The same for parabolas that lie above the losses and touch them at `point`, where some losses have a
+    /// slope there but no curvature.
+    fn parabolas(&self, _point: &Point) -> Option<SecondDerivatives> {
+        None
+    }
+
     /// The Hessian with these second derivatives, times `v`: a forward and a backward product in one pass.
     fn hessian_times(
         &self,

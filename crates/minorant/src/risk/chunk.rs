@@ -2,6 +2,7 @@
 //! added up in the order of a tree over the chunks, scalars are kept chunk by chunk and added up in the
 //! chunks' order, with what rounding may have done to them.
 
+use super::loss::Tangent;
 use super::{Plane, RiskError, Tie};
 use minorant_linalg::dense;
 use minorant_linalg::parallel::Spare;
@@ -19,6 +20,29 @@ pub(crate) struct BlockSums {
     pub(crate) offset_size: f64,
     /// Σ |coefficients| · ‖x‖: what the normal's entries are summed from.
     pub(crate) normal_size: f64,
+}
+
+impl BlockSums {
+    /// Adds a row's tangent, which counts by its weight, and what its normal's entries are summed from.
+    #[inline(always)]
+    pub(super) fn add_tangent(
+        &mut self,
+        tangent: &Tangent,
+        weight: f64,
+        normal_size: f64,
+        is_smooth: bool,
+    ) {
+        self.value += weight * tangent.value;
+        self.offset += weight * tangent.offset;
+        // A smooth loss has its offset as a difference of numbers that may be larger.
+        let of_offset = if is_smooth {
+            tangent.value.abs() + (tangent.value - tangent.offset).abs()
+        } else {
+            tangent.offset.abs()
+        };
+        self.offset_size += weight * of_offset;
+        self.normal_size += normal_size;
+    }
 }
 
 /// The scalars of one chunk.

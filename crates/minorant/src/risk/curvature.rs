@@ -60,6 +60,23 @@ impl Curvature for LinearRisk<'_> {
         SecondDerivatives { diagonal: half(0), rank_one: half(k) }
     }
 
+    fn parabolas(&self, point: &Point) -> Option<SecondDerivatives> {
+        let loss = self.rows.loss.curvature().filter(|loss| loss.outputs() == 1)?;
+        let outputs = point.outputs.here();
+        let mut second = self.second_derivatives(point);
+        let found = map_chunks_mut(&self.rows.chunks, &mut second.diagonal, 1, |_, rows, all| {
+            let mut any = false;
+            for (i, a) in rows.zip(all).filter(|(_, a)| **a == 0.0) {
+                if let Some(curvature) = loss.parabola(i, outputs[i]) {
+                    *a = self.rows.weights.of(i) * curvature;
+                    any = true;
+                }
+            }
+            any
+        });
+        found.contains(&true).then_some(second)
+    }
+
     fn hessian_times(
         &self,
         second: &SecondDerivatives,

@@ -96,6 +96,7 @@ impl LinearRisk<'_> {
             longest: longest * columns.unwrap_or(&[]).iter().copied().fold(bias.max(1.0), f64::max),
             columns: columns.map(<[f64]>::to_vec),
             bias,
+            rests: None,
         })
     }
 }

@@ -2,6 +2,7 @@
 //! examples.
 
 use super::{Cancel, Plane, Point, RiskError};
+use minorant_linalg::Follow;
 
 /// A risk over examples that knows how high a minorant with given slopes may lie.
 pub trait Duals {
@@ -76,12 +77,46 @@ pub struct RowMetric {
     pub(super) bias: f64,
     /// No row is longer, in any metric that it is added to the weights in.
     pub(super) longest: f64,
+    /// What the regularizer has besides its quadratic.
+    pub(super) rests: Option<Rests>,
+}
+
+/// Where weights come to rest whose regularizer has more than a quadratic: they are shrunk towards zero and
+/// held in a range. The dual then has the slopes of the weights at rest, and is no more curved than
+/// without, so that steps along examples are taken as if they were free.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rests {
+    /// λ₁/λ.
+    pub threshold: f64,
+    /// The least and the greatest weights, where there are such.
+    pub ranges: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Rests {
+    pub(super) fn follow(&self) -> Follow<'_> {
+        let ranges = self.ranges.as_ref().map(|(least, greatest)| (&least[..], &greatest[..]));
+        Follow { threshold: self.threshold, ranges }
+    }
 }
 
 impl RowMetric {
     /// The curvatures of the dual along each example.
     pub fn curvatures(&self) -> &[f64] {
         &self.curvatures
+    }
+
+    /// The same where weights come to rest elsewhere than a quadratic says.
+    pub fn with_rests(self, rests: Rests) -> Self {
+        RowMetric { rests: Some(rests), ..self }
+    }
+
+    /// The weights at rest.
+    pub fn at_rest(&self, mut w: Vec<f64>) -> Vec<f64> {
+        if let Some(rests) = &self.rests {
+            let follow = rests.follow();
+            w.iter_mut().enumerate().for_each(|(at, w)| *w = follow.of(at, *w));
+        }
+        w
     }
 }
 
@@ -90,7 +125,7 @@ impl RowMetric {
 pub struct DualState {
     /// The slopes, one for each output of each example.
     pub slopes: Vec<f64>,
-    /// The weights that belong to them.
+    /// The weights that belong to them, before they come to rest.
     pub w: Vec<f64>,
     /// How far (in length) rounding may have carried the weights away from there.
     pub drift: f64,

@@ -136,23 +136,24 @@ impl<'a> HeldRows<'a> {
             if tells_slopes {
                 plane.slopes.extend_from_slice(c);
             }
-            for (i, (tangent, c)) in block.zip(tangents.iter().zip(c.chunks_exact_mut(k))) {
+            let each = block.zip(&*tangents);
+            if k == 1 {
+                // The compiler does better where it knows that rows are numbers.
+                for ((i, tangent), c) in each.zip(c) {
+                    let weight = self.weights.of(i);
+                    *c *= weight;
+                    sums.add_tangent(tangent, weight, c.abs() * self.lengths[i], is_smooth);
+                }
+                continue;
+            }
+            for ((i, tangent), c) in each.zip(c.chunks_exact_mut(k)) {
                 let weight = self.weights.of(i);
                 let mut size = 0.0;
                 for c in c {
                     *c *= weight;
                     size += c.abs();
                 }
-                sums.value += weight * tangent.value;
-                sums.offset += weight * tangent.offset;
-                // A smooth loss has its offset as a difference of numbers that may be larger.
-                let of_offset = if is_smooth {
-                    tangent.value.abs() + (tangent.value - tangent.offset).abs()
-                } else {
-                    tangent.offset.abs()
-                };
-                sums.offset_size += weight * of_offset;
-                sums.normal_size += size * self.lengths[i];
+                sums.add_tangent(tangent, weight, size * self.lengths[i], is_smooth);
             }
         }
         if let Some(kinks) = self.loss.kinks() {

@@ -121,6 +121,12 @@ impl SecondDerivative for HuberHinge {
         let is_curved = (1.0 - self.signs[example] * f[0]).abs() <= self.width;
         a[0] = if is_curved { 0.5 / self.width } else { 0.0 };
     }
+
+    fn parabola(&self, example: usize, f: f64) -> Option<f64> {
+        // Its bottom is where the loss becomes 0.
+        let from_bottom = 1.0 + self.width - self.signs[example] * f;
+        (from_bottom > 2.0 * self.width).then(|| 1.0 / from_bottom)
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! The binary logistic loss log(1 + exp(−z f)), z = ±1. Rows are computed many at a time, with the same
 //! bits as one by one.
 
-use super::loss::{Conjugate, Loss, SecondDerivative, Tangent, allowed_size, entropy};
+use super::loss::{
+    Ascent, Climb, Conjugate, DualSweep, Foothold, Loss, SecondDerivative, Tangent, allowed_size,
+    entropy,
+};
 use minorant_linalg::dense::dispatch;
-use minorant_linalg::elementary::{inlined, softplus};
+use minorant_linalg::elementary::{inlined, ln, softplus};
 use std::ops::Range;
 
 /// The logistic loss of a binary label.
@@ -63,6 +66,10 @@ impl Loss for Logistic {
         Some(self)
     }
 
+    fn ascent(&self) -> Option<&dyn Ascent> {
+        Some(self)
+    }
+
     fn curvature(&self) -> Option<&dyn SecondDerivative> {
         Some(self)
     }
@@ -109,6 +116,83 @@ impl Conjugate for Logistic {
         let size = allowed_size(-self.signs[example] * c[0], 1.0)?;
         c[0] = -self.signs[example] * size;
         Some(entropy(size) + entropy(1.0 - size))
+    }
+}
+
+/// Newton steps of a climb at most.
+const STEPS: usize = 30;
+/// A climb has arrived where what is left of its slope is this share of what there was, or this small.
+const ARRIVED: f64 = 1e-3;
+const ROUNDING: f64 = 1e-14;
+/// The logits of 0 and 1 stand for what lies beyond any size of a slope that is not one of these.
+const FARTHEST: f64 = 800.0;
+
+/// The logit ln(q/(1 − q)) of a slope's size.
+#[inline(always)]
+fn logit(size: f64) -> f64 {
+    (inlined::ln(size) - inlined::ln(1.0 - size)).clamp(-FARTHEST, FARTHEST)
+}
+
+/// The size q = σ(t) with t + κ (q − q₀) + m = 0, and the logit t: where the entropy of a slope of that
+/// size, less q m and κ (q − q₀)²/2, is largest. The left side rises with t, at a rate between 1 and
+/// 1 + κ/4, and the root lies between the logit of q₀ and −m. Newton steps that leave what is known of
+/// it go to the inflection at 0, from where they cannot, or to the middle.
+#[inline(always)]
+fn best_size(size: f64, from: f64, margin: f64, curvature: f64) -> (f64, f64) {
+    let (mut lo, mut hi) = if from < -margin { (from, -margin) } else { (-margin, from) };
+    let slope = from + margin;
+    let enough = (ARRIVED * slope.abs()).max(ROUNDING * (1.0 + margin.abs()));
+    // The first step begins where the size is known.
+    let mut t = (from - slope / (1.0 + curvature * size * (1.0 - size))).clamp(lo, hi);
+    let mut at = inlined::sigmoid(t);
+    for _ in 0..STEPS {
+        let left = t + margin + curvature * (at - size);
+        if left.abs() <= enough {
+            break;
+        }
+        *if left < 0.0 { &mut lo } else { &mut hi } = t;
+        let next = t - left / (1.0 + curvature * at * (1.0 - at));
+        t = if lo < next && next < hi {
+            next
+        } else if lo < 0.0 && 0.0 < hi {
+            0.0
+        } else {
+            0.5 * (lo + hi)
+        };
+        at = inlined::sigmoid(t);
+    }
+    (at, t)
+}
+
+impl Ascent for Logistic {
+    #[inline(always)]
+    fn climb(&self, example: usize, from: Foothold<'_>) -> Climb {
+        let Foothold { f, curvature, c, change, .. } = from;
+        let sign = self.signs[example];
+        let (size, margin) = (-sign * c[0], sign * f[0]);
+        let start = logit(size);
+        let (next, end) = best_size(size, start, margin, curvature);
+        let step = next - size;
+        c[0] = -sign * next;
+        change[0] = -sign * step;
+        let rise = if size > 0.0 && size < 1.0 {
+            // The slope of the height goes from one number to the other on the way.
+            -0.5 * step * ((start + margin) + (end + margin + curvature * step))
+        } else {
+            inlined::softplus(end) - next * end - step * (margin + 0.5 * curvature * step)
+        };
+        Climb { rise, pull: (start + margin).abs(), way: step.abs() }
+    }
+
+    #[inline(always)]
+    fn pull(&self, example: usize, f: &[f64], c: &[f64]) -> f64 {
+        let (size, margin) = (-self.signs[example] * c[0], self.signs[example] * f[0]);
+        let logit = (ln(size) - ln(1.0 - size)).clamp(-FARTHEST, FARTHEST);
+        (logit + margin).abs()
+    }
+
+    fn sweep(&self, sweep: DualSweep<'_, '_>) {
+        sweep.run_compiled(self);
     }
 }
 

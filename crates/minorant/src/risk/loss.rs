@@ -253,6 +253,12 @@ pub trait SecondDerivative: Loss {
     /// The second derivative diag(a) − b bᵀ at outputs `f`; a loss of one output leaves `b` alone.
     fn second_derivative(&self, example: usize, f: &[f64], a: &mut [f64], b: &mut [f64]);
 
+    /// The second derivative of a parabola that lies above the loss and touches it at the one output `f`,
+    /// where the loss has a slope but no curvature.
+    fn parabola(&self, _example: usize, _f: f64) -> Option<f64> {
+        None
+    }
+
     /// The second derivatives of consecutive rows along directions `d`, at outputs `f` where the
     /// coefficients of their tangents are `c`. A loss that can tell them by `c` alone writes this again.
     fn rates(&self, rows: Range<usize>, (f, _c): (&[f64], &[f64]), d: &[f64], rates: &mut [f64]) {

@@ -44,7 +44,7 @@ pub use capabilities::{
     Asked, Curvature, Descent, DifferenceOfConvex, Examples, Lines, Subdifferential, WorkingSets,
 };
 pub use dealt::{DealtRisk, Hand};
-pub use duals::{DualCoordinates, DualState, Duals, RowMetric, ScaledTangents, Sweep};
+pub use duals::{DualCoordinates, DualState, Duals, Rests, RowMetric, ScaledTangents, Sweep};
 pub use function::{ArgSup, FunctionRisk};
 pub use linear::LinearRisk;
 pub use loss::{ExampleWeights, Loss};

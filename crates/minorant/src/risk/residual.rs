@@ -374,6 +374,13 @@ impl SecondDerivative for Residual {
             && (beside != 0.0 || epsilon == 0.0);
         a[0] = if is_curved { 1.0 / kappa } else { 0.0 };
     }
+
+    fn parabola(&self, example: usize, f: f64) -> Option<f64> {
+        let beside = self.shape.beside(self.excess(example, &[f]));
+        let slope = self.shape.slope(beside);
+        let is_straight = beside != 0.0 && slope != beside / self.shape.kappa;
+        is_straight.then(|| slope / beside)
+    }
 }
 
 #[cfg(test)]

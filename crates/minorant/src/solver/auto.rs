@@ -18,7 +18,7 @@ impl Method {
     /// The method that `auto` stands for on this problem.
     pub(super) fn pick(problem: Problem<'_>) -> Method {
         let regularizer = problem.regularizer;
-        let penalised = regularizer.is_quadratic() && regularizer.lambda() > 0.0;
+        let penalised = regularizer.lambda() > 0.0;
         if penalised && problem.risk.is_convex() && suits_dual_cd(problem) {
             return Method::DualCd;
         }

@@ -62,7 +62,7 @@ impl Solver for Bmrm {
         // w_t := argmin of λ/2‖w‖² + max_j plane_j(w), by its dual (Eq. 8 of Do and Artières).
         let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
         let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
-        run.offer_bounds(minimum.bounds, || self.bundle.proof());
+        run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         self.visit(run, minimum.w, "descent")
     }

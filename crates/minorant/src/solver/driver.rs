@@ -113,7 +113,7 @@ pub fn run(
         point,
         local_gap: run.known_local_gap(),
         proof: run.proof.take(),
-        bounds: run.bounds,
+        bounds: run.bounds.take(),
         status,
         evaluations: run.evaluations,
         iterations: iteration,

@@ -9,15 +9,18 @@
 //! because every check looks at all examples anyway and opens again what was closed too early. When
 //! to check is foreseen from the rate at which the dual rises.
 //!
+//! Where the regularizer has absolute weights or bounds besides its quadratic, the steps are proximal: the
+//! weights that follow the slopes are shrunk and held on their way into the outputs (Shalev-Shwartz and Zhang
+//! 2014).
+//!
 //! A sweep and a check are iterations of their own, so that none costs more than one evaluation and
 //! a run can stop and resume between them.
 
 use super::sgd_pass::{metric, shuffle};
 use super::{Halt, Problem, Run, Solver, Status, Step, bound_of_plane, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
-use crate::line;
 use crate::proof::Proof;
-use crate::risk::{DualCoordinates, DualState, Plane, Point, RowMetric};
+use crate::risk::{DualCoordinates, DualState, Plane, Point, Rests, RowMetric};
 
 /// Examples that a bound holds by more than this fraction of the steepest slope met in the last sweep
 /// are left out until the next check.
@@ -45,6 +48,18 @@ const NEAR: f64 = 1.0;
 const LOST: f64 = 1e-10;
 /// See `ls_bmrm.rs`: longer steps would magnify rounding errors.
 const LONGEST_STEP: f64 = 1e3;
+
+/// What steps along examples cost, and where weights come to rest.
+fn metric_of(problem: Problem<'_>) -> Option<RowMetric> {
+    let (regularizer, metric) = (problem.regularizer, metric(problem)?);
+    if regularizer.is_quadratic() {
+        return Some(metric);
+    }
+    let ranges = regularizer.ranges();
+    let ranges = ranges.map(|ranges| (ranges.least().to_vec(), ranges.greatest().to_vec()));
+    let threshold = regularizer.l1() / regularizer.lambda();
+    Some(metric.with_rests(Rests { threshold, ranges }))
+}
 
 /// Dual coordinate ascent.
 #[derive(Debug)]
@@ -88,7 +103,7 @@ impl DualCd {
         };
         Some(DualCd {
             seed,
-            metric: metric(problem)?,
+            metric: metric_of(problem)?,
             state,
             open: coordinates.examples(),
             sweeps: 0,
@@ -196,7 +211,7 @@ impl DualCd {
 
     /// Evaluates the current weights, and opens the examples that are not held there.
     fn check(&mut self, run: &mut Run<'_>, dual: &dyn DualCoordinates) -> Result<Step, Halt> {
-        let point = run.evaluate(self.state.w.clone())?;
+        let point = run.evaluate(self.metric.at_rest(self.state.w.clone()))?;
         let objective = run.objective(&point)?;
         // What it may look at belongs to this evaluation.
         self.offer_bound(run, dual, true)?;
@@ -226,9 +241,7 @@ impl DualCd {
         let may_combine = near && self.checked && run.has_final_pass();
         if let (Some(best), Some(lines), true) = (&self.best, run.problem.risk.lines(), may_combine)
         {
-            let quadratic = run.problem.regularizer.along(&best.w, &point.w);
-            let step = line::minimise(&mut lines.line(best, &point), quadratic).min(LONGEST_STEP);
-            let next = lines.between(best, &point, step);
+            let (next, step) = run.problem.least_between(lines, best, &point, LONGEST_STEP);
             let reached = run.objective(&next)?;
             if reached < objective.min(run.best_objective()) {
                 run.offer_objective(reached);

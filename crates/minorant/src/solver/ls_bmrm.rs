@@ -68,7 +68,7 @@ impl Solver for LsBmrm {
         run.reserve_final_pass();
         let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
         let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
-        run.offer_bounds(minimum.bounds, || self.bundle.proof());
+        run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         // One evaluation: forward at the model's minimiser, backward at a point of the line.
         let trial = run.evaluate(minimum.w)?;

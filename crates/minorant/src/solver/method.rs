@@ -158,8 +158,10 @@ impl Method {
     /// Whether the method works where the regularizer has absolute weights or bounds beside its
     /// quadratic.
     pub(super) fn takes_kinks(self) -> bool {
-        use Method::{Bmrm, Cccp, LmBmrm, LsBmrm, LsPBmrm, PBmrm, ProxBmrm, ProxPBmrm};
-        matches!(self, Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm | Cccp)
+        use Method::{Bmrm, Cccp, DualCd, LmBmrm, LsBmrm, LsPBmrm, PBmrm, ProxBmrm, ProxPBmrm};
+        let has_planes =
+            matches!(self, Bmrm | LmBmrm | PBmrm | ProxBmrm | ProxPBmrm | LsBmrm | LsPBmrm);
+        has_planes || matches!(self, Cccp | DualCd)
     }
 
     /// Whether steps of a search for directions of descent are told.

@@ -85,8 +85,14 @@ impl Method {
             _ if self.finds_directions() && risk.subdifferential().is_none() => {
                 Some("the whole subdifferential of the risk")
             }
+            Method::DualCd if risk.lines().is_some_and(|lines| lines.lie_above()) => Some(
+                "an intercept that is a constant feature, or none: it moves one example at a time",
+            ),
+            Method::DualCd if regularizer.l1() > 0.0 && regularizer.weights().is_some() => {
+                Some("absolute weights without regularization weights")
+            }
             Method::DualCd if risk.lines().is_none() || risk.dual_coordinates().is_none() => {
-                Some("a hinge or squared hinge of two classes, or the joint hinge of several")
+                Some("a hinge, squared hinge or logistic loss of two classes, or the joint hinge")
             }
             Method::Sgd if !problem.regularizer.is_centered() => Some("a regularizer centred at 0"),
             Method::DualCd | Method::Sgd if sgd_pass::metric(problem).is_none() => {

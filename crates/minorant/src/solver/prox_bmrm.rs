@@ -32,6 +32,9 @@ const STEPS_TO_TARGET: f64 = 100.0;
 const STRONGEST: f64 = 1e15;
 /// The least α where there is no λ, in what takes its place.
 const WEAKEST: f64 = 1.0 / (1u64 << 30) as f64;
+/// Nor is it less than what leaves this share of the radius to rounding: the minimiser is a difference of
+/// slopes over 2α.
+const BLURRED: f64 = 1e-8;
 /// How exactly the master is solved: to this share of the descent that its minimiser promises, or
 /// to this share of the objective, which is rounding.
 const ACCURACY: f64 = 0.1;
@@ -48,6 +51,9 @@ const PATIENCE: u64 = 300;
 /// the promised descent that it then asks for.
 const EXCURSION: u64 = 15;
 const SERIOUS: f64 = 0.05;
+/// So many of these iterations without progress make the prox term stronger where it alone is what bends the
+/// model.
+const NULLS: u64 = 5;
 
 /// The bundle method with a prox term.
 #[derive(Debug)]
@@ -224,14 +230,18 @@ impl ProxBmrm {
         if has_minimum {
             let plain = run.master(|| self.bundle.solve_near(regularizer, 0.0, accuracy));
             let minimum = run.master(|| self.bundle.near_minimum(regularizer, 0.0, is_nonnegative));
-            run.offer_bounds(minimum.bounds, || self.bundle.proof());
+            run.offer_bounds(&minimum.bounds, || self.bundle.proof());
             run.check_gap()?;
             if plain.distance <= radius {
                 self.state.alpha = 0.0;
                 return Ok((minimum, plain.distance));
             }
         }
-        let least = if has_minimum { 0.5 * unit } else { WEAKEST * unit };
+        let least = if has_minimum {
+            0.5 * unit
+        } else {
+            (WEAKEST * unit).max(f64::EPSILON * self.bundle.longest() / (BLURRED * radius))
+        };
         let mut alpha = self.state.alpha.max(least);
         let mut distance = self.distance(run, alpha);
         if distance > radius {
@@ -269,7 +279,7 @@ impl ProxBmrm {
             (minimum, distance)
         };
         // A dual point of the model with prox term is one without it, too.
-        run.offer_bounds(minimum.bounds, || self.bundle.proof());
+        run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         let NearMinimum { w, risk, center, .. } = minimum;
         let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
@@ -285,8 +295,12 @@ impl ProxBmrm {
         let enough = descent >= state.threshold;
         let serious = !state.downhill || descent >= SERIOUS * (descent + surprise);
         let near = distance <= state.radius && serious;
-        if descent <= 0.0 {
-            state.radius = (0.5 * state.radius).max(state.least_radius);
+        // Without a quadratic the model is soft where the prox term is weak, and its master is solved the worse.
+        let is_soft = run.problem.regularizer.lambda() == 0.0;
+        if is_soft && !serious && state.waited % NULLS == NULLS - 1 {
+            state.radius = 0.5 * distance;
+        } else if descent <= 0.0 {
+            state.radius = (0.5 * state.radius).max(state.least_radius.min(state.radius));
         } else if near && state.alpha > 0.0 && descent >= TRUSTED * (descent + surprise) {
             state.radius *= 2.0;
         }
@@ -362,7 +376,7 @@ impl Solver for ProxBmrm {
         let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
         if regularizer.lambda() > 0.0 {
             let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
-            run.offer_bounds(minimum.bounds, || self.bundle.proof());
+            run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         }
         run.check_gap()
     }

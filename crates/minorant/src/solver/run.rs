@@ -283,11 +283,11 @@ impl<'a> Run<'a> {
 
     /// Tells the bound that a dual point gives, for every λ where that is known, and the proof of it;
     /// the best at the problem's λ is kept.
-    pub fn offer_bounds(&mut self, found: DualBound, proof: impl FnOnce() -> Option<Proof>) {
+    pub fn offer_bounds(&mut self, found: &DualBound, proof: impl FnOnce() -> Option<Proof>) {
         let is_best = found.value > self.bound;
         self.offer_bound(found.value, proof);
         if is_best {
-            self.bounds = found.over_lambda;
+            self.bounds.clone_from(&found.over_lambda);
         }
     }
 
@@ -498,8 +498,8 @@ impl<'a> Run<'a> {
         if let Some(proof) = &self.proof {
             proof.save("run", archive);
         }
-        if let Some(bounds) = &self.bounds {
-            archive.put_reals("run.bounds", bounds.numbers().to_vec());
+        if let Some(numbers) = self.bounds.as_ref().and_then(BoundOverLambda::numbers) {
+            archive.put_reals("run.bounds", numbers.to_vec());
         }
     }
 

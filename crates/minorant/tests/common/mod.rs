@@ -161,8 +161,10 @@ pub(crate) const BASELINES: [Method; 4] =
 /// All methods for problems of a kind that get to the optimum.
 pub(crate) fn methods_for(kind: Kind) -> Vec<Method> {
     let smooth = matches!(kind, Kind::SquaredHinge | Kind::Logistic | Kind::Softmax);
-    let climbs =
-        matches!(kind, Kind::Hinge | Kind::SquaredHinge | Kind::Multiclass | Kind::MulticlassLoss);
+    let climbs = matches!(
+        kind,
+        Kind::Hinge | Kind::SquaredHinge | Kind::Logistic | Kind::Multiclass | Kind::MulticlassLoss
+    );
     let more = [
         smooth.then_some(Method::Lbfgs),
         smooth.then_some(Method::Newton),

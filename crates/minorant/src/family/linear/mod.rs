@@ -89,7 +89,7 @@ fn solvers_of(model: &Model) -> Vec<&'static str> {
         | Hybrid | SubGd | Lbfgs | Newton | Sgd => model.is_convex,
         Owlqn | OwlqnStar => model.name == "logistic",
         NewtonCd => model.is_convex,
-        DualCd => ["svm", "regression"].contains(&model.name),
+        DualCd => ["svm", "logistic", "regression"].contains(&model.name),
         Bcfw => false,
     };
     Method::ALL.into_iter().filter(held).map(Method::name).collect()

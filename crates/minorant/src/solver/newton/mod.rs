@@ -74,7 +74,7 @@ impl Newton {
         self.best = Some(point);
         let accuracy = run.master_gap();
         let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
-        run.offer_bounds(minimum.bounds, || self.bundle.proof());
+        run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         Ok(objective)
     }
 }

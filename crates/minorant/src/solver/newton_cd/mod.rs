@@ -7,6 +7,10 @@
 //! Where a working set is small its Hessian is formed once an iteration (`models::WithHessian`), and
 //! coordinate steps read no data. Every evaluation gives a bound (`l1::visit`), and as Newton steps
 //! drive the slopes of all weights in use to λ, the scaled dual point becomes exact.
+//!
+//! Losses that have a slope but no curvature (Huber's, far from their bottom) tell a second-order model
+//! nothing of how far to go. Where steps get short, parabolas above such losses take the place of their
+//! second derivatives, as in iteratively reweighted least squares.
 
 mod descent;
 mod models;
@@ -14,7 +18,7 @@ mod models;
 use super::{Halt, Run, Solver, Status, Step, l1, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::regularizer::L2;
-use crate::risk::{Curvature, Lines, Point};
+use crate::risk::{Curvature, Lines, Point, SecondDerivatives};
 use descent::{Kinks, Meter, minimise};
 use models::{ManyOutputs, OneOutput, WithHessian, WorkingColumns};
 
@@ -28,6 +32,8 @@ const ENOUGH: f64 = 0.2;
 const SUFFICIENT: f64 = 0.01;
 /// Halvings of a step before rounding counts as the reason.
 const HALVINGS: u32 = 40;
+/// A step that is shortened to less than this says that the model was not curved enough.
+const SHORT: f64 = 0.25;
 /// The Hessian of a working set may cost as much as this many sweeps over its columns.
 const HESSIAN_SWEEPS: u64 = 60;
 
@@ -40,12 +46,15 @@ pub struct NewtonCd {
     /// Entries of the data that coordinate steps have read and that are not yet counted as part
     /// of an evaluation.
     entries_read: u64,
+    /// Whether the last step had to be short, so that losses which are straight are to be held by parabolas
+    /// above them.
+    needs_parabolas: bool,
 }
 
 impl NewtonCd {
     /// A run on a problem with `dim` weights. The risk must offer its curvature and lines.
     pub fn new(dim: usize) -> Self {
-        NewtonCd { dim, current: None, entries_read: 0 }
+        NewtonCd { dim, current: None, entries_read: 0, needs_parabolas: false }
     }
 }
 
@@ -86,6 +95,7 @@ fn model_minimiser(
     curvature: &dyn Curvature,
     regularizer: &L2,
     (point, gradient): (&Point, &[f64]),
+    second: SecondDerivatives,
     accuracy: f64,
     meter: &mut Meter<'_, '_>,
 ) -> Result<Vec<f64>, Halt> {
@@ -99,7 +109,6 @@ fn model_minimiser(
         true => set.iter().map(|&at| regularizer.second_derivative(at)).collect(),
         false => vec![0.0; set.len()],
     };
-    let second = curvature.second_derivatives(point);
     let slopes: Vec<f64> = set.iter().map(|&at| gradient[at]).collect();
     let mut z: Vec<f64> = set.iter().map(|&at| point.w[at]).collect();
     let columns = WorkingColumns::new(curvature.columns(), &set, curvature.outputs());
@@ -184,9 +193,22 @@ impl Solver for NewtonCd {
         let accuracy = (FORCING * steepest).max(enough.min(0.5 * steepest));
         let data = curvature.columns().entries();
         let mut meter = Meter::new(run, data, self.entries_read);
-        let to = model_minimiser(curvature, regularizer, (point, gradient), accuracy, &mut meter)?;
+        // Where many losses are straight, those that are curved tell little of how far to go.
+        let above = if self.needs_parabolas { curvature.parabolas(point) } else { None };
+        let mut has_parabolas = above.is_some();
+        let second = above.unwrap_or_else(|| curvature.second_derivatives(point));
+        let from = (point, gradient.as_slice());
+        let mut to = model_minimiser(curvature, regularizer, from, second, accuracy, &mut meter)?;
+        let mut slope = l1::slope_towards(&point.w, &to, gradient, lambda);
+        if slope >= 0.0
+            && !has_parabolas
+            && let Some(second) = curvature.parabolas(point)
+        {
+            has_parabolas = true;
+            to = model_minimiser(curvature, regularizer, from, second, accuracy, &mut meter)?;
+            slope = l1::slope_towards(&point.w, &to, gradient, lambda);
+        }
         let entries_read = meter.rest();
-        let slope = l1::slope_towards(&point.w, &to, gradient, lambda);
         if slope >= 0.0 {
             // The model's minimiser is where we are, as far as numbers can tell.
             return Err(Halt::Stop(Status::Stalled));
@@ -197,6 +219,11 @@ impl Solver for NewtonCd {
         let mut objective = run.problem.objective(&trial);
         if objective > before + SUFFICIENT * slope + rounding {
             let Some((mut w, step)) = backtrack(run, lines, point, &trial, slope) else {
+                if !has_parabolas && !self.needs_parabolas && curvature.parabolas(point).is_some() {
+                    self.needs_parabolas = true;
+                    self.entries_read = entries_read;
+                    return Ok(Step { kind: "null", objective: before, length: Some(0.0) });
+                }
                 return Err(Halt::Stop(Status::Stalled));
             };
             regularizer.snap(&mut w);
@@ -207,6 +234,7 @@ impl Solver for NewtonCd {
         run.offer_objective(objective);
         self.current = Some((trial, there));
         self.entries_read = entries_read;
+        self.needs_parabolas = if has_parabolas { length < 1.0 } else { length < SHORT };
         Ok(Step { kind: "descent", objective, length: Some(length) })
     }
 
@@ -223,7 +251,7 @@ impl Solver for NewtonCd {
             save_point("current", point, archive);
             archive.put_reals("current.gradient", gradient.clone());
         }
-        archive.put_integers("entries_read", [self.entries_read]);
+        archive.put_integers("entries_read", [self.entries_read, u64::from(self.needs_parabolas)]);
     }
 
     fn load(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
@@ -233,7 +261,10 @@ impl Solver for NewtonCd {
             return Err(ArchiveError("current.gradient".into()));
         }
         self.current = Some((point, gradient));
-        self.entries_read = archive.take_integer("entries_read")?;
+        let [entries_read, needs_parabolas] = archive.take_integers("entries_read")?[..] else {
+            return Err(ArchiveError("entries_read".into()));
+        };
+        (self.entries_read, self.needs_parabolas) = (entries_read, needs_parabolas != 0);
         Ok(())
     }
 }
