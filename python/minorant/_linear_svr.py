@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from numpy.random import RandomState
-
 from ._regressor import LinearRegressor
 
 #: The library's names of the losses.
@@ -44,27 +42,8 @@ class LinearSVR(LinearRegressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        warm_start: bool = False,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.loss = loss
-        self._keep(locals())
+    epsilon: float = 0.0
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
 
     @property
     def _loss(self):

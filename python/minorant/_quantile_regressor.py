@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from sklearn.metrics import r2_score
 
+from ._examples import MatrixLike
 from ._regressor import LinearRegressor
 
 
@@ -47,32 +48,14 @@ class QuantileRegressor(LinearRegressor):
     True
     """
 
-    _loss = "quantile"
+    quantile: float | Sequence[float] = 0.5
 
-    def __init__(
-        self,
-        *,
-        quantile: float | Sequence[float] = 0.5,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        warm_start: bool = False,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.quantile = quantile
-        self._keep(locals())
+    _loss = "quantile"
 
     def _outputs(self):
         return np.size(self.quantile)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of the spread of the targets that the quantile nearest to the median explains.
 
         Parameters

@@ -3,15 +3,16 @@
 import pickle
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._declared import fitted
 from ._estimator import CertifiedEstimator, NoTableMixin, StrengthMixin
 from ._parameters import MOST_EVALS, of_run, positive, seed
 from ._results import Certificate, Trace
@@ -100,24 +101,10 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
     [0, 0]
     """
 
-    coef_: NDArray[np.float64]
-    n_outputs_: int
+    model: StructuredModel = field(kw_only=False)
 
-    def __init__(
-        self,
-        model: StructuredModel,
-        *,
-        C: float | None = None,
-        lam: float | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.model = model
-        self._keep(locals())
+    coef_: NDArray[np.float64] = fitted()
+    n_outputs_: int = fitted()
 
     def fit(
         self, X: Sequence[Any], y: Sequence[Any], sample_weight: ArrayLike | None = None
