@@ -12,7 +12,7 @@ from ._declared import fitted
 from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
 from ._examples import Examples, starts_of
 from ._labels import class_numbers, labels
-from ._sequences import share_right
+from ._sequences import check_lengths, share_right
 
 
 class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
@@ -213,10 +213,6 @@ def _join(X, n_features=None):
 
 def _join_labels(y, lengths):
     """The labels of all frames, which must be as many as each sequence has."""
-    labels = [np.asarray(z) for z in y]
-    if len(labels) != len(lengths):
-        raise ValueError(f"expected labels for {len(lengths)} sequences, found {len(labels)}")
-    for at, (z, length) in enumerate(zip(labels, lengths, strict=True)):
-        if z.shape != (length,):
-            raise ValueError(f"expected {length} labels in sequence {at}, found shape {z.shape}")
+    labels = [np.atleast_1d(z) for z in y]
+    check_lengths(labels, lengths)
     return np.concatenate(labels)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core
 from ._declared import fitted
 from ._estimator import CertifiedEstimator, NoTableMixin, StrengthMixin
-from ._parameters import MOST_EVALS, of_run, positive, seed
+from ._parameters import MOST_EVALS, positive, seed
 from ._results import Certificate, Trace
 
 
@@ -164,13 +164,13 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
             raise ValueError("lam and C say the same in two ways: give one of them")
         return {
             "lam": 1.0 / ((c or 1.0) * total) if lam is None else lam,
-            "seed": seed(self.random_state),
-            **of_run(
-                self.method,
-                self.tol,
-                MOST_EVALS if self.max_evals is None else self.max_evals,
-                self.max_seconds,
-            ),
+            "method": self.method,
+            "given": {
+                "tol": self.tol,
+                "max_evals": MOST_EVALS if self.max_evals is None else self.max_evals,
+                "max_seconds": self.max_seconds,
+                "seed": seed(self.random_state),
+            },
         }
 
     def predict(self, X: Sequence[Any]) -> list[Any]:

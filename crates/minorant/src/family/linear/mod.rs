@@ -1,6 +1,6 @@
-//! Linear models of rows: `svm`, `logistic`, `regression`, `ramp-svm` and `tsvm`. Labels become targets, targets
-//! and a loss a risk; classes may be trained one against the rest, and models that are not convex
-//! start at the svm of their labelled rows.
+//! Linear models of rows: `svm`, `logistic`, `regression`, `ramp-svm` and `tsvm`. Labels become targets,
+//! and targets with a loss a risk; classes may be trained one against the rest, and models that are not
+//! convex start at the svm of their labelled rows.
 
 mod form;
 mod from_svm;
