@@ -12,8 +12,8 @@
 //! [`family`] (models, settings, the walk from data to a model) and [`options`] (the table of all
 //! options).
 //!
-//! **For experts.** Below that, everything is about risks: [`risk`], [`structured`], [`hmm`],
-//! [`neural`] and [`kernel`] say what is minimised, [`solver`] (with [`bundle`], [`master`],
+//! **For experts.** Below that, everything is about risks: [`risk`], [`mod@intercept`], [`structured`],
+//! [`hmm`], [`neural`] and [`kernel`] say what is minimised, [`solver`] (with [`bundle`], [`master`],
 //! [`mod@line`] and [`regularizer`]; [`s3vm`] and [`latent`] for kernels) how, [`certificate`], [`proof`]
 //! and [`audit`] what is known of the answer, [`trace`] and [`archive`] what a run tells and keeps,
 //! [`linalg`] what it computes with, [`generate`] and [`problems`] what to try it on. A risk of your
@@ -51,6 +51,7 @@ pub mod family;
 pub mod fingerprint;
 pub mod generate;
 pub mod hmm;
+pub mod intercept;
 pub mod kernel;
 pub mod latent;
 pub mod line;

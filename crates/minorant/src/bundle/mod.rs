@@ -219,6 +219,27 @@ impl Bundle {
         )
     }
 
+    /// The planes that have weight, with their normals in the metric.
+    pub(crate) fn weighed(&self) -> Vec<(f64, Vec<f64>)> {
+        let each = self.planes.iter().zip(self.master.weights());
+        each.filter(|(_, weight)| **weight > 0.0)
+            .map(|(plane, &weight)| {
+                let mut normal = vec![0.0; self.dim];
+                plane.normal.add_to(1.0, &mut normal);
+                (weight, normal)
+            })
+            .collect()
+    }
+
+    /// Gives the planes that have weight other weights, in their order.
+    pub(crate) fn reweigh(&mut self, given: &[f64]) {
+        let mut given = given.iter();
+        let weights = self.master.weights().iter();
+        let new = weights.map(|&weight| if weight > 0.0 { given.next().copied() } else { None });
+        let new: Vec<f64> = new.map(|weight| weight.unwrap_or(0.0)).collect();
+        self.master.set_weights(&new);
+    }
+
     /// Makes room for a plane more of each part, which together take so many bytes.
     fn make_room(&mut self, bytes: u64) {
         let idle = self.limits.idle;

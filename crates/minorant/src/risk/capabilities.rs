@@ -13,6 +13,12 @@ pub trait Lines {
 
     /// The point at `from + t (to − from)`, in time proportional to the examples.
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point;
+
+    /// Whether lines lie above the risk between their ends, so that a point between may be better than its
+    /// line says.
+    fn lie_above(&self) -> bool {
+        false
+    }
 }
 
 /// A risk that knows its whole subdifferential. It is spanned by what the terms at kinks (of a risk

@@ -23,16 +23,16 @@ const ROWS: usize = 64;
 /// The rows of some chunks.
 pub(crate) struct HeldRows<'a> {
     pub(super) design: Design<'a>,
-    pub(super) loss: Box<dyn Loss + 'a>,
-    pub(super) weights: ExampleWeights,
+    pub(crate) loss: Box<dyn Loss + 'a>,
+    pub(crate) weights: ExampleWeights,
     /// The cut of all rows, whoever holds them.
     pub(super) cut: Cut,
     /// The chunks of that cut whose rows are here.
     held: Range<usize>,
     /// The rows of each of them, counted from the first row that is here.
-    pub(super) chunks: Vec<Range<usize>>,
+    pub(crate) chunks: Vec<Range<usize>>,
     /// ‖x_i‖, for the bounds on rounding errors.
-    pub(super) lengths: Vec<f64>,
+    pub(crate) lengths: Vec<f64>,
     /// Gradients of chunks, to be used again.
     pub(super) spare: Spare,
 }
@@ -162,7 +162,7 @@ impl<'a> HeldRows<'a> {
     }
 
     /// Whether all losses are known to be nowhere negative: so the highest minorants without slopes are.
-    pub(super) fn is_nonnegative(&self) -> bool {
+    pub(crate) fn is_nonnegative(&self) -> bool {
         let Some(conjugate) = self.loss.conjugate() else { return false };
         let is_nonnegative = |i: usize| {
             let mut flat = vec![0.0; self.loss.outputs()];
@@ -179,7 +179,7 @@ impl<'a> HeldRows<'a> {
     }
 
     /// The outputs of all rows at `w`, and the sum of the losses of each chunk.
-    pub(super) fn values(
+    pub(crate) fn values(
         &self,
         w: &[f64],
         cancel: &Cancel,
@@ -232,7 +232,7 @@ impl<'a> HeldRows<'a> {
     }
 
     /// The rows along a direction of the intercept.
-    pub(super) fn line_of_intercept<'r>(
+    pub(crate) fn line_of_intercept<'r>(
         &'r self,
         outputs: &'r [f64],
         way: &[f64],
@@ -255,7 +255,7 @@ impl<'a> HeldRows<'a> {
     }
 
     /// The mean of the losses where the outputs are known.
-    pub(super) fn value_of(&self, outputs: &[f64]) -> f64 {
+    pub(crate) fn value_of(&self, outputs: &[f64]) -> f64 {
         let k = self.loss.outputs();
         let sums = map_chunks(&self.chunks, |_, rows| {
             let mut sum = Sum::new();
@@ -269,7 +269,7 @@ impl<'a> HeldRows<'a> {
     }
 
     /// The outputs of all rows at `w`.
-    pub(super) fn forward(&self, w: &[f64], cancel: &Cancel) -> Result<Vec<f64>, RiskError> {
+    pub(crate) fn forward(&self, w: &[f64], cancel: &Cancel) -> Result<Vec<f64>, RiskError> {
         let k = self.loss.outputs();
         let packed = PackedWeights::pack(w, k);
         let mut outputs = vec![0.0; self.design.rows() * k];

@@ -26,7 +26,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The risk of a linear model on a data set.
 pub struct LinearRisk<'a> {
-    pub(super) rows: HeldRows<'a>,
+    pub(crate) rows: HeldRows<'a>,
     /// The features column by column, once somebody has asked for them.
     pub(super) columns: OnceLock<Columns>,
     /// Sizes of the features, once an objective is claimed.
@@ -47,13 +47,13 @@ impl<'a> LinearRisk<'a> {
 
     /// How far rounding may have moved the value of a point where so large a number was added to all
     /// outputs.
-    pub(super) fn error_of_intercept(&self, size: f64, value: f64) -> f64 {
+    pub(crate) fn error_of_intercept(&self, size: f64, value: f64) -> f64 {
         let sizes = self.sizes.get_or_init(|| sizes_of_all([self.rows.sizes()], &self.rows.cut));
         sizes.error_of_shift(size, value)
     }
 
     /// The sum of the rows, each output's coefficients given.
-    pub(super) fn backward(
+    pub(crate) fn backward(
         &self,
         coefficients: &[f64],
         cancel: &Cancel,

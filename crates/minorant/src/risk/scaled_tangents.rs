@@ -26,7 +26,7 @@ impl LinearRisk<'_> {
     }
 
     /// The highest minorant with these slopes, and how far those lie from what the losses allow.
-    pub(super) fn highest_with_slopes(&self, mut slopes: Vec<f64>) -> Option<ScaledTangents> {
+    pub(crate) fn highest_with_slopes(&self, mut slopes: Vec<f64>) -> Option<ScaledTangents> {
         let k = self.rows.loss.outputs();
         let conjugate = self.rows.loss.conjugate()?;
         let chunks = map_chunks_mut(&self.rows.chunks, &mut slopes, k, |_, rows, slopes| {

@@ -11,7 +11,7 @@ pub struct SecondDerivatives {
 
 impl SecondDerivatives {
     /// Turns the change of some outputs into that of the slopes there; `at` is the number of the first.
-    pub(super) fn apply(&self, at: usize, outputs: usize, change: &mut [f64]) {
+    pub(crate) fn apply(&self, at: usize, outputs: usize, change: &mut [f64]) {
         let diagonal = &self.diagonal[at..at + change.len()];
         if outputs == 1 {
             change.iter_mut().zip(diagonal).for_each(|(r, a)| *r *= a);

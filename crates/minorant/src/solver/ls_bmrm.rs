@@ -15,6 +15,10 @@ const MU: f64 = 0.1;
 /// point it starts from by |t − 1|, so that longer steps would let them grow from line to line.
 const LONGEST_STEP: f64 = 2.0;
 
+/// Where the line lies above the risk, the least point on it need not be the least point of the risk. A
+/// plane at a worse point beyond cuts the model's minimiser off; a better one is searched from, so often.
+const SEARCHES: usize = 20;
+
 /// The bundle method with line search.
 #[derive(Debug)]
 pub struct LsBmrm {
@@ -69,13 +73,24 @@ impl Solver for LsBmrm {
         // One evaluation: forward at the model's minimiser, backward at a point of the line.
         let trial = run.evaluate(minimum.w)?;
         // The exact minimiser of J on the ray from the best point through the trial.
-        let (next, length) = run.problem.least_between(lines, best, &trial, LONGEST_STEP);
+        let (mut next, length) = run.problem.least_between(lines, best, &trial, LONGEST_STEP);
+        let mut cut = lines.between(&next, &trial, MU);
+        if lines.lie_above() {
+            for _ in 0..SEARCHES {
+                let objective = run.objective(&cut)?;
+                if objective >= run.objective(&next)? {
+                    break;
+                }
+                let further = run.problem.least_between(lines, &cut, &trial, LONGEST_STEP).0;
+                next = if run.objective(&further)? < objective { further } else { cut };
+                cut = lines.between(&next, &trial, MU);
+            }
+        }
         let objective = run.objective(&next)?;
         run.offer_objective(objective);
         // Points that are no longer needed make room for the next ones.
-        let best = self.best.insert(next);
+        self.best = Some(next);
         self.combined = true;
-        let cut = lines.between(best, &trial, MU);
         drop(trial);
         let planes = run.planes(&cut, self.parts)?;
         run.master(|| self.bundle.add(&cut.w, planes, regularizer));

@@ -45,8 +45,11 @@ impl Method {
                 let fits = risk.is_convex() && risk.is_nonnegative();
                 (!fits).then_some("a convex risk that is known to be nowhere negative")
             }
-            _ if has_kinks && !(self.takes_kinks() && has_quadratic) => {
+            _ if has_kinks && !self.takes_kinks() => {
                 Some("a quadratic regularizer, without absolute weights and bounds")
+            }
+            _ if has_kinks && !has_quadratic => {
+                Some("a quadratic regularizer beside the absolute weights or bounds")
             }
             _ if !has_quadratic && !self.needs_no_penalty() => {
                 Some("a quadratic regularizer with lambda above 0")

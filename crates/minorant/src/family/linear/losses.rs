@@ -9,6 +9,7 @@ use super::targets::Targets;
 use crate::audit::linear::PlainMargin;
 use crate::family::Settings;
 use crate::family::builder::taken;
+use crate::intercept::InterceptRisk;
 use crate::options::Kind::{Choice, Number};
 use crate::options::Range::Positive;
 use crate::options::common::{INTERCEPT, LABEL_LOSS};
@@ -24,7 +25,7 @@ use crate::risk::ramp::Ramp;
 use crate::risk::softmax::Softmax;
 use crate::risk::squared_hinge::SquaredHinge;
 use crate::risk::transductive::Transductive;
-use crate::risk::{ExampleWeights, InterceptRisk, LinearRisk, Loss, Risk};
+use crate::risk::{ExampleWeights, LinearRisk, Loss, Risk};
 use minorant_linalg::Design;
 
 options! {

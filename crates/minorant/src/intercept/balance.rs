@@ -3,9 +3,9 @@
 //! is scaled away, for a convex loss that is nowhere negative has with every minorant those whose slopes
 //! are a share of it.
 
-use super::super::small_system::SmallSystem;
-use super::super::{Cancel, Duals, Plane, Point, RiskError, ScaledTangents};
 use super::InterceptRisk;
+use super::small_system::SmallSystem;
+use crate::risk::{Cancel, Duals, Plane, Point, RiskError, ScaledTangents};
 use minorant_linalg::parallel::{map_chunks, map_chunks_mut};
 use minorant_linalg::sum::Sum;
 

@@ -4,6 +4,7 @@
 //! not read.
 
 use super::InterceptRisk;
+use super::small_system::SmallSystem;
 use crate::bundle::{Bundle, Limits};
 use crate::proof::Proof;
 use crate::regularizer::L2;
@@ -26,10 +27,55 @@ const NULLS: usize = 10;
 /// Planes that are kept besides two for each output.
 const FURTHER: usize = 20;
 
+/// Corrections of the weights of planes at the end.
+const BALANCES: usize = 4;
+
 /// What the losses come to at an intercept.
 struct There {
     value: f64,
     plane: Plane,
+}
+
+/// Moves the weights of the planes a little, each in proportion to itself, so that the normals add up to
+/// zero: the master, which knows their products alone, leaves the square root of rounding.
+fn balance(bundle: &mut Bundle, k: usize) {
+    let (mut weights, normals): (Vec<f64>, Vec<Vec<f64>>) = bundle.weighed().into_iter().unzip();
+    // The last component is the sum of the weights.
+    let entry = |j: usize, p: usize| normals[j].get(p).copied().unwrap_or(1.0);
+    let before = imbalance(&weights, &normals);
+    for _ in 0..BALANCES {
+        let mut matrix = vec![0.0; (k + 1) * (k + 1)];
+        let mut sum = vec![Sum::new(); k + 1];
+        for (j, &weight) in weights.iter().enumerate() {
+            for p in 0..=k {
+                sum[p].add_product(weight, entry(j, p));
+                for q in 0..=k {
+                    matrix[p * (k + 1) + q] += weight * entry(j, p) * entry(j, q);
+                }
+            }
+        }
+        sum[k].add(-1.0);
+        let sum: Vec<f64> = sum.into_iter().map(Sum::value).collect();
+        let mu = SmallSystem::new(&matrix, k + 1).solve(&sum);
+        for (j, weight) in weights.iter_mut().enumerate() {
+            let product: f64 = (0..=k).map(|p| entry(j, p) * mu[p]).sum();
+            *weight *= (1.0 - product).max(0.0);
+        }
+    }
+    if imbalance(&weights, &normals) < before {
+        bundle.reweigh(&weights);
+    }
+}
+
+/// The largest component of the sum of normals.
+fn imbalance(weights: &[f64], normals: &[Vec<f64>]) -> f64 {
+    let total: f64 = weights.iter().sum();
+    let component = |p: usize| {
+        let each = weights.iter().zip(normals);
+        each.map(|(weight, normal)| weight * normal[p]).collect::<Sum>().value()
+    };
+    let all = 0..normals.first().map_or(0, Vec::len);
+    all.map(component).fold(0.0, |top: f64, x| top.max(x.abs())) / total
 }
 
 impl InterceptRisk<'_> {
@@ -67,6 +113,7 @@ impl InterceptRisk<'_> {
             }
             bundle.add(&minimum.w, vec![there.plane], &none);
         }
+        balance(&mut bundle, k);
         // The last plane may have come without a solve of the master, in which it has no weight.
         match bundle.proof() {
             Some(Proof::Slopes(slopes)) => (best, slopes),

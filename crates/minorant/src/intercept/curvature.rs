@@ -2,9 +2,9 @@
 //! where the intercept follows the weights. A product with them is one of the whole with the mean change
 //! of the outputs, in the metric of the losses' second derivatives, taken off.
 
-use super::super::small_system::SmallSystem;
-use super::super::{Cancel, Curvature, Point, RiskError, SecondDerivatives};
 use super::InterceptRisk;
+use super::small_system::SmallSystem;
+use crate::risk::{Cancel, Curvature, Point, RiskError, SecondDerivatives};
 use minorant_linalg::Columns;
 
 impl InterceptRisk<'_> {

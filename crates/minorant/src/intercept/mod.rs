@@ -11,16 +11,17 @@
 mod balance;
 mod curvature;
 mod mixture;
+mod small_system;
 
-use super::small_system::SmallSystem;
-use super::{
+use crate::line::{self, Line, Quadratic, Side};
+use crate::risk::{
     Cancel, Curvature, Duals, ExampleWeights, LinearRisk, Lines, Loss, Outputs, Plane, Point, Risk,
     RiskError,
 };
-use crate::line::{self, Line, Quadratic, Side};
 use balance::ROUNDING;
 use minorant_linalg::Design;
 use minorant_linalg::parallel::{map_chunks, map_chunks_mut};
+use small_system::SmallSystem;
 
 /// Newton steps to the best intercept of several outputs.
 const STEPS: usize = 60;
@@ -285,5 +286,9 @@ impl Lines for InterceptRisk<'_> {
         };
         // Where no intercept is the best one the point stays as good as it is.
         centred.unwrap_or(point)
+    }
+
+    fn lie_above(&self) -> bool {
+        true
     }
 }
