@@ -7,6 +7,7 @@ use crate::certificate::{BoundOverLambda, DualBound};
 use crate::proof::Proof;
 use crate::risk::{Cancel, Plane, Point, RiskError};
 use minorant_linalg::dense::{axpy, norm2};
+use minorant_linalg::elementary;
 use std::time::{Duration, Instant};
 
 /// What a method may use while it runs.
@@ -400,7 +401,8 @@ impl<'a> Run<'a> {
             return None;
         }
         // gap₁ = λ/2 ‖w₁ + a₁/λ‖².
-        let doublings = (lambda * first / (4.0 * steepest * steepest)).log2() + 1.0;
+        let ratio = lambda * first / (4.0 * steepest * steepest);
+        let doublings = elementary::ln(ratio) / std::f64::consts::LN_2 + 1.0;
         let rest = 8.0 * steepest * steepest / (lambda * self.target()) - 2.0;
         Some((doublings.max(0.0) + rest).max(1.0).ceil()).filter(|bound| bound.is_finite())
     }
