@@ -189,8 +189,6 @@ fn the_audit_shares_nothing_with_training() {
         "crate::bundle",
         "crate::regularizer",
         "crate::certificate",
-        "crate::bundle",
-        "crate::regularizer",
         "Design",
         "PackedWeights",
         "DualPoint",
