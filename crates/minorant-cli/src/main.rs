@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Verb::Predict(args) => verbs::predict::run(args),
         Verb::Evaluate(args) => verbs::evaluate::run(args),
         Verb::Inspect(args) => verbs::inspect::run(args),
+        Verb::Cache(args) => verbs::cache::run(args),
         Verb::Compare(args) => verbs::compare::run(args),
         Verb::Path(args) => verbs::path::run(args),
         Verb::Tune(args) => verbs::tune::run(args),

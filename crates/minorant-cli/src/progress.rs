@@ -147,3 +147,45 @@ pub(crate) fn write_trace(watchers: &Watchers, path: &Path) -> anyhow::Result<()
     let lines: String = watchers.records.iter().enumerate().map(line).collect();
     Ok(minorant::write_atomically(path, lines.as_bytes())?)
 }
+
+/// How far a conversion of data is: a counter on a terminal, plain lines elsewhere.
+pub(crate) struct Conversion {
+    view: View,
+}
+
+impl Conversion {
+    /// Shows how far it is, unless it is to be quiet.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let view = if quiet {
+            View::Silent
+        } else if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("cache {spinner} {msg}");
+            View::Bar(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner())))
+        } else {
+            View::Lines { name: "cache".into(), last: Some(Instant::now()) }
+        };
+        Conversion { view }
+    }
+
+    /// Tells of rows that were read and bytes that were written.
+    pub(crate) fn tell(&mut self, rows: u64, bytes: u64) {
+        let words = || format!("{rows} rows, {} MB", bytes / 1_000_000);
+        match &mut self.view {
+            View::Silent => {}
+            View::Bar(bar) => bar.set_message(words()),
+            View::Lines { name, last } => {
+                if last.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
+                    tell(&format!("{name}: {}", words()));
+                    *last = Some(Instant::now());
+                }
+            }
+        }
+    }
+
+    pub(crate) fn finish(&mut self) {
+        if let View::Bar(bar) = &self.view {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -15,9 +15,17 @@ const DENSE_SHARE: f64 = 0.3;
 /// The most columns a matrix can have.
 pub(crate) const MOST_COLUMNS: usize = i32::MAX as usize;
 
+/// Where pieces go that are not kept in memory.
+pub(crate) trait Outlet {
+    /// Takes a piece; `table` has the labels of pieces that bring none.
+    fn take(&mut self, piece: Piece, table: &LabelTable) -> Result<(), Refusal>;
+
+    /// Rows that it has taken.
+    fn rows(&self) -> usize;
+}
+
 /// What has been read so far. Pieces are appended as they come, so that no more than one of them
 /// is in memory twice.
-#[derive(Debug)]
 pub(crate) struct Collector<'o> {
     pub(crate) options: &'o ReadOptions,
     pub(crate) table: LabelTable,
@@ -28,6 +36,8 @@ pub(crate) struct Collector<'o> {
     declared_classes: bool,
     /// Entries in columns that the model does not know.
     ignored: usize,
+    /// Where pieces go instead of into memory.
+    outlet: Option<&'o mut dyn Outlet>,
 }
 
 impl<'o> Collector<'o> {
@@ -40,7 +50,18 @@ impl<'o> Collector<'o> {
             some_without_labels: false,
             declared_classes: false,
             ignored: 0,
+            outlet: None,
         }
+    }
+
+    /// A collector that hands everything on.
+    pub(crate) fn with_outlet(options: &'o ReadOptions, outlet: &'o mut dyn Outlet) -> Self {
+        Collector { outlet: Some(outlet), ..Collector::new(options) }
+    }
+
+    /// The classes that exist even where no row has them.
+    pub(crate) fn declared(&self) -> Vec<Label> {
+        if self.declared_classes { self.table.labels() } else { Vec::new() }
     }
 
     /// Takes a piece that follows those before it. Refuses dense tables that lack columns of the
@@ -55,6 +76,9 @@ impl<'o> Collector<'o> {
                 return Err(Refusal::new(expected, cols.to_string()));
             }
             self.ignored += piece.cells.drop_columns_from(known);
+        }
+        if let Some(outlet) = &mut self.outlet {
+            return outlet.take(piece, &self.table);
         }
         let mut labels = piece.labels;
         if let Some(table) = labels.table {
@@ -90,11 +114,12 @@ impl<'o> Collector<'o> {
     }
 
     pub(crate) fn total_rows(&self) -> usize {
-        self.cells.iter().map(Cells::rows).sum()
+        let kept: usize = self.cells.iter().map(Cells::rows).sum();
+        kept + self.outlet.as_ref().map_or(0, |outlet| outlet.rows())
     }
 
     /// The whole, and how many entries were dropped; `name` stands for the files in refusals.
-    pub(crate) fn finish(self, name: &str) -> Result<(Dataset<'static>, usize), ReadError> {
+    pub(crate) fn finish(mut self, name: &str) -> Result<(Dataset<'static>, usize), ReadError> {
         let options = self.options;
         if self.total_rows() == 0 {
             return Err(ReadError::whole(name, "at least one example", "none"));
@@ -103,14 +128,19 @@ impl<'o> Collector<'o> {
         if !has_columns && options.features.is_none() && !options.for_prediction {
             return Err(ReadError::whole(name, "at least one feature", "none"));
         }
+        let features = join_cells(options, std::mem::take(&mut self.cells))
+            .map_err(|why| ReadError::whole(name, "a feature matrix", why.to_string()))?;
+        let ignored = self.ignored;
+        Ok((Dataset { features, labels: self.finish_labels(name)? }, ignored))
+    }
+
+    /// The labels alone.
+    pub(crate) fn finish_labels(self, name: &str) -> Result<Labels, ReadError> {
         if self.some_without_labels {
             return Err(ReadError::whole(name, "labels for all rows", "rows without labels"));
         }
         let rows = self.rows.unwrap_or(PieceRows::None);
-        let labels = join_labels(name, options, rows, self.table, self.declared_classes)?;
-        let features = join_cells(options, self.cells)
-            .map_err(|why| ReadError::whole(name, "a feature matrix", why.to_string()))?;
-        Ok((Dataset { features, labels }, self.ignored))
+        join_labels(name, self.options, rows, self.table, self.declared_classes)
     }
 }
 
@@ -253,7 +283,7 @@ fn join_cells(options: &ReadOptions, pieces: Vec<Cells>) -> Result<Matrix<'stati
     let cols = cols.max(options.features.unwrap_or(0));
     let same_width = pieces.iter().all(|piece| piece.cols() == cols);
     let all_dense = pieces.iter().all(|piece| matches!(piece, Cells::Dense { .. }));
-    if all_dense && same_width && !is_thin(&pieces) {
+    if all_dense && same_width && !all_thin(&pieces) {
         let mut rows = 0;
         let mut all = GrowingValues::new(options.storage);
         for piece in pieces {
@@ -285,13 +315,17 @@ fn join_cells(options: &ReadOptions, pieces: Vec<Cells>) -> Result<Matrix<'stati
 }
 
 /// Whether all the pieces are text tables that consist mostly of zeros.
-fn is_thin(pieces: &[Cells]) -> bool {
-    let mut nonzeros = 0;
-    let mut total = 0;
+fn all_thin(pieces: &[Cells]) -> bool {
+    let (mut nonzeros, mut total) = (0, 0);
     for piece in pieces {
         let Cells::Dense { values, from_text: true, .. } = piece else { return false };
-        nonzeros += (0..values.len()).filter(|&at| values.get(at) != 0.0).count();
-        total += values.len();
+        nonzeros += (0..values.len()).filter(|&at| values.get(at) != 0.0).count() as u64;
+        total += values.len() as u64;
     }
+    is_thin(nonzeros, total)
+}
+
+/// Whether values of text tables are stored sparse: most of them are zeros.
+pub(crate) fn is_thin(nonzeros: u64, total: u64) -> bool {
     (nonzeros as f64) < DENSE_SHARE * total as f64
 }

@@ -20,17 +20,20 @@ pub enum Format {
     Arff,
     /// The MNIST files' format.
     Idx,
+    /// A cache of rows of any of the other formats.
+    Mnt,
 }
 
 impl Format {
     /// All formats of rows, by the names that users type.
-    pub const ALL: [(&'static str, Format); 6] = [
+    pub const ALL: [(&'static str, Format); 7] = [
         ("libsvm", Format::Libsvm),
         ("csv", Format::Csv),
         ("npy", Format::Npy),
         ("npz", Format::Npz),
         ("arff", Format::Arff),
         ("idx", Format::Idx),
+        ("mnt", Format::Mnt),
     ];
 
     /// The name that users type.
@@ -64,6 +67,7 @@ pub(crate) fn detect(source: &Source<'_>) -> Result<Kind, ReadError> {
 
 fn kind_of(start: &[u8], path: &Path) -> Kind {
     let format = match start {
+        _ if crate::cache::is_cache(start) => Format::Mnt,
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Format::Npy,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Format::Npz,
         [0, 0, 8 | 9 | 11..=14, 1..=255, ..] => Format::Idx,

@@ -84,6 +84,18 @@ impl LabelTable {
         .copied()
     }
 
+    /// All labels in the order of their numbers.
+    pub(crate) fn labels(&self) -> Vec<Label> {
+        let mut all = vec![Label::Number(0.0); self.len()];
+        for (bits, &id) in &self.numbers {
+            all[id as usize] = Label::Number(f64::from_bits(*bits));
+        }
+        for (text, &id) in &self.texts {
+            all[id as usize] = Label::Text(text.as_ref().into());
+        }
+        all
+    }
+
     /// All labels with their numbers, in no particular order.
     pub(crate) fn into_labels(self) -> Vec<(Label, u32)> {
         let mut all = Vec::with_capacity(self.len());

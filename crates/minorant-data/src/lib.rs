@@ -1,10 +1,11 @@
 //! Data sets and the readers of tabular files: LIBSVM, CSV, NPY, NPZ, ARFF and IDX, plain or
-//! compressed. Every file is treated as hostile: whatever its bytes are, a reader either gives a
+//! compressed, and caches of them. Every file is treated as hostile: whatever its bytes are, a reader either gives a
 //! data set or one sentence that says what is wrong and where, and asks for memory in proportion
 //! to what it has read. Sequences have a room of their own. Models and the command line live
 //! elsewhere.
 
 mod arrays;
+mod cache;
 mod collect;
 mod compress;
 mod dataset;
@@ -24,6 +25,7 @@ mod text;
 mod values;
 
 pub use arrays::{Array, Arrays, NamedArray, npz_bytes};
+pub use cache::{Cache, CacheWriter, Converted, Progress, is_cache, write_cache};
 pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
 pub use detect::Format;
 pub use error::{Place, ReadError};

@@ -1,6 +1,7 @@
 //! Which files belong together: decides what the next file is, whether the one after it (or one
 //! beside it) is its label file, and hands both to the right reader.
 
+use crate::cache;
 use crate::collect::Collector;
 use crate::detect::{Format, Kind, detect};
 use crate::error::ReadError;
@@ -51,6 +52,10 @@ pub(crate) fn read_next<'a>(
             };
             npz::read(source, labels, collector)?;
             Ok(1 + usize::from(labels.is_some()))
+        }
+        Format::Mnt => {
+            cache::read(source, collector)?;
+            Ok(1)
         }
         Format::Idx => {
             let labels = next_of(next, &[Format::Idx], idx::is_label_file)?;

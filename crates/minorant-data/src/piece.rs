@@ -5,6 +5,7 @@ use crate::error::{ReadError, Refusal};
 use crate::label_table::LabelTable;
 use crate::read::ReadOptions;
 use crate::values::GrowingValues;
+use std::ops::Range;
 
 /// Some consecutive rows with their labels.
 #[derive(Debug)]
@@ -40,6 +41,14 @@ impl Cells {
     pub(crate) fn cols(&self) -> usize {
         match self {
             Cells::Dense { cols, .. } | Cells::Sparse { cols, .. } => *cols,
+        }
+    }
+
+    /// Entries of some rows.
+    pub(crate) fn entries_of(&self, rows: Range<usize>) -> usize {
+        match self {
+            Cells::Dense { cols, .. } => rows.len() * cols,
+            Cells::Sparse { lengths, .. } => lengths[rows].iter().map(|&n| n as usize).sum(),
         }
     }
 
@@ -189,6 +198,22 @@ impl PieceRows {
         }
         values.extend_from_slice(targets);
         Ok(())
+    }
+
+    /// The rows from this one on.
+    pub(crate) fn behind(self, first: usize) -> PieceRows {
+        match self {
+            PieceRows::Single(mut ids) => PieceRows::Single(ids.split_off(first)),
+            PieceRows::Sets { mut lengths, mut items } => {
+                let rest = lengths.split_off(first);
+                let before = lengths.iter().map(|&n| n as usize).sum();
+                PieceRows::Sets { lengths: rest, items: items.split_off(before) }
+            }
+            PieceRows::Numbers { width, mut values } => {
+                PieceRows::Numbers { width, values: values.split_off(first * width) }
+            }
+            PieceRows::None => PieceRows::None,
+        }
     }
 
     /// Every label number, to be translated.

@@ -65,6 +65,14 @@ impl GrowingValues {
         true
     }
 
+    /// Appends finite values where nothing is rounded, so that all of them fit.
+    pub(crate) fn extend_exactly(&mut self, values: &[f64]) {
+        for &value in values {
+            let fits = self.push(value);
+            debug_assert!(fits, "only rounding leaves the range of f32");
+        }
+    }
+
     #[cold]
     fn widen(&mut self, value: f64) {
         if let GrowingValues::Narrow { values, .. } = self {

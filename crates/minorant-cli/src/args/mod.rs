@@ -41,6 +41,8 @@ pub(crate) enum Verb {
     Evaluate(FittedArgs),
     /// Show what is in a model or data file
     Inspect(InspectArgs),
+    /// Write data files of any tabular format into a cache, which is read quickly and block by block
+    Cache(CacheArgs),
     /// Run several solvers on one problem and write a report
     Compare(CompareArgs),
     /// Train models for a range of λ, with a proven gap for every λ in between
@@ -87,7 +89,7 @@ pub(crate) enum Verb {
 const WITH_MODEL: [&str; 4] = ["train", "compare", "path", "tune"];
 
 /// The verbs that read data for a model file or to look at it, and the one that needs none.
-const WITH_DATA: [&str; 5] = ["predict", "evaluate", "inspect", "audit", "minimize"];
+const WITH_DATA: [&str; 6] = ["predict", "evaluate", "inspect", "cache", "audit", "minimize"];
 
 impl Cli {
     /// The command with the help that the arguments ask for: that of the model which they name.
@@ -248,6 +250,33 @@ pub(crate) struct InspectArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  minorant cache train.svm.gz -o train.mnt
+  minorant cache monday.csv tuesday.csv --label-column class -o week.mnt
+  minorant train svm train.mnt
+
+A conversion that was cut off is taken up where it was by the same command.")]
+pub(crate) struct CacheArgs {
+    /// Data files; several are read as one (a label file goes right behind its features)
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The cache to be written
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: TableArgs<READ>,
+    /// Threads; all cores if not given. The result does not depend on it
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use crate::args::InspectArgs;
 use crate::output::{self, aligned};
 use anyhow::bail;
 use minorant::data::{
-    Arrays, Dataset, Images, Label, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions,
+    self, Arrays, Cache, Images, Label, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions,
     Recordings, Sequences, looks_like_attribute_lists, recordings_in,
 };
 use minorant::family::{
@@ -35,9 +35,19 @@ pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
         kind => kind,
     };
     let settings = reading(kind)?;
-    let facts = if kind == DataKind::Rows {
+    let cache = match &args.files[..] {
+        [file] if is_cache(file) => Some(Cache::open(file)?),
+        _ => None,
+    };
+    let facts = if let Some(mut cache) = cache {
+        // A cache may be larger than the memory: only its labels are read.
+        let labels = cache.labels(&options_of_rows(&settings))?;
+        let mut facts = of_rows(Stored::of_cache(&cache), &labels);
+        facts.tell("blocks", cache.blocks(), &[("blocks", json!(cache.blocks()))]);
+        facts
+    } else if kind == DataKind::Rows {
         let options = ReadOptions { for_prediction: true, ..options_of_rows(&settings) };
-        let data = minorant::data::read(&args.files, &options);
+        let data = data::read(&args.files, &options);
         // Columns of tokens have no mark of their own by which they could be known.
         let data = match data {
             Err(why) if !settings.is_given("format") && is_sequence_like(&args.files[0]) => {
@@ -45,10 +55,10 @@ pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
             }
             data => data?,
         };
-        of_rows(&data)
+        of_rows(Stored::of(&data.features), &data.labels)
     } else {
         match (read(kind, &settings, &args.files, false)?, kind) {
-            (OwnedData::Rows(data), _) => of_rows(&data),
+            (OwnedData::Rows(data), _) => of_rows(Stored::of(&data.features), &data.labels),
             (OwnedData::Sequences(data), _) => of_sequences(&data),
             (OwnedData::Recordings(data), DataKind::Recordings(by)) => of_recordings(&data, by),
             (OwnedData::Recordings(data), _) => of_recordings(&data, LabelledBy::Sequence),
@@ -59,6 +69,13 @@ pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
         true => facts.object.to_string(),
         false => aligned(facts.lines) + &facts.table,
     })
+}
+
+/// Whether a file begins as a cache does.
+fn is_cache(path: &Path) -> bool {
+    let mut start = [0; 16];
+    let read = |mut file: std::fs::File| file.read_exact(&mut start);
+    path.is_file() && std::fs::File::open(path).and_then(read).is_ok() && data::is_cache(&start)
 }
 
 /// The kind of data that a file holds, by the names of its arrays; rows where the file is no archive
@@ -84,6 +101,41 @@ fn is_sequence_like(path: &Path) -> bool {
     let mut start = Vec::new();
     let _ = file.take(1 << 16).read_to_end(&mut start);
     start.windows(2).any(|two| two == b"\n\n") || start.windows(3).any(|three| three == b"\n\r\n")
+}
+
+/// How a matrix is stored.
+struct Stored {
+    rows: u64,
+    cols: u64,
+    nonzero: u64,
+    is_sparse: bool,
+    precision: &'static str,
+}
+
+impl Stored {
+    fn of(matrix: &Matrix<'_>) -> Self {
+        let nonzero = match matrix.values() {
+            Values::F32(values) => values.iter().filter(|x| **x != 0.0).count(),
+            Values::F64(values) => values.iter().filter(|x| **x != 0.0).count(),
+        };
+        Stored {
+            rows: matrix.rows() as u64,
+            cols: matrix.cols() as u64,
+            nonzero: nonzero as u64,
+            is_sparse: matrix.is_sparse(),
+            precision: precision(matrix),
+        }
+    }
+
+    fn of_cache(cache: &Cache<'_>) -> Self {
+        Stored {
+            rows: cache.rows(),
+            cols: cache.columns(),
+            nonzero: cache.nonzeros(),
+            is_sparse: !cache.is_dense(),
+            precision: if cache.is_single() { "f32" } else { "f64" },
+        }
+    }
 }
 
 /// What there is to tell, for programs and for people.
@@ -123,17 +175,13 @@ impl Facts {
     }
 
     /// How full a matrix is, and how it is stored.
-    fn matrix(&mut self, matrix: &Matrix<'_>) {
-        let nonzero = match matrix.values() {
-            Values::F32(values) => values.iter().filter(|x| **x != 0.0).count(),
-            Values::F64(values) => values.iter().filter(|x| **x != 0.0).count(),
-        };
-        let cells = matrix.rows() as f64 * matrix.cols() as f64;
+    fn matrix(&mut self, stored: Stored) {
+        let Stored { rows, cols, nonzero, is_sparse, precision } = stored;
+        let cells = rows as f64 * cols as f64;
         let density = if cells > 0.0 { nonzero as f64 / cells } else { 0.0 };
         let words = format!("{nonzero} ({} of all cells)", output::percent(density));
         self.tell("non-zeros", words, &[("nonzero", json!(nonzero)), ("density", json!(density))]);
-        let storage = if matrix.is_sparse() { "sparse" } else { "dense" };
-        let precision = precision(matrix);
+        let storage = if is_sparse { "sparse" } else { "dense" };
         let keys = [("storage", json!(storage)), ("precision", json!(precision))];
         self.tell("stored", format!("{storage}, {precision}"), &keys);
     }
@@ -207,25 +255,25 @@ fn classes_of(labels: &Labels) -> Classes {
     labels.classes.iter().map(label_in_output).zip(labels.counts()).collect()
 }
 
-fn of_rows(data: &Dataset<'_>) -> Facts {
+fn of_rows(stored: Stored, labels: &Labels) -> Facts {
     let mut facts = Facts::new("data");
-    facts.count("examples", "examples", data.features.rows());
-    facts.count("features", "features", data.features.cols());
-    facts.matrix(&data.features);
-    facts.targets(&data.labels);
-    let kind = match (&data.labels.rows, data.labels.kind()) {
+    facts.tell("examples", stored.rows, &[("examples", json!(stored.rows))]);
+    facts.tell("features", stored.cols, &[("features", json!(stored.cols))]);
+    facts.matrix(stored);
+    facts.targets(labels);
+    let kind = match (&labels.rows, labels.kind()) {
         (LabelRows::None, _) | (_, None) => "none",
         (_, Some(LabelKind::Targets)) => "numbers",
-        _ if data.labels.classes.len() > MANY => "numbers",
-        (LabelRows::Single(_), _) if data.labels.classes.len() == 1 => "one class",
+        _ if labels.classes.len() > MANY => "numbers",
+        (LabelRows::Single(_), _) if labels.classes.len() == 1 => "one class",
         (_, Some(LabelKind::Binary)) => "binary",
         (_, Some(LabelKind::Multiclass)) => "multiclass",
         (_, Some(LabelKind::Multilabel)) => "multilabel",
     };
-    let (words, classes) = match data.labels.classes.len() {
-        0 | 1 => (kind.to_string(), classes_of(&data.labels)),
+    let (words, classes) = match labels.classes.len() {
+        0 | 1 => (kind.to_string(), classes_of(labels)),
         distinct if kind == "numbers" => (format!("{kind}, {distinct} distinct"), Vec::new()),
-        classes => (format!("{kind}, {classes} classes"), classes_of(&data.labels)),
+        classes => (format!("{kind}, {classes} classes"), classes_of(labels)),
     };
     facts.labels(kind, words, "examples", &classes);
     facts
@@ -252,7 +300,7 @@ fn of_sequences(data: &Sequences) -> Facts {
     facts.count("sequences", "examples", data.len());
     facts.lengths("tokens", "a sequence", &lengths(&data.starts));
     facts.count("attributes", "features", data.attributes.len());
-    facts.matrix(&data.tokens);
+    facts.matrix(Stored::of(&data.tokens));
     let mut counts = vec![0; data.classes.len()];
     data.labels.iter().for_each(|&label| counts[usize::from(label)] += 1);
     let classes: Classes = data.classes.iter().map(|name| json!(name)).zip(counts).collect();

@@ -2,6 +2,7 @@
 //! the same for every model.
 
 pub(crate) mod audit;
+pub(crate) mod cache;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;

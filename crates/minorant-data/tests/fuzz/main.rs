@@ -10,7 +10,9 @@ mod sequences;
 
 use common::{bzip2, deflated_zip, f64s, gzip, i32s, idx, npy, zip, zstd};
 use harness::{Allowance, Borrowed, Files, MIB, PLAIN, Reader, Seal, archive, files};
-use minorant_data::{Format, LabelKind, LabelRows, ReadError, ReadOptions, read_bytes_of_files};
+use minorant_data::{
+    Format, LabelKind, LabelRows, ReadError, ReadOptions, read_bytes_of_files, write_cache,
+};
 use mutate::mutate;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -24,6 +26,7 @@ fn random_options(format: Format, rng: &mut Pcg64Mcg) -> ReadOptions {
         Some(LabelKind::Binary),
         Some(LabelKind::Multiclass),
         Some(LabelKind::Multilabel),
+        Some(LabelKind::Targets),
     ];
     let columns = [None, None, None, Some("1"), Some("2"), Some("none"), Some("class")];
     let storages = [
@@ -163,6 +166,59 @@ fn npz_files() {
     fuzz("npz", Format::Npz, &seeds, &PLAIN, &|input, mut rng| {
         let deflated = rng.as_mut().is_some_and(|rng| rng.random_range(0..8) == 0);
         archive(input, rng, if deflated { deflated_zip } else { zip })
+    });
+}
+
+/// A cache of these files.
+fn cache(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let folder = tempfile::TempDir::new().unwrap();
+    let put = |(name, bytes): &(&str, &[u8])| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let paths: Vec<_> = files.iter().map(put).collect();
+    let target = folder.path().join("data.mnt");
+    write_cache(&paths, &ReadOptions::default(), &target, &mut |_| true).unwrap();
+    std::fs::read(target).unwrap()
+}
+
+/// The cache with the checksums that its frames would have, as far as they can be followed: damage gets
+/// behind what notices it.
+fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let mut at = 16;
+    while let Some(length) = bytes.get(at + 4..at + 12) {
+        let length = u64::from_le_bytes(length.try_into().unwrap());
+        let end = usize::try_from(length).ok().and_then(|length| length.checked_add(at + 12));
+        let Some(end) = end.filter(|&end| end < bytes.len() && end + 4 <= bytes.len()) else {
+            break;
+        };
+        let sum = crc32fast::hash(&bytes[at..end]);
+        bytes[end..end + 4].copy_from_slice(&sum.to_le_bytes());
+        at = end + 4;
+    }
+    bytes
+}
+
+#[test]
+fn caches() {
+    let (x, y, sets, texts) = arrays();
+    let seed = |inputs: &[(&str, &[u8])]| files(&[("a.mnt", &cache(inputs))]);
+    let seeds = [
+        seed(&[("a", LIBSVM)]),
+        seed(&[("a", SETS)]),
+        seed(&[("a", b"1 1:1 3:1\n2 2:1\n1 1:2 2:2 5:2\n")]),
+        seed(&[("a.csv", b"a,class,b\n1,x,2.5\n3,y,4\n0,x,0\n"), ("b", LIBSVM)]),
+        seed(&[("a.npy", &x), ("y.npy", &y)]),
+        seed(&[("a.npz", &zip(&[("X.npy", &x), ("y.npy", &sets)]))]),
+        seed(&[("a.npz", &zip(&[("X.npy", &x), ("y.npy", &texts)]))]),
+    ];
+    // What was equal in a row stands once in a cache.
+    let allowance = Allowance { times: 60, ..PLAIN };
+    fuzz("mnt", Format::Mnt, &seeds, &allowance, &|input, rng| {
+        let seals = rng.is_some_and(|rng| rng.random_range(0..8) > 0);
+        let sealed = |bytes| if seals { resealed(bytes) } else { bytes };
+        input.into_iter().map(|(name, bytes)| (name, sealed(bytes))).collect()
     });
 }
 

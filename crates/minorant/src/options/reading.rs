@@ -17,6 +17,7 @@ const FORMATS_OF_ROWS: Kind = Choice(&[
     ("npz", "NumPy archives, also of SciPy sparse matrices"),
     ("arff", "Weka's format, with Mulan's label file"),
     ("idx", "the MNIST files' format"),
+    ("mnt", "a cache, as `minorant cache` writes it"),
 ]);
 const FORMATS_OF_SEQUENCES: Kind = Choice(&[
     ("conll", "columns, one token a line"),
