@@ -128,8 +128,9 @@ impl DualPoint {
         for (i, a) in self.normal.iter().enumerate() {
             let (term, u) = regularizer.conjugate_at(i, lambda, -scale * a);
             conjugate.add(term);
-            // A term is a difference of a product with the slope and what the regularizer has.
-            size += 2.0 * (u * a).abs();
+            // A term is a difference of a product with the slope and what the regularizer has, which is
+            // all there is where a bound keeps a weight from 0.
+            size += 2.0 * (u * a).abs() + term.abs();
             square += u * u;
         }
         let (offset, conjugate) = (scale * self.offset.value(), conjugate.value());

@@ -74,10 +74,20 @@ impl Minorant {
     }
 }
 
-/// The bound that a proof gives for a problem, and how far rounding may have moved it.
-pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64), String> {
+/// What a proof gives for a problem.
+pub(super) struct Found {
+    /// The bound.
+    pub(super) bound: f64,
+    /// How far rounding may have moved it.
+    pub(super) rounding: f64,
+    /// Why that is more than rounding alone would be.
+    pub(super) doubt: Option<&'static str>,
+}
+
+/// The bound that a proof gives for a problem.
+pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<Found, String> {
     let examples = problem.shares.len();
-    let mut excess = 0.0;
+    let (mut excess, mut doubt) = (0.0, None);
     if problem.free > 0 && !matches!(proof, Proof::Slopes(_)) {
         return Err("the bound of a model with a free intercept is proven by slopes".into());
     }
@@ -98,7 +108,7 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
             let all = add_up(problem, |example| {
                 Ok(vec![(Below::Slopes(&slopes[example * width..][..width]), 1.0)])
             })?;
-            if problem.free > 0 { balanced(problem, slopes, all)? } else { all }
+            if problem.free > 0 { balanced(problem, slopes, all, &mut doubt) } else { all }
         }
         Proof::Outputs(proof) => {
             if proof.examples.len() != examples {
@@ -115,35 +125,53 @@ pub(super) fn of_proof(problem: &Plain<'_>, proof: &Proof) -> Result<(f64, f64),
     if minorant.free.value() < 0.0 {
         return Err("the minorants of the proof fall without end as the scale grows".into());
     }
-    Ok(least(problem, minorant, excess))
+    let (bound, rounding) = least(problem, minorant, excess);
+    Ok(Found { bound, rounding, doubt })
 }
 
-/// How much of a proof's slopes may be wasted where they have to be scaled down to add up to 0.
+/// A sum of slopes that is this share of their sizes is rounding.
+const UNSOLVED: f64 = 1e-14;
+
+/// Slopes that lose more than this share of themselves when they are made to add up to 0 are told of.
 const UNBALANCED: f64 = 1e-7;
 
 /// The minorant of slopes that add up to 0 where nothing is penalised. What rounding leaves of their sum
 /// Δ would go if each example's slopes c were scaled down to a share of them, which is a minorant of a
 /// convex loss that is nowhere negative as well: 1 − c·μ with Σ s c cᵀ μ = Δ, and all by so much that none
-/// of these exceeds 1. What that costs at most becomes part of the errors.
-fn balanced(problem: &Plain<'_>, slopes: &[f64], mut all: Minorant) -> Result<Minorant, String> {
+/// of these exceeds 1. What that costs at most becomes part of the errors; at the worst nothing is left of
+/// the slopes, and they all do.
+fn balanced(
+    problem: &Plain<'_>,
+    slopes: &[f64],
+    mut all: Minorant,
+    doubt: &mut Option<&'static str>,
+) -> Minorant {
     let k = problem.free;
     let sums: Vec<f64> = all.normal.drain(problem.w.len()..).map(|sum| sum.value()).collect();
     let mut matrix = vec![0.0; k * k];
-    let mut longest: f64 = 0.0;
+    let (mut longest, mut sizes): (f64, Vec<f64>) = (0.0, vec![0.0; k]);
     for (share, c) in problem.shares.iter().zip(slopes.chunks_exact(k)) {
         for (p, row) in matrix.chunks_exact_mut(k).enumerate() {
             row.iter_mut().zip(c).for_each(|(sum, x)| *sum += share * c[p] * x);
         }
+        sizes.iter_mut().zip(c).for_each(|(size, c)| *size += share * c.abs());
         longest = longest.max(c.iter().map(|c| c.abs()).sum());
     }
-    let mu = eliminate(matrix, sums);
+    let mu = eliminate(matrix.clone(), sums.clone());
+    let is_solved =
+        sums.iter().zip(matrix.chunks_exact(k)).zip(&sizes).all(|((sum, row), size)| {
+            let left = sum - row.iter().zip(&mu).map(|(a, mu)| a * mu).sum::<f64>();
+            left.abs() <= UNSOLVED * size
+        });
     let share = 4.0 * longest * mu.iter().fold(0.0, |top: f64, mu| top.max(mu.abs()));
-    if share.is_nan() || share > UNBALANCED {
-        return Err("the slopes of the proof do not add up to 0, as a free intercept needs".into());
-    }
+    let share = if is_solved && share <= 1.0 { share } else { 1.0 };
     all.errors[0] += share * all.sizes[0];
     all.errors[1] += share * all.sizes[1];
-    Ok(all)
+    if share > UNBALANCED {
+        let why = "the slopes of the proof do not add up to 0, as a free intercept needs";
+        *doubt = Some(why);
+    }
+    all
 }
 
 /// The solution of a symmetric system by elimination; unknowns whose pivot is rounding are 0.
@@ -200,7 +228,7 @@ fn least(problem: &Plain<'_>, all: Minorant, excess: f64) -> (f64, f64) {
     for (at, a) in normal.iter().enumerate() {
         let (term, w) = penalty.least(at, low * a);
         least.add(term);
-        size += (w * a).abs();
+        size += (w * a).abs() + term.abs();
         let theta = penalty.theta2(at).sqrt();
         square += (theta * w) * (theta * w);
         let (lowest, highest) = penalty.range(at);

@@ -227,10 +227,10 @@ pub struct Foreseen {
 /// What an audit will find of each problem.
 pub fn foresee(problems: &[Plain<'_>], proofs: &[Option<Proof>]) -> Result<Vec<Foreseen>, String> {
     let found = |(problem, proof): (&Plain<'_>, &Option<Proof>)| {
-        let (bound, lost) = bound::of_proof(problem, proof.as_ref().ok_or(NO_PROOF)?)?;
+        let found = bound::of_proof(problem, proof.as_ref().ok_or(NO_PROOF)?)?;
         let rounding = problem.losses.rounding();
         let objective = rounding.map(|rounding| problem.recompute() * (1.0 + rounding));
-        Ok(Foreseen { objective, lower_bound: bound - lost })
+        Ok(Foreseen { objective, lower_bound: found.bound - found.rounding })
     };
     problems.iter().zip(proofs).map(found).collect()
 }
@@ -261,11 +261,12 @@ fn check_all(
         audit.objective = Some(objective.value());
         agrees(problem.claim.objective, found, rounding)?;
         let proof = proof.as_ref().ok_or(NO_PROOF)?;
-        let (found_bound, bound_rounding) = bound::of_proof(problem, proof)?;
+        let proven = bound::of_proof(problem, proof)?;
         // What is printed is proven: rounding is taken off.
-        bound.add(found_bound - bound_rounding);
+        bound.add(proven.bound - proven.rounding);
         audit.lower_bound = Some(bound.value());
-        judge(problem.claim, found_bound, bound_rounding)?;
+        let judged = judge(problem.claim, proven.bound, proven.rounding);
+        judged.map_err(|why| proven.doubt.map_or(why, Into::into))?;
         claims[0].add(problem.claim.objective);
         claims[1].add(problem.claim.lower_bound.unwrap_or(f64::NAN));
     }

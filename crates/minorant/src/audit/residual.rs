@@ -59,11 +59,13 @@ impl PlainResidual<'_> {
             return self.touching(target, value.value(), slope);
         }
         let e = excess(f[0]).value();
-        // How far the excess lies beside the flat bottom, and on which side.
+        // How far the excess lies beside the flat bottom, and on which side; the excess alone, rounded,
+        // would not tell of what lies beside it by less than that.
         let beside = |epsilon: f64| {
             let mut beside = excess(f[0]);
-            beside.add(if e > 0.0 { -epsilon } else { epsilon });
-            if e.abs() > epsilon { beside.value() } else { 0.0 }
+            let side = if e > 0.0 { 1.0 } else { -1.0 };
+            beside.add(-side * epsilon);
+            side * (side * beside.value()).max(0.0)
         };
         let sign = |x: f64| if x == 0.0 { 0.0 } else { x.signum() };
         let (value, slope) = match self {
@@ -114,6 +116,7 @@ impl PlainResidual<'_> {
                 _ => return None,
             },
             Quantiles(&[level]) => match (rises, falls) {
+                (0, 0) => vec![0.0],
                 (1, 0) => vec![1.0 - level],
                 (0, 1) => vec![-level],
                 _ => return None,

@@ -3,8 +3,8 @@
 //! is scaled away, for a convex loss that is nowhere negative has with every minorant those whose slopes
 //! are a share of it.
 
-use super::InterceptRisk;
 use super::small_system::SmallSystem;
+use super::{InterceptRisk, NEAR};
 use crate::risk::{Cancel, Duals, Plane, Point, RiskError, ScaledTangents};
 use minorant_linalg::parallel::{map_chunks, map_chunks_mut};
 use minorant_linalg::sum::Sum;
@@ -66,6 +66,7 @@ impl InterceptRisk<'_> {
             false => self.slopes(outputs),
         };
         self.mix_at_kinks(outputs, &mut slopes);
+        self.drop_idle_outputs(&mut slopes);
         for _ in 0..CORRECTIONS {
             let (sum, size) = self.sum_of_slopes(&slopes);
             if sum.iter().all(|sum| sum.abs() <= ROUNDING * size) {
@@ -110,6 +111,36 @@ impl InterceptRisk<'_> {
         }
     }
 
+    /// Where the slopes of an output have the same sign in all examples that weigh anything, as those of a
+    /// class that none of these has, no intercept of it is the best one, and only slopes of 0 add up to 0. Of
+    /// losses that depend on differences of outputs alone, what is taken from an output goes to those of the
+    /// other sign, which leaves a minorant.
+    fn drop_idle_outputs(&self, slopes: &mut [f64]) {
+        let k = self.loss().outputs();
+        let is_difference = |c: &[f64]| {
+            c.iter().sum::<f64>().abs() <= NEAR * c.iter().map(|c| c.abs()).sum::<f64>()
+        };
+        if k == 1 || !slopes.chunks_exact(k).all(is_difference) {
+            return;
+        }
+        for z in 0..k {
+            let weighs = |i: &usize| self.weight(*i) > 0.0;
+            let of_output = |slopes: &[f64], sign: f64| {
+                (0..slopes.len() / k).filter(weighs).all(|i| sign * slopes[i * k + z] >= 0.0)
+            };
+            if !of_output(slopes, 1.0) && !of_output(slopes, -1.0) {
+                continue;
+            }
+            for c in slopes.chunks_exact_mut(k).filter(|c| c[z] != 0.0) {
+                let taken = std::mem::take(&mut c[z]);
+                let others: f64 = c.iter().filter(|c| *c * taken < 0.0).sum();
+                // Exactly nothing is left where there was one other only.
+                let left = if others == -taken { 0.0 } else { (1.0 + taken / others).max(0.0) };
+                c.iter_mut().filter(|c| **c * taken < 0.0).for_each(|c| *c *= left);
+            }
+        }
+    }
+
     /// Scales slopes down, those of some examples more than others, so that their sum is 0 but for
     /// rounding: cᵢ becomes a common factor times cᵢ (1 − cᵢ·μ), with Σ sᵢ cᵢ cᵢᵀ μ = Σ sᵢ cᵢ.
     fn scale(&self, slopes: &mut [f64], sum: &[f64]) {
@@ -150,8 +181,9 @@ impl InterceptRisk<'_> {
         let largest = mu.iter().fold(0.0, |top: f64, mu| top.max(mu.abs()));
         let length = |c: &[f64]| c.iter().map(|c| c.abs()).sum::<f64>();
         let longest = slopes.chunks_exact(k).map(length).fold(0.0, f64::max);
-        // Twice for the common factor, and twice for what is lost in solving for the multipliers.
-        4.0 * longest * largest
+        // Twice for the common factor, and twice for what is lost in solving for the multipliers. At the
+        // worst nothing is left of the slopes.
+        (4.0 * longest * largest).min(1.0)
     }
 
     fn sizes(&self, slopes: &[f64]) -> Sizes {

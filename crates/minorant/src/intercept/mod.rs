@@ -27,6 +27,8 @@ use small_system::SmallSystem;
 const STEPS: usize = 60;
 /// A sum of slopes that is this share of their sizes is near its end.
 const NEAR: f64 = 1e-9;
+/// Newton steps beyond this have no curvature to rest on.
+const ENDLESS: f64 = 1e30;
 /// A step that is longer than this rounds by more than what counts as lying on a kink.
 const FAR: f64 = 100.0;
 
@@ -138,7 +140,11 @@ impl<'a> InterceptRisk<'a> {
             }
             least = steepest;
             let factor = SmallSystem::new(&self.curvature_of_intercept(outputs), k);
-            let way: Vec<f64> = factor.solve(&slope).into_iter().map(|step| -step).collect();
+            let mut way: Vec<f64> = factor.solve(&slope).into_iter().map(|step| -step).collect();
+            // Where next to nothing is curved, the way down says more than a step without end.
+            if !way.iter().all(|step| step.abs() <= ENDLESS) {
+                way = slope.iter().map(|g| -g).collect();
+            }
             let step = self.step_along(outputs, &way)?;
             shift.iter_mut().zip(&way).for_each(|(shift, way)| *shift += step * way);
         }

@@ -3,11 +3,11 @@
 use super::draw::{self, Random};
 use super::number::{BITS, Number, sum};
 use super::problem::{Owned, Problem, common_settings};
-use super::stated::{Affine, Example, Shape, Stated};
+use super::stated::{Affine, Example, Shape, Stated, Weight};
 use minorant::data::{Images, PartsImage, Plate, TreeShape};
 use minorant::family::Settings;
 use minorant::family::image::LOSS;
-use minorant::options::common::{LAMBDA, WEIGHTS};
+use minorant::options::common::WEIGHTS;
 use minorant::structured::segment::SegmentLoss;
 
 pub(crate) fn draw(random: &mut Random) -> Problem {
@@ -39,13 +39,11 @@ pub(crate) fn state(data: &Images, settings: &Settings) -> Stated {
             (dim, images.iter().map(of).collect())
         }
     };
-    let lambda = Number::new(settings.get(&LAMBDA).expect("lambda is always given"));
     let examples = examples.into_iter().zip(lines);
     Stated {
         shape: Shape::Maximum,
-        curvatures: vec![&total * &lambda; dim],
+        weights: vec![Weight::of(settings, &total); dim],
         total,
-        l1: Number::zero(),
         examples: examples.map(|(weight, lines)| Example { weight, lines }).collect(),
     }
 }

@@ -22,6 +22,8 @@ pub(crate) enum Verdict {
     RefusedLie,
     /// The reported objective lies below that of the weights.
     Objective,
+    /// A weight lies outside of its bounds.
+    Infeasible,
     /// A gap is called certified that is wider than was asked for.
     Certified,
     /// A run has converged that has not.
@@ -97,9 +99,11 @@ pub(crate) fn judge(seed: u64) -> Judged {
         fitted.iter().map(|(_, fitted)| objectives(&problem, &fitted.model)).collect();
     let best: Vec<Best> = (0..problem.stated.len())
         .map(|k| {
-            let weights = fitted.iter().map(|(_, fitted)| fitted.model.form().weights()[k]);
+            let stated = &problem.stated[k];
+            let weights = fitted.iter().map(|(_, fitted)| runs::weights(&fitted.model)[k].clone());
             let known = weights.zip(objectives.iter().map(|all| &all[k]));
-            best(&problem.stated[k], known.min_by(|a, b| a.1.cmp(b.1)).map(|known| known.0))
+            let known = known.filter(|(w, _)| stated.is_feasible(&exact(w)));
+            best(stated, known.min_by(|a, b| a.1.cmp(b.1)).map(|known| known.0))
         })
         .collect();
     let proven = best.iter().filter(|best| best.is_proven).count();
@@ -112,22 +116,23 @@ pub(crate) fn judge(seed: u64) -> Judged {
 
 /// Whether all weights of a model are numbers.
 fn is_finite(model: &FittedModel) -> bool {
-    model.form().weights().iter().all(|w| w.iter().all(|w| w.is_finite()))
+    runs::weights(model).iter().flatten().all(|w| w.is_finite())
 }
 
 /// The exact objectives of a model's problems, times their totals.
 pub(crate) fn objectives(problem: &Problem, model: &FittedModel) -> Vec<Number> {
-    let weights = model.form().weights();
-    let each = problem.stated.iter().zip(weights);
+    let weights = runs::weights(model);
+    let each = problem.stated.iter().zip(&weights);
     each.map(|(stated, w)| stated.objective(&exact(w))).collect()
 }
 
 /// The best objective known: of the best weights that a solver found, of 0, and of what becomes of
 /// these by the referee's own methods.
-fn best(stated: &Stated, known: Option<&[f64]>) -> Best {
-    let zero = vec![Number::zero(); stated.dim()];
+fn best(stated: &Stated, known: Option<Vec<f64>>) -> Best {
+    let zero: Vec<Number> =
+        stated.weights.iter().map(|weight| weight.within(&Number::zero())).collect();
     let mut start = (stated.objective(&zero), zero);
-    if let Some(w) = known.map(exact) {
+    if let Some(w) = known.map(|w| exact(&w)) {
         let objective = stated.objective(&w);
         if objective < start.0 {
             start = (objective, w);
@@ -235,6 +240,10 @@ impl Judge<'_> {
         }
         let proven = best.iter().all(|best| best.is_proven);
         let mut found = Vec::new();
+        let weights = runs::weights(&fitted.model);
+        if !stated.iter().zip(&weights).all(|(stated, w)| stated.is_feasible(&exact(w))) {
+            found.push((Verdict::Infeasible, 0.0, format!("weights {weights:?}")));
+        }
         for Claim { name, certificate, best, exact } in claims {
             let objective = Some(certificate.objective);
             if let Some(bound) = certificate.lower_bound.filter(|bound| bound.is_finite()) {
@@ -249,7 +258,10 @@ impl Judge<'_> {
                 }
             }
             if let Some(objective) = objective.filter(|objective| objective.is_finite()) {
-                let off = relative(&(&stated[0].claimed(objective) - exact), exact);
+                let off = &stated[0].claimed(objective) - exact;
+                // Beside what no normal number is, nothing is off.
+                let is_nothing = stated[0].plain(&off).to_f64().abs() < f64::MIN_POSITIVE;
+                let off = if is_nothing { 0.0 } else { relative(&off, exact) };
                 self.judged.above.push((problem.kind.clone(), off));
                 if off < -1e-13 {
                     let told = format!(
@@ -310,7 +322,8 @@ impl Judge<'_> {
             return;
         };
         let gap = objective - &stated.claimed(bound);
-        let relative_gap = if gap.is_positive() { relative(&gap, objective) } else { 0.0 };
+        let is_gap = stated.plain(&gap).to_f64() >= f64::MIN_POSITIVE;
+        let relative_gap = if is_gap { relative(&gap, objective) } else { 0.0 };
         let told = |word: &str| {
             format!(
                 "{word} to {tol:e} with a gap of {relative_gap:e}: objective {:?} (exact {:?}), bound {bound:?}",
@@ -324,7 +337,12 @@ impl Judge<'_> {
         }
         let rules = self.problem.settings.rules();
         // The tolerance is one for each class.
-        let absolute = rules.abs_tol * self.problem.stated.len() as f64 * (1.0 + 1e-9);
+        let mut absolute = rules.abs_tol * self.problem.stated.len() as f64 * (1.0 + 1e-9);
+        if self.problem.has_targets() && !self.problem.settings.is_given("abs-tol") {
+            // Targets have a scale, which it counts in.
+            let at_zero = stated.objective(&vec![Number::zero(); stated.dim()]);
+            absolute *= stated.plain(&at_zero).to_f64();
+        }
         let narrow = relative_gap <= most || stated.plain(&gap).to_f64() <= absolute;
         if fitted.report.status == Status::Converged && !narrow && is_single(&self.problem.stated) {
             found.push((Verdict::Converged, relative_gap, told("converged")));

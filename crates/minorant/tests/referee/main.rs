@@ -14,6 +14,7 @@ mod draw;
 mod images;
 mod judge;
 mod number;
+mod penalties;
 mod piecewise;
 mod problem;
 mod report;
@@ -24,6 +25,7 @@ mod smooth;
 mod solve;
 mod stated;
 mod tamper;
+mod targets;
 
 use judge::Judged;
 use report::Report;

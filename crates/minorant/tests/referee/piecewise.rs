@@ -3,13 +3,20 @@
 //! the functions in use comes from a linear system, functions whose share would turn negative leave
 //! and the most violated one enters (Wolfe's method for the nearest point of a polytope, here of a
 //! sum of polytopes). It ends after finitely many steps.
+//!
+//! Absolute weights and bounds are further examples: what steps over a bound costs more than it could
+//! gain anywhere. Weights without a quadratic get a tiny one around the guess, which moves the optimum by
+//! less than anybody sees.
 
 use super::number::{Number, sum};
 use super::solve::{BITS, Factor, dot};
-use super::stated::Stated;
+use super::stated::{Affine, Example, Stated, Weight};
 
 /// Steps after which the point found so far has to do.
 const STEPS: usize = 400;
+
+/// The power of ½ that a tiny quadratic is, beside the penalties.
+const TINY: i64 = 90;
 
 /// A function in use: its example, its number there, its share.
 #[derive(Clone)]
@@ -27,8 +34,65 @@ struct ActiveSet<'a> {
     used: Vec<Used>,
 }
 
-/// The best weights, from a guess; whether they are proven to be the best to 1e-40.
+/// The best weights, from a guess; whether they are proven to be the best to 1e-40 (or, where there is no
+/// quadratic, as good as a tiny one allows).
 pub(crate) fn optimum(stated: &Stated, guess: &[Number]) -> (Vec<Number>, bool) {
+    let (shifted, centre) = around(stated, guess);
+    let start: Vec<Number> = guess.iter().zip(&centre).map(|(w, c)| w - c).collect();
+    let (w, is_proven) = search(&shifted, &start);
+    let back = w.iter().zip(&centre).zip(&stated.weights);
+    (back.map(|((w, c), weight)| weight.within(&(w + c))).collect(), is_proven)
+}
+
+/// The problem with its penalties as examples, and the centre around which it is stated.
+fn around(stated: &Stated, guess: &[Number]) -> (Stated, Vec<Number>) {
+    let mut all = stated.clone();
+    let largest = stated.weights.iter().map(|weight| &weight.curvature + &weight.slope);
+    let tiny = largest.max().unwrap_or_else(|| Number::whole(1)).scaled(-TINY);
+    let mut centre = vec![Number::zero(); stated.dim()];
+    for (at, weight) in all.weights.iter_mut().enumerate() {
+        if weight.curvature.is_zero() {
+            weight.curvature = tiny.clone();
+            centre[at] = guess[at].clone();
+        }
+    }
+    let of_weight = |at: usize, constant: Number, factor: i64| {
+        let mut line = Affine::constant(constant);
+        line.add(at, &Number::whole(factor));
+        line
+    };
+    let flat = || Affine::constant(Number::zero());
+    for (at, weight) in stated.weights.iter().enumerate() {
+        if !weight.slope.is_zero() {
+            let lines = vec![of_weight(at, Number::zero(), 1), of_weight(at, Number::zero(), -1)];
+            all.examples.push(Example { weight: weight.slope.clone(), lines });
+        }
+        for (bound, sense) in [(&weight.least, -1), (&weight.greatest, 1)] {
+            let Some(bound) = bound else { continue };
+            // No loss and no penalty falls faster than this where the weight is at its bound.
+            let steepest = stated.examples.iter().map(|example| {
+                let terms = example.lines.iter().flat_map(|line| &line.terms);
+                let own = terms.filter(|(own, _)| *own == at).map(|(_, x)| x.abs()).max();
+                &example.weight * &own.unwrap_or_else(Number::zero).scaled(1)
+            });
+            let steepest = sum(steepest.collect::<Vec<_>>().iter());
+            let curved = &(&weight.curvature + &tiny) * &(&bound.abs() + &centre[at].abs());
+            let price = (&(&(&steepest + &curved) + &weight.slope) + &tiny).scaled(1);
+            let beyond = of_weight(at, (bound * &Number::whole(-sense)).clone(), sense);
+            all.examples.push(Example { weight: price, lines: vec![flat(), beyond] });
+        }
+    }
+    for line in all.examples.iter_mut().flat_map(|example| &mut example.lines) {
+        let shift = line.at(&centre);
+        line.constant = shift;
+    }
+    for weight in &mut all.weights {
+        *weight = Weight { curvature: weight.curvature.clone(), ..Weight::free() };
+    }
+    (all, centre)
+}
+
+fn search(stated: &Stated, guess: &[Number]) -> (Vec<Number>, bool) {
     let mut search = ActiveSet::new(stated, guess);
     for _ in 0..STEPS {
         search.settle();
@@ -67,7 +131,11 @@ impl<'a> ActiveSet<'a> {
         ActiveSet {
             stated,
             normals: normals.collect(),
-            inverse: stated.curvatures.iter().map(|c| one.over(c, BITS)).collect(),
+            inverse: stated
+                .weights
+                .iter()
+                .map(|weight| one.over(&weight.curvature, BITS))
+                .collect(),
             used,
         }
     }

@@ -4,7 +4,7 @@
 use super::common::{dense, sparse};
 use super::draw::Random;
 use super::stated::Stated;
-use super::{images, rows, sequences};
+use super::{images, rows, sequences, targets};
 use minorant::data::{Dataset, Images, Sequences};
 use minorant::family::{Data, Settings};
 use minorant::linalg::{Matrix, Storage};
@@ -50,8 +50,9 @@ pub(crate) struct Problem {
 pub(crate) fn draw(seed: u64) -> Problem {
     let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed);
     let mut problem = match random.between(0, 19) {
-        0..=12 => rows::draw(&mut random),
-        13..=17 => sequences::draw(&mut random),
+        0..=8 => rows::draw(&mut random),
+        9..=13 => targets::draw(&mut random),
+        14..=17 => sequences::draw(&mut random),
         _ => images::draw(&mut random),
     };
     if random.chance(0.15) {
@@ -121,6 +122,7 @@ impl Problem {
     /// The same problem over other data of the same shape.
     pub(crate) fn with_data(&self, data: Owned) -> Problem {
         let stated = match &data {
+            Owned::Rows(data) if self.has_targets() => vec![targets::state(data, &self.settings)],
             Owned::Rows(data) => rows::state(data, &self.settings),
             Owned::Sequences(data) => vec![sequences::state(data, &self.settings)],
             Owned::Images(data) => vec![images::state(data, &self.settings)],
@@ -139,6 +141,11 @@ impl Problem {
             settings.put(&PARTS, self.parts.filter(|_| method.uses_parts()));
         }
         settings
+    }
+
+    /// Whether numbers are predicted, not classes.
+    pub(crate) fn has_targets(&self) -> bool {
+        self.settings.model() == "regression"
     }
 
     pub(crate) fn tol(&self) -> f64 {

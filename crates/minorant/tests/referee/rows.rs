@@ -2,14 +2,13 @@
 
 use super::draw::{self, Random};
 use super::number::{Number, sum};
+use super::penalties;
 use super::problem::{Owned, Problem, common_settings, lines, matrix, storage_in_words};
 use super::stated::{Affine, Example, Shape, Stated};
 use minorant::data::{Dataset, Label, LabelRows, Labels};
 use minorant::family::Settings;
-use minorant::family::linear::{
-    BIAS_WEIGHT, CLASS_WEIGHT, HUBER, LOSS, LossName, MULTICLASS, Multiclass,
-};
-use minorant::options::common::{BIAS, LABEL_LOSS, LAMBDA, Norm, PENALTY, WEIGHTS};
+use minorant::family::linear::{CLASS_WEIGHT, HUBER, LOSS, LossName, MULTICLASS, Multiclass};
+use minorant::options::common::{BIAS, INTERCEPT, LABEL_LOSS, Norm, PENALTY, WEIGHTS};
 use minorant::options::reading::LABELS;
 
 /// The kinds of problems.
@@ -69,12 +68,8 @@ pub(crate) fn draw(random: &mut Random) -> Problem {
     let rows = draw::rows(random, n, d);
     let labels = labels(random, task, &rows, classes);
     let features = matrix(random, &rows, d);
-    if random.chance(0.4) {
-        settings.put(&BIAS, Some(random.pick(&[1.0, 0.5, -2.0, 10.0, 1e4, 1e-4])));
-        if settings.get(&PENALTY) == Norm::L2 && random.chance(0.4) {
-            settings.put(&BIAS_WEIGHT, Some(random.scale(1e-2, 1e2)));
-        }
-    }
+    let may_be_free = task != Multilabel || !settings.is_given("label-loss");
+    kind += &penalties::draw(random, &mut settings, d, may_be_free, &mut files);
     if task != Multilabel && random.chance(0.25) {
         let given = labels.classes.iter().filter(|_| random.chance(0.6)).cloned();
         let given: Vec<Label> = given.collect();
@@ -117,12 +112,16 @@ fn labels(random: &mut Random, task: Task, rows: &[Vec<f64>], classes: usize) ->
 }
 
 /// The rows in LIBSVM's format.
-fn text(data: &Dataset<'_>) -> String {
+pub(crate) fn text(data: &Dataset<'_>) -> String {
     let mut text = String::new();
     for i in 0..data.features.rows() {
-        let labels =
-            data.labels.row(i).iter().map(|&z| data.labels.classes[z as usize].to_string());
-        text += &labels.collect::<Vec<_>>().join(",");
+        if let LabelRows::Numbers { values, .. } = &data.labels.rows {
+            text += &format!("{:?}", values[i]);
+        } else {
+            let labels = data.labels.row(i).iter();
+            let labels = labels.map(|&z| data.labels.classes[z as usize].to_string());
+            text += &labels.collect::<Vec<_>>().join(",");
+        }
         for (j, x) in data.features.row(i).filter(|(_, x)| *x != 0.0) {
             text += &format!(" {}:{x:?}", j + 1);
         }
@@ -147,23 +146,13 @@ pub(crate) fn state(data: &Dataset<'_>, settings: &Settings) -> Vec<Stated> {
     let examples: Vec<Number> = examples.into_iter().map(Number::new).collect();
     let total = sum(examples.iter());
     let class_weights = settings.get(&CLASS_WEIGHT);
-    let bias = settings.get(&BIAS);
+    let constant_feature = settings.get(&INTERCEPT).map(|_| 1.0).or(settings.get(&BIAS));
     let costs = settings.get(&LABEL_LOSS);
-    let lambda = Number::new(settings.get(&LAMBDA).expect("lambda is always given"));
-    let strength = &total * &lambda;
-
-    let is_l1 = settings.get(&PENALTY) == Norm::L1;
-    let plain = if is_l1 { Number::zero() } else { strength.clone() };
-    let mut curvatures = vec![plain; (d + usize::from(bias.is_some())) * outputs];
-    if let Some(theta) = settings.get(&BIAS_WEIGHT).map(Number::new) {
-        curvatures[d * outputs..].fill(&strength * &(&theta * &theta));
-    }
-
     // constant + Σ factor · (output z of row i)
     let affine = |i: usize, constant: f64, of: &[(usize, i64)]| {
         let mut line = Affine::constant(Number::new(constant));
         for &(z, factor) in of {
-            for (j, x) in data.features.row(i).chain(bias.map(|b| (d, b))) {
+            for (j, x) in data.features.row(i).chain(constant_feature.map(|b| (d, b))) {
                 line.add(j * outputs + z, &(&Number::new(x) * &Number::whole(factor)));
             }
         }
@@ -222,8 +211,7 @@ pub(crate) fn state(data: &Dataset<'_>, settings: &Settings) -> Vec<Stated> {
     let of_class = |positive: usize| Stated {
         shape: shape.clone(),
         total: total.clone(),
-        curvatures: curvatures.clone(),
-        l1: if is_l1 { strength.clone() } else { Number::zero() },
+        weights: penalties::weights(settings, &total, d, outputs),
         examples: (0..n)
             .map(|i| Example { weight: weight(i), lines: lines(i, positive) })
             .collect(),

@@ -4,7 +4,7 @@
 use super::problem::Problem;
 use minorant::audit::Audit;
 use minorant::certificate::Certificate;
-use minorant::family::linear::LinearForm;
+use minorant::family::linear::{LinearForm, SubProblem};
 use minorant::family::{Context, FittedModel, TrainError, TrainReport, train};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -85,5 +85,19 @@ pub(crate) fn claims(model: &FittedModel) -> Vec<Certificate> {
     match model.form_as::<LinearForm>() {
         Some(form) => form.problems.iter().map(|problem| problem.certificate).collect(),
         None => vec![model.facts.certificate],
+    }
+}
+
+/// The weights of each problem that was solved for a model, behind them what is free.
+pub(crate) fn weights(model: &FittedModel) -> Vec<Vec<f64>> {
+    match model.form_as::<LinearForm>() {
+        Some(form) => {
+            let free = |problem: &SubProblem| problem.intercept.clone().unwrap_or_default();
+            form.problems
+                .iter()
+                .map(|problem| [problem.weights.clone(), free(problem)].concat())
+                .collect()
+        }
+        None => model.form().weights().into_iter().map(<[f64]>::to_vec).collect(),
     }
 }

@@ -3,12 +3,12 @@
 use super::draw::{self, Random};
 use super::number::{Number, sum};
 use super::problem::{Owned, Problem, common_settings, lines, matrix, storage_in_words};
-use super::stated::{Affine, Example, Shape, Stated};
+use super::stated::{Affine, Example, Shape, Stated, Weight};
 use minorant::data::{Attributes, Sequences};
 use minorant::family::Settings;
 use minorant::family::chain::{PAIRS, Weighed};
 use minorant::family::sequence::{BOUNDARY, PER, Per};
-use minorant::options::common::{BIAS, LABEL_LOSS, LAMBDA, Norm, PENALTY, WEIGHTS};
+use minorant::options::common::{BIAS, L1_RATIO, LABEL_LOSS, Norm, PENALTY, WEIGHTS};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -42,6 +42,9 @@ pub(crate) fn draw(random: &mut Random) -> Problem {
     if is_likelihood && random.chance(0.4) {
         settings.put(&PENALTY, Norm::L1);
         kind += " l1";
+    } else if is_likelihood && random.chance(0.3) {
+        settings.put(&L1_RATIO, Some(random.pick(&[0.1, 0.5, 0.9])));
+        kind += " elastic";
     }
     if !is_likelihood && random.chance(0.3) {
         let costs = random.costs(labels);
@@ -183,16 +186,11 @@ pub(crate) fn state(data: &Sequences, settings: &Settings) -> Stated {
         };
         (0..count).map(line).collect()
     };
-    let lambda = Number::new(settings.get(&LAMBDA).expect("lambda is always given"));
-    let strength = &total * &lambda;
-    let is_l1 = settings.get(&PENALTY) == Norm::L1;
-    let (curvature, l1) =
-        if is_l1 { (Number::zero(), strength) } else { (strength, Number::zero()) };
+    let weight = Weight::of(settings, &total);
     Stated {
         shape: if is_likelihood { Shape::LogSum } else { Shape::Maximum },
         total,
-        curvatures: vec![curvature; places.len()],
-        l1,
+        weights: vec![weight; places.len()],
         examples: (0..n)
             .map(|i| Example { weight: examples[i].clone(), lines: lines(i) })
             .collect(),

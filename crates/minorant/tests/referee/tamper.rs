@@ -11,7 +11,7 @@ use minorant::family::image::ImageForm;
 use minorant::family::linear::LinearForm;
 use minorant::family::{Context, FittedModel, train};
 use minorant::linalg::Storage;
-use minorant::options::common::{MAX_EVALS, SOLVER};
+use minorant::options::common::MAX_EVALS;
 use minorant::proof::Proof;
 
 /// What came of tampering with a model.
@@ -63,16 +63,19 @@ pub(crate) fn accepted(
 
     // What a model claims is rounded up: only what exceeds the claim by then is false.
     let claimed = problem.stated[0].claimed(model.facts.certificate.objective);
-    let is_false =
-        |exact: &Number, factor: f64| exceeds(exact, &claimed.times(&Number::new(factor), 64));
+    let least = problem.stated[0].claimed(f64::MIN_POSITIVE);
+    let is_false = |exact: &Number, factor: f64| {
+        let by = exact - &claimed.times(&Number::new(factor), 64);
+        by > least && exceeds(exact, &(exact - &by))
+    };
     if is_false(objective, 1.0 - VISIBLE) {
         let lowered = with_claims(model, |objective, bound| (objective * (1.0 - VISIBLE), bound));
         attempt("its objective lowered by 1e-6", &lowered);
     }
 
-    let penalties = problem.stated.iter().zip(model.form().weights());
+    let penalties = problem.stated.iter().zip(super::runs::weights(model));
     let penalties: Vec<Number> =
-        penalties.map(|(stated, w)| stated.penalty(&super::stated::exact(w))).collect();
+        penalties.map(|(stated, w)| stated.penalty(&super::stated::exact(&w))).collect();
     let further = sum(penalties.iter()).times(&Number::new(1e-3), 64);
     if is_false(&(objective + &further), 1.0 + VISIBLE) {
         let mut other = model.clone();
@@ -86,7 +89,7 @@ pub(crate) fn accepted(
             attempt("other weights", &other);
         }
     }
-    for (name, other) in with_other_proofs(model) {
+    for (name, other) in with_other_proofs(problem, model) {
         attempt(name, &other);
     }
 
@@ -182,7 +185,7 @@ fn with_other_weights(model: &FittedModel) -> Option<FittedModel> {
 }
 
 /// The same model with dual variables that are not feasible.
-fn with_other_proofs(model: &FittedModel) -> Vec<(&'static str, FittedModel)> {
+fn with_other_proofs(problem: &Problem, model: &FittedModel) -> Vec<(&'static str, FittedModel)> {
     let mut all = Vec::new();
     let changed = |change: &dyn Fn(&mut Proof) -> bool| {
         let mut other = model.clone();
@@ -212,6 +215,8 @@ fn with_other_proofs(model: &FittedModel) -> Vec<(&'static str, FittedModel)> {
                 true
             })
         }
+        // A target may lie on either side of its prediction.
+        Proof::Slopes(_) if problem.has_targets() => false,
         Proof::Slopes(slopes) => {
             // What rounding could have moved out of its range is moved back by the audit.
             slopes.iter_mut().for_each(|slope| *slope = -*slope);
@@ -231,11 +236,7 @@ fn with_other_proofs(model: &FittedModel) -> Vec<(&'static str, FittedModel)> {
 
 /// The fingerprint of a problem's data, as a model has it.
 fn fingerprint(problem: &Problem) -> Option<String> {
-    let settings = problem.settings_of("subgradient").with(&MAX_EVALS, Some(8));
-    let settings = match problem.stated[0].l1.is_zero() {
-        true => settings,
-        false => settings.with(&SOLVER, "owlqn".into()),
-    };
+    let settings = problem.settings_of("auto").with(&MAX_EVALS, Some(8));
     let trained = train(problem.data.view(), &settings, Context::default());
     trained.ok().map(|(model, _)| model.facts.data_sha256)
 }
@@ -259,7 +260,11 @@ fn other_data(data: &Owned) -> Owned {
                     starts[1..].iter_mut().for_each(|start| *start += 1);
                 }
             }
-            LabelRows::Numbers { values, .. } => values[0] = 2.0 * values[0] + 1.0,
+            LabelRows::Numbers { values, .. } => {
+                // No number is its double and 1.5, but for -1.5.
+                let moved = if values[0] == -1.5 { 1.0 } else { 2.0 * values[0] + 1.5 };
+                values[0] = moved;
+            }
             LabelRows::None => {}
         },
         Owned::Sequences(data) => {

@@ -105,7 +105,7 @@ impl WithHessian {
         let size = slopes.len();
         let mut hessian = Self::hessian(columns, second, size, cancel)?;
         for r in reduction {
-            for (row, x) in hessian.chunks_exact_mut(size).zip(r) {
+            for (row, x) in hessian.chunks_exact_mut(size.max(1)).zip(r) {
                 axpy(-x, r, row);
             }
         }
