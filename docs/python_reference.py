@@ -104,7 +104,12 @@ def parameters(bases):
         if by_place:
             default = next((k.value for k in line.value.keywords if k.arg == "default"), None)
         found[name] = (ast.unparse(line.annotation), default and ast.unparse(default), by_place)
-    return found
+    own = next((f.args for f in functions(bases[0]) if f.name == "__init__"), None)
+    if own is None:
+        return found
+    # A constructor of its own has fewer parameters than the bases declare.
+    defaults = zip(own.kwonlyargs, own.kw_defaults, strict=True)
+    return {a.arg: (ast.unparse(a.annotation), ast.unparse(d), False) for a, d in defaults}
 
 
 def model_of(bases):

@@ -15,7 +15,15 @@ True
 from ._chain_crf import ChainCRF
 from ._chain_svm import ChainSVM
 from ._core import methods, version as _version
+from ._cross_validated import (
+    HuberRegressorCV,
+    LinearSVCCV,
+    LinearSVRCV,
+    LogisticRegressionCV,
+    QuantileRegressorCV,
+)
 from ._estimator import load
+from ._huber_regressor import HuberRegressor
 from ._large_margin_hmm import LargeMarginHMM
 from ._latent_svc import LatentSVC
 from ._linear_svc import LinearSVC
@@ -42,16 +50,22 @@ __all__ = [
     "ChainCRF",
     "ChainSVM",
     "EvaluationError",
+    "HuberRegressor",
+    "HuberRegressorCV",
     "LargeMarginHMM",
     "LatentSVC",
     "LinearSVC",
+    "LinearSVCCV",
     "LinearSVR",
+    "LinearSVRCV",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "MinimizeResult",
     "MultilabelSVC",
     "NeuroCRF",
     "Path",
     "QuantileRegressor",
+    "QuantileRegressorCV",
     "RampSVC",
     "RobustSVC",
     "S3VC",

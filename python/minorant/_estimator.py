@@ -94,6 +94,11 @@ class CertifiedEstimator(Declared, BaseEstimator):
         docstrings = [vars(base)["__doc__"] for base in cls.__mro__ if is_own(base)]
         cls.__doc__ = complete(docstrings, parameters, options)
 
+    def _keep(self, arguments):
+        """Keeps the arguments of a constructor, its ``locals()``, as they are: for estimators that do not
+        have all parameters of their bases, and so need a constructor of their own."""
+        vars(self).update((name, kept) for name, kept in arguments.items() if name != "self")
+
     @contextmanager
     def _watching(self, observe=None):
         """Gives a callback for a run, which moves the progress bar and asks ``observe``. An error of the
@@ -229,7 +234,7 @@ class ModelEstimator(CertifiedEstimator, is_base=True):
 
     #: The library's name of the model.
     _model_name: ClassVar[str]
-    #: All estimators, for files to be loaded by.
+    #: All estimators that name their model, for files to be loaded by.
     _known: ClassVar[list[Any]] = []
     #: Whether examples have classes.
     _has_classes: ClassVar[bool] = True
@@ -240,7 +245,7 @@ class ModelEstimator(CertifiedEstimator, is_base=True):
 
     def __init_subclass__(cls, is_base=False, **kwargs):
         super().__init_subclass__(is_base, **kwargs)
-        if not is_base and is_own(cls):
+        if "_model_name" in vars(cls):
             cls._known.append(cls)
 
     def __sklearn_is_fitted__(self):

@@ -32,9 +32,15 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Whether to add a constant feature. Its weight is regularised like the others.
-    intercept_scaling : float, default=1.0
-        The constant feature's value; the larger, the less it is regularised.
+        Whether there is an intercept.
+    intercept_scaling : float or None
+        The value of a constant feature whose weight is regularised like the others; the larger, the
+        less it is regularised. None: the intercept is free, which is to say that it is neither
+        regularised nor bounded.
+    positive : bool, default=False
+        Whether all weights are to be 0 or more; the intercept may be anything.
+    bounds : array-like of shape (n_features, 2), default=None
+        The least and the greatest value of each feature's weights; infinite where there is none.
     warm_start : bool, default=False
         Whether to start at the weights of the last fit. An interrupted fit then leaves the best
         weights so far in the estimator.
@@ -51,7 +57,10 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
     """
 
     fit_intercept: bool = True
-    intercept_scaling: float = 1.0
+    intercept_scaling: float | None = 1.0
+    l1_ratio: float | None = None
+    positive: bool = False
+    bounds: ArrayLike | None = None
     warm_start: bool = False
 
     coef_: NDArray[np.float64] = fitted()
@@ -122,16 +131,29 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         scaling = positive("intercept_scaling", self.intercept_scaling)
-        return {
+        options = {
             **options,
             "weights": sample_weight,
             "bias": scaling if self.fit_intercept else None,
         }
+        if options.get("l1_ratio") is not None and options.get("penalty") == "l2":
+            # The default of a parameter was not asked for.
+            del options["penalty"]
+        if self._has_free_intercept:
+            options["intercept"] = "free"
+        if "bounds" in options and self.bounds is not None:
+            options["bounds"] = _triples(self.bounds, X.shape[1])
+        return options
+
+    @property
+    def _has_free_intercept(self):
+        return bool(self.fit_intercept) and self.intercept_scaling is None
 
     def _observer(self, callbacks, classes, n_features):
         def observe(record, weights):
             attributes = None
-            if weights is not None:
+            # A free intercept is not among the weights of a run that is under way.
+            if weights is not None and not self._has_free_intercept:
                 attributes = {"n_features_in_": n_features}
                 if classes is not None:
                     attributes["classes_"] = classes
@@ -150,7 +172,7 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
         weights = np.atleast_2d(self.coef_).T
         if weights.shape[0] != n_features or not self._has_same_outputs(classes, weights.shape[1]):
             return None
-        if self.fit_intercept:
+        if self.fit_intercept and not self._has_free_intercept:
             bias = self.intercept_ / self.intercept_scaling
             weights = np.vstack([weights, np.broadcast_to(bias, (1, weights.shape[1]))])
         order = "F" if getattr(self, "multi_class", "joint") == "ovr" else "C"
@@ -162,11 +184,11 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
 
     def _take_weights(self, header, arrays):
         problems = [arrays[f"weights.{k}"] for k in range(len(header["problems"]))]
-        vars(self).update(self._shaped(*_unpack(problems, header["features"], header["bias"])))
+        coef, intercept = _unpack(problems, header["features"], header["bias"])
         if header.get("intercept") == "free":
-            self.intercept_ = np.concatenate(
-                [np.ravel(arrays[f"intercept.{k}"]) for k in range(len(problems))]
-            )
+            free = [np.ravel(arrays[f"intercept.{k}"]) for k in range(len(problems))]
+            intercept = np.concatenate(free)
+        vars(self).update(self._shaped(coef, intercept))
 
     def _shaped(self, coef, intercept):
         """Weights and intercepts as attributes, in the shapes that users know."""
@@ -189,8 +211,13 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
     @classmethod
     def _parameters_of(cls, header, arrays):
         found = super()._parameters_of(header, arrays)
-        has_intercept = header["bias"] is not None or header.get("intercept") == "free"
-        return {**found, "fit_intercept": has_intercept}
+        is_free = header.get("intercept") == "free"
+        found["fit_intercept"] = is_free or header["bias"] is not None
+        if is_free:
+            found["intercept_scaling"] = None
+        if "bounds" in arrays:
+            found["bounds"] = _pairs(np.ravel(arrays["bounds"]), header["features"])
+        return found
 
 
 class LinearClassifier(RowsMixin, LinearEstimator, is_base=True):
@@ -243,6 +270,25 @@ class NonConvexClassifier(LinearClassifier, is_base=True):
         ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
         ``certified`` is False.
     """
+
+
+def _triples(bounds, n_features):
+    """Bounds as the library takes them: column from 1, least and greatest value of each."""
+    bounds = np.asarray(bounds, dtype=np.float64)
+    if bounds.shape != (n_features, 2):
+        raise ValueError(f"bounds must have the shape ({n_features}, 2), got {bounds.shape}")
+    columns = np.arange(1, n_features + 1)
+    some = np.isfinite(bounds).any(axis=1) | np.isnan(bounds).any(axis=1) | (bounds[:, 0] == np.inf)
+    some |= bounds[:, 1] == -np.inf
+    return np.column_stack([columns, bounds])[some].ravel().tolist() or None
+
+
+def _pairs(triples, n_features):
+    """The bounds of all features from such triples."""
+    bounds = np.tile([-np.inf, np.inf], (n_features, 1))
+    for column, least, greatest in triples.reshape(-1, 3):
+        bounds[int(column) - 1] = least, greatest
+    return bounds
 
 
 def _unpack(problems, n_features, bias):

@@ -45,6 +45,8 @@ class LinearSVR(LinearRegressor):
     epsilon: float = 0.0
     loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
 
+    _model_name = "regression"
+
     @property
     def _loss(self):
         if self.loss not in _LOSSES:

@@ -22,13 +22,14 @@ def _has_probabilities(self):
 class LogisticRegression(PathMixin, LinearClassifier):
     """Logistic regression, binary or softmax, with a certified optimality gap.
 
-    Minimises λ/2 ‖w‖² or λ ‖w‖₁ plus the weighted mean of the negative log-likelihoods.
+    Minimises λ/2 ‖w‖², λ ‖w‖₁ or a mixture of both plus the weighted mean of the negative
+    log-likelihoods.
 
     Notes
     -----
-    What differs from :class:`sklearn.linear_model.LogisticRegression`: the intercept is
-    regularised (raise ``intercept_scaling`` to lessen that), and ``tol`` is a proven relative gap
-    of the objective.
+    The intercept is free, as that of :class:`sklearn.linear_model.LogisticRegression`. What differs
+    from there: ``tol`` is a proven relative gap of the objective, and a number as
+    ``intercept_scaling`` makes the intercept a constant feature that is regularised.
 
     Examples
     --------
@@ -42,6 +43,7 @@ class LogisticRegression(PathMixin, LinearClassifier):
 
     penalty: Literal["l2", "l1"] = "l2"
     multi_class: Literal["joint", "ovr"] = "joint"
+    intercept_scaling: float | None = None
 
     _model_name = "logistic"
 

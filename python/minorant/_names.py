@@ -13,6 +13,7 @@ _OTHER_NAMES = {
     "method": "solver",
     "multi_class": "multiclass",
     "n_jobs": "threads",
+    "positive": "nonnegative",
     "quantile": "tau",
     "random_state": "seed",
     "sample_weight": "weights",

@@ -157,10 +157,13 @@ class Path(Generic[Estimator]):
 
 def _objective(estimator, lam):
     """The objective of an estimator's weights at another λ."""
-    square = (estimator.coef_**2).sum()
-    if estimator.fit_intercept:
-        square += np.sum((estimator.intercept_ / estimator.intercept_scaling) ** 2)
-    return estimator.certificate_.objective + (lam - estimator.lam_) * 0.5 * square
+    weights = [np.ravel(estimator.coef_)]
+    if estimator.fit_intercept and estimator.intercept_scaling is not None:
+        weights.append(np.ravel(estimator.intercept_) / estimator.intercept_scaling)
+    weights = np.concatenate(weights)
+    ratio = estimator.l1_ratio or 0.0
+    penalty = ratio * np.abs(weights).sum() + (1 - ratio) * 0.5 * (weights**2).sum()
+    return estimator.certificate_.objective + (lam - estimator.lam_) * penalty
 
 
 class PathMixin:
@@ -198,7 +201,7 @@ def path(
 
     Parameters
     ----------
-    estimator : LinearSVC, LogisticRegression, LinearSVR or QuantileRegressor
+    estimator : LinearSVC, LogisticRegression, LinearSVR, QuantileRegressor or HuberRegressor
         What to train, to its own ``tol``. Its ``C`` and ``lam`` do not count, its ``max_evals``
         and ``max_seconds`` hold for the whole path. The penalty must be 'l2'.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -231,13 +234,13 @@ def path(
     >>> max(between.relative_gap for between in path.between) < 3e-3
     True
     """
-    if not isinstance(estimator, PathMixin):
+    if not isinstance(estimator, PathMixin) or not hasattr(estimator, "lam"):
         name = type(estimator).__name__
         raise TypeError(f"a path needs a linear estimator whose problem is convex, not {name}")
     template = clone(estimator).set_params(C=None, lam=None)
     X, y, classes, examples, options = template._checked(X, y, sample_weight)
     weight = X.shape[0] if sample_weight is None else options["weights"].sum()
-    lams = _DEFAULT / weight if lams is None else _positive(lams)
+    lams = default_lams(weight) if lams is None else positive_lams(lams)
     held_out = None if validation is None else _held_out(template, classes, examples, *validation)
     with template._watching():
         points, between, is_whole = _core.path(
@@ -269,7 +272,13 @@ def _held_out(template, classes, examples, X, y):
     return Examples(hand_over(X), classes=examples.classes, labels=at.astype(np.uint32))
 
 
-def _positive(lams):
+def default_lams(weight):
+    """The λ where nobody says which, for examples of this weight."""
+    return _DEFAULT / weight
+
+
+def positive_lams(lams):
+    """λ as numbers."""
     lams = np.atleast_1d(np.asarray(lams, dtype=np.float64))
     if lams.ndim != 1 or lams.size == 0 or not ((lams > 0) & np.isfinite(lams)).all():
         raise ValueError("lams must be one or more positive numbers")

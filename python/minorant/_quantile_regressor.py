@@ -31,8 +31,9 @@ class QuantileRegressor(LinearRegressor):
 
     Notes
     -----
-    What differs from :class:`sklearn.linear_model.QuantileRegressor`: the regularizer is λ/2 ‖w‖²,
-    where it has an L1 norm; rows may be sparse; there may be several quantiles, which then are the
+    The intercept is free, as that of :class:`sklearn.linear_model.QuantileRegressor`. What differs from
+    there: the regularizer is λ/2 ‖w‖² (``l1_ratio=1`` makes it λ ‖w‖₁, and ``lam`` its ``alpha``);
+    ``tol`` is a proven relative gap of the objective; there may be several quantiles, which then are the
     columns of what is predicted, and ``score`` goes by the one nearest to the median.
 
     Examples
@@ -40,7 +41,7 @@ class QuantileRegressor(LinearRegressor):
     >>> from sklearn.datasets import load_diabetes
     >>> from minorant import QuantileRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> interval = QuantileRegressor(quantile=[0.1, 0.9], lam=1e-4, intercept_scaling=100.0)
+    >>> interval = QuantileRegressor(quantile=[0.1, 0.9], lam=1e-4)
     >>> low, high = interval.fit(X, y).predict(X).T
     >>> bool(((low <= y) & (y <= high)).mean() > 0.75)
     True
@@ -49,13 +50,17 @@ class QuantileRegressor(LinearRegressor):
     """
 
     quantile: float | Sequence[float] = 0.5
+    intercept_scaling: float | None = None
 
+    _model_name = "regression"
     _loss = "quantile"
 
     def _outputs(self):
         return np.size(self.quantile)
 
-    def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """The share of the spread of the targets that the quantile nearest to the median explains.
 
         Parameters

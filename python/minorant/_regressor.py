@@ -32,7 +32,6 @@ class LinearRegressor(RegressorMixin, PathMixin, LinearEstimator, is_base=True):
     intercept_: float | NDArray[np.float64] = fitted()
     feature_names_in_: NDArray[Any] = fitted()
 
-    _model_name = "regression"
     _takes_targets, _has_classes = True, False
     #: The library's name of the loss.
     _loss: ClassVar[str]

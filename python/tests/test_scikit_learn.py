@@ -17,12 +17,20 @@ from minorant import (
     S3VC,
     ChainCRF,
     ChainSVM,
+    HuberRegressor,
+    HuberRegressorCV,
     LargeMarginHMM,
     LatentSVC,
     LinearSVC,
+    LinearSVCCV,
+    LinearSVR,
+    LinearSVRCV,
     LogisticRegression,
+    LogisticRegressionCV,
     MultilabelSVC,
     NeuroCRF,
+    QuantileRegressor,
+    QuantileRegressorCV,
     RampSVC,
     RobustSVC,
     StructuredSVM,
@@ -41,6 +49,16 @@ ESTIMATORS = [
     TransductiveSVC(),
 ]
 KERNEL = [S3VC(), LatentSVC(), RobustSVC()]
+REGRESSORS = [LinearSVR(), LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive")]
+REGRESSORS += [QuantileRegressor(), HuberRegressor()]
+LAMS = {"lams": [1.0, 0.01], "cv": 2}
+CHOOSING = [
+    LinearSVCCV(**LAMS),
+    LogisticRegressionCV(**LAMS),
+    LinearSVRCV(**LAMS),
+    QuantileRegressorCV(**LAMS),
+    HuberRegressorCV(**LAMS),
+]
 
 
 def expected_failures(estimator):
@@ -50,7 +68,8 @@ def expected_failures(estimator):
     return {}
 
 
-@parametrize_with_checks(ESTIMATORS + KERNEL, expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    ESTIMATORS + KERNEL + REGRESSORS + CHOOSING, expected_failed_checks=expected_failures)
 def test_checks(estimator, check):
     check(estimator)
 

@@ -2,6 +2,7 @@
 //! the customary scalings (pixels / 255, tf-idf) and in the storage that a benchmark asks for. Real
 //! data lies in the folder named by `MINORANT_DATA`, or beside the project; nothing is downloaded.
 
+use crate::targets::{self, TargetLoss};
 use anyhow::{Context, Result, bail};
 use minorant::risk::hinge::Hinge;
 use minorant::risk::logistic::Logistic;
@@ -29,14 +30,18 @@ pub(crate) enum Target {
     Classes { classes: usize, labels: Vec<u32> },
     /// A set of classes; `member[i * classes + z]`.
     Sets { classes: usize, member: Vec<bool> },
+    /// Numbers to be met; see `targets.rs`.
+    Numbers(Vec<f64>),
 }
 
 /// The losses of the benchmarks; each is joint over the classes where there are more than two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum LossKind {
     Hinge,
     SquaredHinge,
     Logistic,
+    /// A loss of targets.
+    Target(TargetLoss),
 }
 
 /// Dense rows or sparse ones.
@@ -66,7 +71,7 @@ impl Store {
         self.root.join(name)
     }
 
-    fn read(&self, files: &[&str]) -> Result<Dataset<'static>> {
+    pub(crate) fn read(&self, files: &[&str]) -> Result<Dataset<'static>> {
         let paths: Vec<PathBuf> = files.iter().map(|file| self.root.join(file)).collect();
         read(&paths, &ReadOptions::default()).with_context(|| format!("data set {}", files[0]))
     }
@@ -92,6 +97,7 @@ impl Store {
             "news20" => self.news20(Storage::F64),
             "dense 400 000 x 100" => made_up_dense(400_000, 100),
             "sparse 200 000 x 300 000" => made_up_sparse(200_000, 300_000),
+            _ if targets::SETS.contains(&name) => targets::load(self, name),
             _ => bail!("there is no benchmark set '{name}'"),
         }
     }
@@ -188,11 +194,11 @@ impl Store {
 }
 
 /// Numbers of a fixed sequence (SplitMix64).
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
     /// Uniform between 0 and 1.
-    fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -201,7 +207,7 @@ impl Numbers {
     }
 
     /// Nearly normal: the sum of a few uniform ones.
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
 }
@@ -274,7 +280,7 @@ fn single(rows: LabelRows) -> Result<Vec<u32>> {
 
 impl Set {
     /// The same with every column divided by its largest magnitude.
-    fn scaled(self) -> Result<Set> {
+    pub(crate) fn scaled(self) -> Result<Set> {
         let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
         let mut largest = vec![0.0f64; cols];
         let (mut starts, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
@@ -317,6 +323,9 @@ impl Set {
             (Target::Sets { classes, member }, LossKind::Hinge) => {
                 let loss = MultilabelHinge::new(*classes, member.clone(), None);
                 Box::new(LinearRisk::new(design, loss, mean))
+            }
+            (Target::Numbers(targets), LossKind::Target(loss)) => {
+                targets::risk(design, targets, loss)
             }
             _ => bail!("this set has no such loss"),
         })

@@ -27,6 +27,7 @@ mod rivals;
 mod solve;
 mod speech;
 mod structured;
+mod targets;
 mod transduction;
 
 use anyhow::Result;

@@ -13,7 +13,7 @@ use zip::write::SimpleFileOptions;
 
 const PACKAGES: [&str; 4] = ["liblinear-official", "scikit-learn", "numpy", "scipy"];
 /// Rivals that not every machine can install.
-const RIVALS: [&str; 4] = ["snapml", "celer", "skglm", "rehline"];
+const RIVALS: [&str; 5] = ["snapml", "celer", "skglm", "rehline", "statsmodels"];
 
 /// A rival of a loss, and the problem that it is to solve.
 #[derive(Debug)]
@@ -181,6 +181,7 @@ fn write_npz(path: &Path, set: &Set) -> Result<()> {
         Target::Signs(signs) => signs.iter().map(|&sign| sign as i32).collect(),
         Target::Classes { labels, .. } => labels.iter().map(|&z| z as i32).collect(),
         Target::Sets { .. } => anyhow::bail!("the peers have no multilabel hinge"),
+        Target::Numbers(_) => Vec::new(),
     };
     let shape = [i32::try_from(matrix.rows())?, i32::try_from(matrix.cols())?];
     let bytes = |numbers: &[i32]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
@@ -197,7 +198,12 @@ fn write_npz(path: &Path, set: &Set) -> Result<()> {
         Ok(archive.write_all(body)?)
     };
     put("shape", "<i4", 2, &bytes(&shape))?;
-    put("labels", "<i4", labels.len(), &bytes(&labels))?;
+    if let Target::Numbers(targets) = &set.target {
+        let body: Vec<u8> = targets.iter().flat_map(|x| x.to_le_bytes()).collect();
+        put("labels", "<f8", targets.len(), &body)?;
+    } else {
+        put("labels", "<i4", labels.len(), &bytes(&labels))?;
+    }
     if !matrix.is_sparse() {
         let count = matrix.values().len();
         match matrix.values() {

@@ -1,4 +1,4 @@
-"""Trains with the rivals of smooth and L1 problems: one JSON request a line in, one answer a line out.
+"""Trains with the rivals of every loss: one JSON request a line in, one answer a line out.
 
 The seconds are processor seconds of the training call alone. The objective is lambda/2 |w|^2 (or
 lambda |w|_1) + mean loss, computed here from the weights that the rival returns. A rival that is not
@@ -32,9 +32,46 @@ def load(path):
     return {}
 
 
+EPSILON, WIDTH = 0.1, 1.35
+
+
+def scaled_huber(size):
+    """The mean of sigma/2 + sigma h(size/sigma) at the best sigma."""
+    sigma = np.sqrt(np.mean(size**2))
+    for _ in range(200):
+        inside = size <= WIDTH * sigma
+        rest = 1.0 - WIDTH**2 * np.mean(~inside)
+        following = np.sqrt(np.mean(np.where(inside, size**2, 0.0)) / rest)
+        if following >= sigma * (1.0 - 1e-15):
+            break
+        sigma = following
+    huber = np.where(inside, 0.5 * size**2 / sigma, WIDTH * (size - 0.5 * WIDTH * sigma))
+    return float(np.mean(0.5 * sigma + huber))
+
+
+def of_targets(loss, f):
+    """The mean loss of targets."""
+    excess = f - y
+    size = np.abs(excess)
+    if loss == "huber with its scale":
+        return scaled_huber(size)
+    losses = {
+        "least squares": lambda: 0.5 * size**2,
+        "absolute": lambda: size,
+        "quantile 0.8": lambda: np.where(excess < 0.0, 0.8, 0.2) * size,
+        "epsilon-insensitive": lambda: np.maximum(0.0, size - EPSILON),
+        "squared epsilon-insensitive": lambda: np.maximum(0.0, size - EPSILON) ** 2,
+        "huber": lambda: np.where(size <= WIDTH, 0.5 * size**2, WIDTH * (size - 0.5 * WIDTH)),
+    }
+    return float(losses[loss.removeprefix("L1 ")]().mean())
+
+
 def objective(loss, w, classes, lam, l1):
     """w: one row of weights, or one for each class in the order of `classes`."""
     w = np.asarray(w, dtype=np.float64)
+    if y.dtype == np.float64:
+        size = np.abs(w).sum() if l1 else 0.5 * (w * w).sum()
+        return lam * float(size) + of_targets(loss, X @ w[0])
     if len(w) == 1:
         margins = np.where(y == classes[1], 1.0, -1.0) * (X @ w[0])
         if loss == "logistic":
@@ -64,8 +101,13 @@ def liblinear(request, kind):
     if prob is None:
         prob = problem(y, sp.csr_matrix(X, dtype=np.float64))
     c = 1.0 / (request["lambda"] * X.shape[0])
-    settings = parameter(f"-s {kind} -c {c!r} -e {request['tol']!r} -B -1 -q")
+    epsilon = EPSILON if "insensitive" in request["loss"] else 0.0
+    # Least squares is half of the squared loss.
+    c = 0.5 * c if request["loss"] == "least squares" else c
+    settings = parameter(f"-s {kind} -c {c!r} -p {epsilon!r} -e {request['tol']!r} -B -1 -q")
     seconds, model = timed(lambda: train(prob, settings))
+    if kind >= 11:
+        return seconds, np.array(model.w[: X.shape[1]]).reshape(1, -1), None
     labels = np.array(model.get_labels())
     # The weights are for the label that comes first in the data.
     w = np.array(model.w[: X.shape[1]]).reshape(1, -1)
@@ -110,11 +152,84 @@ def rehline(request):
     if sp.issparse(X) and X.shape[0] * X.shape[1] > 5e7:
         return None
     dense = X.toarray() if sp.issparse(X) else X.astype(np.float64)
+    if y.dtype == np.float64:
+        return rehline_of_targets(request, dense)
     signs = np.where(y == y.max(), 1.0, -1.0)
     c = 1.0 / (request["lambda"] * X.shape[0])
     model = plqERM_Ridge(loss={"name": "svm"}, C=c, tol=request["tol"], max_iter=100_000)
     seconds, _ = timed(lambda: model.fit(dense, signs))
     return seconds, np.atleast_2d(model.coef_), np.unique(y)
+
+
+def rehline_of_targets(request, dense):
+    from rehline import plqERM_Ridge
+
+    loss = {
+        "absolute": {"name": "MAE"},
+        "quantile 0.8": {"name": "QR", "qt": 0.8},
+        "epsilon-insensitive": {"name": "SVR", "epsilon": EPSILON},
+        "huber": {"name": "huber", "tau": WIDTH},
+    }[request["loss"]]
+    c = 1.0 / (request["lambda"] * len(y))
+    model = plqERM_Ridge(loss=loss, C=c, tol=request["tol"], max_iter=100_000)
+    seconds, _ = timed(lambda: model.fit(dense, y))
+    return seconds, np.atleast_2d(model.coef_), None
+
+
+def ridge(request, solver):
+    from sklearn.linear_model import Ridge
+
+    return fitted(Ridge(
+        alpha=request["lambda"] * len(y), solver=solver, tol=request["tol"], fit_intercept=False,
+        max_iter=100_000, random_state=0,
+    ))
+
+
+def huber(request):
+    from sklearn.linear_model import HuberRegressor
+
+    return fitted(HuberRegressor(
+        epsilon=WIDTH, alpha=request["lambda"] * len(y), tol=request["tol"], fit_intercept=False,
+        max_iter=100_000,
+    ))
+
+
+def highs(request):
+    from sklearn.linear_model import QuantileRegressor
+
+    # The program of all rows does not fit where there are many of them.
+    if X.shape[0] * X.shape[1] > 5e6:
+        return None
+    tolerances = {"primal_feasibility_tolerance": request["tol"] * 1e-3}
+    return fitted(QuantileRegressor(
+        quantile=0.8, alpha=request["lambda"], fit_intercept=False, solver="highs",
+        solver_options={**tolerances, "dual_feasibility_tolerance": request["tol"] * 1e-3},
+    ))
+
+
+def skglm_quantile(request):
+    from skglm import GeneralizedLinearEstimator
+    from skglm.experimental.pdcd_ws import PDCD_WS
+    from skglm.experimental.quantile_regression import Pinball
+    from skglm.penalties import L1
+
+    if sp.issparse(X):
+        return None
+    solver = PDCD_WS(max_iter=500, max_epochs=500, tol=request["tol"], fit_intercept=False)
+    # Its datafit is a sum over the rows.
+    penalty = L1(alpha=request["lambda"] * len(y))
+    return fitted(GeneralizedLinearEstimator(Pinball(0.8), penalty, solver))
+
+
+def statsmodels(request):
+    from statsmodels.regression.quantile_regression import QuantReg
+
+    # It knows no penalty: where that counts it does not get there.
+    if sp.issparse(X):
+        return None
+    model = QuantReg(y, X)
+    seconds, found = timed(lambda: model.fit(q=0.8, p_tol=request["tol"], max_iter=10_000))
+    return seconds, np.atleast_2d(found.params), None
 
 
 def celer(request):
@@ -128,6 +243,8 @@ def celer(request):
 
 
 def skglm(request):
+    if y.dtype == np.float64:
+        return skglm_quantile(request)
     from skglm import SparseLogisticRegression
 
     return fitted(SparseLogisticRegression(
@@ -136,10 +253,12 @@ def skglm(request):
 
 
 RIVALS = {
-    **{f"-s {kind}": lambda r, kind=kind: liblinear(r, kind) for kind in (0, 1, 2, 3, 6, 7)},
+    **{f"-s {kind}": lambda r, kind=kind: liblinear(r, kind) for kind in (0, 1, 2, 3, 6, 7, 11, 12, 13)},
     **{name: lambda r, name=name: sklearn(r, name)
        for name in ("lbfgs", "newton-cg", "newton-cholesky")},
+    **{name: lambda r, name=name: ridge(r, name) for name in ("cholesky", "lsqr", "sag")},
     "snapml": snapml, "rehline": rehline, "celer": celer, "skglm": skglm,
+    "HuberRegressor": huber, "HiGHS": highs, "statsmodels": statsmodels,
 }
 for line in sys.stdin:
     request = json.loads(line)

@@ -8,8 +8,10 @@ use crate::evaluation::median;
 use crate::page::{Section, Table};
 use crate::python::{Peers, Rival};
 use crate::solve::{self, Budget};
+use crate::targets::{self, TargetLoss};
 use anyhow::Result;
 use minorant::regularizer::L2;
+use minorant::risk::residual::Shape;
 use minorant::solver::{Method, Problem};
 
 pub(crate) const TITLE: &str = "Every loss beside its rivals";
@@ -43,7 +45,7 @@ struct Race {
 
 const LAMBDAS: [f64; 3] = [1e-2, 1e-4, 1e-6];
 
-const RACES: [Race; 5] = [
+const RACES: [Race; 13] = [
     Race {
         name: "logistic",
         loss: LossKind::Logistic,
@@ -89,7 +91,35 @@ const RACES: [Race; 5] = [
         sets: &BINARY,
         lambdas: &LAMBDAS,
     },
+    of_targets("least squares", Shape::SQUARES, &["cholesky", "lsqr", "sag", "-s 11"]),
+    of_targets("absolute", Shape::ABSOLUTE, &["-s 13", "rehline"]),
+    of_targets("quantile 0.8", QUANTILE, &["rehline"]),
+    of_targets("epsilon-insensitive", INSENSITIVE, &["-s 13", "rehline"]),
+    of_targets("squared epsilon-insensitive", SQUARED_INSENSITIVE, &["-s 11", "-s 12"]),
+    of_targets("huber", Shape { least: -WIDTH, greatest: WIDTH, ..Shape::SQUARES }, &["rehline"]),
+    Race {
+        loss: LossKind::Target(TargetLoss::HuberScale(WIDTH)),
+        ..of_targets("huber with its scale", Shape::SQUARES, &["HuberRegressor"])
+    },
+    Race {
+        l1: true,
+        lambdas: &[1e-2, 1e-3],
+        ..of_targets("L1 quantile 0.8", QUANTILE, &["HiGHS", "skglm", "statsmodels"])
+    },
 ];
+
+/// The widths of losses: a tenth of the targets' deviation, and what Huber's loss usually has.
+const EPSILON: f64 = 0.1;
+const WIDTH: f64 = 1.35;
+const QUANTILE: Shape = Shape { least: -0.8, greatest: 0.2, ..Shape::ABSOLUTE };
+const INSENSITIVE: Shape = Shape { epsilon: EPSILON, ..Shape::ABSOLUTE };
+const SQUARED_INSENSITIVE: Shape = Shape { epsilon: EPSILON, kappa: 0.5, ..Shape::SQUARES };
+
+/// A race of a loss of targets.
+const fn of_targets(name: &'static str, shape: Shape, rivals: &'static [&'static str]) -> Race {
+    let loss = LossKind::Target(TargetLoss::Of(shape));
+    Race { name, loss, l1: false, called: name, rivals, sets: &targets::SETS, lambdas: &LAMBDAS }
+}
 
 /// Runs all cells of all races.
 pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section> {
@@ -113,7 +143,7 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
     let mut tables: Vec<Table> = RACES.iter().map(Race::table).collect();
     let mut ratios: Vec<Vec<[f64; 2]>> = vec![Vec::new(); RACES.len()];
     // A set is read once for all its races.
-    for name in BINARY.into_iter().chain(JOINT) {
+    for name in BINARY.into_iter().chain(JOINT).chain(targets::SETS) {
         let mut set = None;
         for ((race, table), ratios) in RACES.iter().zip(&mut tables).zip(&mut ratios) {
             for &lambda in race.lambdas.iter().filter(|_| race.sets.contains(&name)) {

@@ -2,7 +2,7 @@
 //! null there), and tables for people; and how notes get to standard error.
 
 use minorant::certificate::Certificate;
-use minorant::family::{FittedModel, TrainReport};
+use minorant::family::{FittedModel, Settings, TrainReport};
 use minorant::solver::{Method, Status};
 use minorant::system::bytes_of;
 use serde_json::{Value, json};
@@ -129,6 +129,14 @@ pub(crate) fn gap_in_words(certificate: &Certificate, local_gap: Option<f64>) ->
         (Some(gap), _) => share_or_size(gap, certificate.objective),
         (_, Some(gap)) => format!("local model gap {}", share_or_size(gap, certificate.objective)),
         (None, None) => "unknown".into(),
+    }
+}
+
+/// An error of predictions: a share of them that is wrong, or how far targets are missed.
+pub(crate) fn error(settings: &Settings, error: f64) -> String {
+    match settings.entry().model.takes_targets {
+        true => crate::number::significant(error, 4),
+        false => percent(error),
     }
 }
 

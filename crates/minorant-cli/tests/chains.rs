@@ -203,7 +203,7 @@ fn what_does_not_fit_is_refused() {
             ),
             (
                 "train chain-svm train.txt --loss hinge",
-                "--loss goes with svm and segment-svm, not with",
+                "--loss goes with svm, regression and segment-svm, not with",
             ),
             ("train svm train.svm --boundary", "goes with chain-svm, chain-crf and neuro-crf, not"),
             (

@@ -27,6 +27,8 @@ pub(super) struct Chart {
     pub(super) x: Axis,
     pub(super) y: Axis,
     pub(super) lines: Vec<Line>,
+    /// Single points beneath the lines.
+    pub(super) dots: Vec<(f64, f64)>,
     /// A horizontal line with its name.
     pub(super) rule: Option<(f64, &'static str)>,
     /// Whether points are joined by straight lines; else each value holds until the next.
@@ -102,15 +104,18 @@ impl Chart {
     /// A chart of lines over `x_name`, each value of which holds until the next.
     pub(super) fn new(title: String, x_name: &'static str, x: Axis, y: Axis) -> Self {
         let (lines, note) = (Vec::new(), String::new());
-        Chart { title, x_name, x, y, lines, rule: None, is_joined: false, note }
+        Chart { title, x_name, x, y, lines, dots: Vec::new(), rule: None, is_joined: false, note }
     }
 
     pub(super) fn to_html(&self) -> String {
-        if self.lines.is_empty() {
+        if self.lines.is_empty() && self.dots.is_empty() {
             return figure(&self.title, "", &self.note);
         }
         let ends = self.lines.iter().map(|line| format!("{}: {}", line.name, line.summary));
-        let about = format!("The lines end at: {}.", ends.collect::<Vec<_>>().join("; "));
+        let about = match self.dots.len() {
+            0 => format!("The lines end at: {}.", ends.collect::<Vec<_>>().join("; ")),
+            dots => format!("{dots} points over {}.", self.x_name),
+        };
         let drawn = svg(WIDTH, HEIGHT, &self.title, &about, &self.drawing());
         figure(&self.title, &format!("{}{drawn}", self.legend()), &self.note)
     }
@@ -124,6 +129,9 @@ impl Chart {
             )
         };
         let items: String = self.lines.iter().map(item).collect();
+        if items.is_empty() {
+            return items;
+        }
         format!("<ul class=\"legend\">\n{items}</ul>\n")
     }
 
@@ -141,6 +149,10 @@ impl Chart {
             "<clipPath id=\"{id}-clip\"><rect x=\"{left}\" y=\"{top}\" width=\"{width}\" \
              height=\"{height}\"/></clipPath>\n<g clip-path=\"url(#{id}-clip)\">\n"
         );
+        for &(x, y) in self.dots.iter().filter(|(x, y)| self.x.shows(*x) && self.y.shows(*y)) {
+            let (x, y) = (left + self.x.place(x) * (RIGHT - left), up(self.y.place(y)));
+            svg += &format!("<circle class=\"dot c5\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\"/>\n");
+        }
         // Areas of several lines would hide each other.
         if let [line] = &self.lines[..] {
             svg += &self.area(line);

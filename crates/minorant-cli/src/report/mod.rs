@@ -8,6 +8,7 @@ mod chart;
 mod curves;
 pub(crate) mod path;
 pub(crate) mod plane;
+pub(crate) mod residuals;
 pub(crate) mod runs;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use super::train::facts;
 use super::{Job, LOST_ORIGINS, note, with_data};
 use crate::args::PathArgs;
 use crate::number::{self, setting};
-use crate::output::{self, dash, percent, train_json};
+use crate::output::{self, dash, train_json};
 use crate::progress::told;
 use crate::report::path::{lambda_of, largest_gap, page};
 use anyhow::{Context, ensure};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
         found.points.iter().for_each(|p| output::hint_if_stalled(&p.report, settings.tol()));
         save(args, &found)?;
         let sentences: Vec<String> =
-            between_in_words(&found).into_iter().chain(best_in_words(&found)).collect();
+            between_in_words(&found).into_iter().chain(best_in_words(settings, &found)).collect();
         if let Some(file) = settings.file("report") {
             let mut told = Vec::new();
             if let Some(PathPoint { model, report, .. }) = found.points.first() {
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
         }
         output::print(&match settings.is_given("json") {
             true => json(&found, job.load_seconds).to_string(),
-            false => text(&found, sentences),
+            false => text(settings, &found, sentences),
         })
     })
 }
@@ -133,7 +133,7 @@ fn json(found: &Path, load_seconds: f64) -> Value {
 }
 
 /// The path for people.
-fn text(found: &Path, sentences: Vec<String>) -> String {
+fn text(settings: &Settings, found: &Path, sentences: Vec<String>) -> String {
     let head =
         ["lambda", "objective", "rel. gap", "until next", "train error", "validation", "evals"];
     let row = |(at, point): (usize, &PathPoint)| {
@@ -143,8 +143,8 @@ fn text(found: &Path, sentences: Vec<String>) -> String {
             number::objective(point.report.certificate.objective),
             dash(point.report.certificate.relative_gap(), number::scientific),
             dash(next, number::scientific),
-            percent(point.train_error),
-            dash(point.validation_error, percent),
+            output::error(settings, point.train_error),
+            dash(point.validation_error, |error| output::error(settings, error)),
             point.report.evaluations.to_string(),
         ]
     };
@@ -168,9 +168,9 @@ fn between_in_words(found: &Path) -> Option<String> {
 }
 
 /// The λ of least validation error; of several the largest.
-fn best_in_words(found: &Path) -> Option<String> {
+fn best_in_words(settings: &Settings, found: &Path) -> Option<String> {
     let errors = found.points.iter().filter_map(|p| Some((p.validation_error?, p)));
     let best = errors.reduce(|best, other| if other.0 < best.0 { other } else { best })?;
-    let (error, lambda) = (percent(best.0), setting(lambda_of(best.1)));
+    let (error, lambda) = (output::error(settings, best.0), setting(lambda_of(best.1)));
     Some(format!("least validation error: {error} at lambda {lambda}"))
 }

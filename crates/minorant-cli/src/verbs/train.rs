@@ -5,7 +5,7 @@ use crate::args::{ProblemArgs, TRAIN};
 use crate::number;
 use crate::output::{self, aligned, percent};
 use crate::progress::{Watchers, write_trace};
-use crate::report::{plane, runs};
+use crate::report::{plane, residuals, runs};
 use anyhow::Context as _;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::family::{Context, FittedModel, PROOF_BYTES, Settings, TrainReport, train};
@@ -48,6 +48,9 @@ pub(crate) fn run(problem: &ProblemArgs<TRAIN>) -> anyhow::Result<()> {
             let mut page = runs::page(title, facts(&model, &report, &data_name), tol, &[run]);
             if let Some(before) = model.form().before(&model, data.view())? {
                 page.sections.push(plane::section(&before, &model, data.view())?);
+            }
+            if settings.entry().model.takes_targets {
+                page.sections.push(residuals::section(&model, data.view())?);
             }
             minorant::write_atomically(&path, page.to_html().as_bytes())?;
         }

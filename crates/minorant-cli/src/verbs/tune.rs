@@ -4,7 +4,7 @@ use super::train::{in_words, save};
 use super::{Job, watched, with_data};
 use crate::args::TuneArgs;
 use crate::number::setting;
-use crate::output::{self, percent, train_json};
+use crate::output::{self, train_json};
 use minorant::family::Lambda;
 use minorant::options::common::SEED;
 use minorant::path::{FoldError, TunedPoint, geometric, tune};
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
             let mut tell = |FoldError { fold, lambda, error }: FoldError| {
                 if !is_quiet {
                     let (fold, folds) = (fold + 1, args.folds);
-                    let (lambda, error) = (setting(lambda), percent(error));
+                    let (lambda, error) = (setting(lambda), output::error(&settings, error));
                     output::tell(&format!(
                         "fold {fold} of {folds}: lambda {lambda}: error {error}"
                     ));
@@ -50,7 +50,8 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
                 return output::print(&object.to_string());
             }
             let row = |point: &TunedPoint| {
-                let (error, deviation) = (percent(point.error), percent(point.standard_error));
+                let [error, deviation] =
+                    [point.error, point.standard_error].map(|x| output::error(&settings, x));
                 let mark = if point.lambda == tuned.best_lambda { "best" } else { "" };
                 vec![setting(point.lambda), error, deviation, mark.into()]
             };

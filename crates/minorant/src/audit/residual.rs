@@ -47,7 +47,12 @@ impl PlainResidual<'_> {
             let crossing = |k: usize| super::linear::less(f[k], f[k + 1]);
             let (mut slope, mut value) = (vec![0.0; f.len()], Sum::new());
             for (k, level) in levels.iter().enumerate() {
-                let own = if above(k) > 0.0 { 1.0 - level } else { -level };
+                // A target that is met to the last bit has the slope 0 where the quantile is alone.
+                let own = match above(k) {
+                    0.0 if levels.len() == 1 => 0.0,
+                    above if above > 0.0 => 1.0 - level,
+                    _ => -level,
+                };
                 slope[k] += own;
                 value.add_product(own, above(k));
             }
@@ -116,6 +121,7 @@ impl PlainResidual<'_> {
                 _ => return None,
             },
             Quantiles(&[level]) => match (rises, falls) {
+                // Where the target is met to the last bit the slope is 0, which both sides enclose.
                 (0, 0) => vec![0.0],
                 (1, 0) => vec![1.0 - level],
                 (0, 1) => vec![-level],

@@ -68,13 +68,21 @@ impl InterceptRisk<'_> {
         self.mix_at_kinks(outputs, &mut slopes);
         self.drop_idle_outputs(&mut slopes);
         for _ in 0..CORRECTIONS {
-            let (sum, size) = self.sum_of_slopes(&slopes);
-            if sum.iter().all(|sum| sum.abs() <= ROUNDING * size) {
+            if !self.level(&mut slopes) {
                 break;
             }
-            self.scale(&mut slopes, &sum);
         }
         slopes
+    }
+
+    /// Scales slopes down, where their sum is more than rounding, so that it is 0; whether it was more.
+    pub(super) fn level(&self, slopes: &mut [f64]) -> bool {
+        let (sum, size) = self.sum_of_slopes(slopes);
+        let is_tilted = sum.iter().any(|sum| sum.abs() > ROUNDING * size);
+        if is_tilted {
+            self.scale(slopes, &sum);
+        }
+        is_tilted
     }
 
     /// Where examples of one output lie on kinks, their slopes become the mixture of both sides, the
@@ -205,6 +213,15 @@ impl InterceptRisk<'_> {
         Sizes { offset: total(0), normal: total(1) }
     }
 
+    /// The highest minorant of slopes that add up to 0 but for rounding, what that can cost being told.
+    pub(super) fn highest_balanced(&self, slopes: Vec<f64>) -> Option<ScaledTangents> {
+        let (share, sizes) = (self.imbalance(&slopes), self.sizes(&slopes));
+        let mut scaled = self.inner.highest_with_slopes(slopes)?;
+        scaled.offset_error += share * sizes.offset;
+        scaled.moved += share * sizes.normal;
+        Some(scaled)
+    }
+
     /// The plane of slopes that add up to 0 but for rounding, what that can cost taken off; nothing where
     /// some are no minorant's.
     pub(super) fn balanced_plane(
@@ -232,20 +249,13 @@ impl Duals for InterceptRisk<'_> {
         slopes: &mut [f64],
         cancel: &Cancel,
     ) -> Result<Option<Plane>, RiskError> {
-        let (sum, size) = self.sum_of_slopes(slopes);
-        if sum.iter().any(|sum| sum.abs() > ROUNDING * size) {
-            self.scale(slopes, &sum);
-        }
+        self.level(slopes);
         self.balanced_plane(slopes, cancel)
     }
 
     fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {
         let mut slopes = self.balanced_slopes(point.outputs.here());
         slopes.iter_mut().for_each(|slope| *slope *= factor);
-        let (share, sizes) = (self.imbalance(&slopes), self.sizes(&slopes));
-        let mut scaled = self.inner.highest_with_slopes(slopes)?;
-        scaled.offset_error += share * sizes.offset;
-        scaled.moved += share * sizes.normal;
-        Some(scaled)
+        self.highest_balanced(slopes)
     }
 }

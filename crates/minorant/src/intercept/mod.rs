@@ -10,6 +10,7 @@
 
 mod balance;
 mod curvature;
+pub mod huber_scale;
 mod mixture;
 mod small_system;
 

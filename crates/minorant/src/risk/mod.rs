@@ -16,7 +16,6 @@ mod function;
 mod held;
 pub mod hinge;
 pub mod huber_hinge;
-pub mod huber_scale;
 mod kept;
 mod linear;
 pub(crate) mod local;

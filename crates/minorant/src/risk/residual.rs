@@ -130,7 +130,7 @@ impl Shape {
 /// Targets with what is known of all of them together, whoever holds which.
 #[derive(Debug, Clone)]
 pub struct Targets {
-    pub(super) values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// The size of the largest: what counts as near to a kink is told by it.
     pub(super) size: f64,
 }

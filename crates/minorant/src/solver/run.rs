@@ -488,6 +488,7 @@ impl<'a> Run<'a> {
             "run.numbers",
             [&seconds[..], &[self.best_objective, self.bound, self.local_gap]].concat(),
         );
+        archive.put_integers("run.reserve", [self.reserve]);
         let Pace { look_at, gap, local_gap, objective } = self.pace;
         archive.put_reals("run.pace", vec![look_at as f64, gap, local_gap, objective]);
         let last = [self.last_objective, self.lowest_before, self.without_gain as f64];
@@ -511,6 +512,10 @@ impl<'a> Run<'a> {
         else {
             return Err(ArchiveError("run.numbers".into()));
         };
+        // Checkpoints of 0.1 do not tell.
+        if let Ok([reserve]) = archive.take_integers("run.reserve").as_deref() {
+            self.reserve = *reserve;
+        }
         if let Ok([look_at, gap, local_gap, objective]) = archive.take_reals("run.pace").as_deref()
         {
             let (gap, local_gap, objective) = (*gap, *local_gap, *objective);

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // Each test file uses the part that it needs.
 
 pub(crate) mod referee;
+pub(crate) mod targets;
 
 use minorant::data::{Dataset, Label, LabelRows, Labels};
 use minorant::family::linear::{

@@ -8,10 +8,11 @@ use super::targets::Targets;
 use crate::audit::residual::PlainResidual;
 use crate::family::builder::taken;
 use crate::family::{Settings, TrainError, refuse};
+use crate::intercept::huber_scale::{HuberScale, Scale};
 use crate::options::Kind::{Ascending, Flag, Number};
 use crate::options::Range::{Inside, NotNegative, Positive};
+use crate::options::common::INTERCEPT;
 use crate::options::{Need, options};
-use crate::risk::huber_scale::{HuberScale, Scale};
 use crate::risk::quantiles::{MOST, Quantiles};
 use crate::risk::residual::{Residual, Shape, Targets as Numbers};
 use crate::risk::{Cancel, ExampleWeights, Risk};
@@ -104,8 +105,8 @@ pub(super) fn risk<'a>(
     settings: &Settings,
 ) -> Box<dyn Risk + 'a> {
     if fits_scale(loss, settings) {
-        let delta = settings.get(&HUBER);
-        return Box::new(HuberScale::new(design, numbers.clone(), weights, delta));
+        let (delta, is_free) = (settings.get(&HUBER), settings.get(&INTERCEPT).is_some());
+        return Box::new(HuberScale::new(design, numbers.clone(), weights, delta, is_free));
     }
     let levels = levels(settings);
     if levels.len() > 1 {

@@ -64,6 +64,7 @@ pub(super) fn compare(
     for (key, words, value) in errors {
         evaluation.number(key, words, value, Style::Number);
     }
+    evaluation.lists.push(("quantiles", "quantiles", levels.to_vec()));
     evaluation.lists.push(("pinball", "pinball loss", pinball));
     evaluation.lists.push(("coverage", "targets not above", each(&covered)));
     let crosses = |&i: &usize| predicted.row(i).windows(2).any(|two| two[0] > two[1]);

@@ -134,13 +134,6 @@ impl Targets {
         if has_sets && settings.is_given("label-loss") && settings.get(&INTERCEPT).is_some() {
             return refuse("a free intercept does not go with a label loss of multilabel data");
         }
-        let is_scaled =
-            matches!(self, Targets::Numbers { .. }) && regression::fits_scale(loss, settings);
-        if is_scaled && settings.get(&INTERCEPT).is_some() {
-            return refuse(
-                "a free intercept does not go with huber-scale; add a constant feature with --bias",
-            );
-        }
         let Some(delta) = settings.get(&LABEL_LOSS) else { return Ok(()) };
         if !is_joint {
             return refuse(

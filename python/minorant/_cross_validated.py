@@ -1,0 +1,343 @@
+"""Estimators that choose λ by cross-validation over warm paths, one for each whose path there is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import _check_sample_weight
+
+from ._declared import fitted
+from ._examples import MatrixLike
+from ._huber_regressor import HuberRegressor
+from ._linear import LinearEstimator
+from ._linear_svc import LinearSVC
+from ._linear_svr import LinearSVR
+from ._logistic_regression import LogisticRegression
+from ._path import Path, default_lams, path, positive_lams
+from ._quantile_regressor import QuantileRegressor
+
+Scoring = str | Callable[..., float] | None
+
+
+class CrossValidated(LinearEstimator, is_base=True):
+    """Base of the estimators that choose λ by cross-validation; not for use by itself.
+
+    On each fold one warm path serves all λ: planes that were found for one of them bound all others.
+    The estimator is then trained on all data with the λ of the best mean score.
+
+    Parameters
+    ----------
+    lams : array-like, default=None
+        The λ to try, in any order. If not given, λ = 1/(C Σ sample_weight) for eleven C from 0.001 to
+        100.
+    cv : int, cross-validation generator or iterable, default=None
+        How the folds are cut, as in scikit-learn: 5 folds if not given, with the shares of the classes
+        where there are such.
+    scoring : str or callable, default=None
+        What a fold is scored by, as in scikit-learn; the estimator's own ``score`` if not given.
+
+    Attributes
+    ----------
+    lam_ : float
+        The λ that was chosen: of those with the best mean score, the largest.
+    lams_ : ndarray of shape (n_lams,)
+        The λ that were tried, descending.
+    scores_ : ndarray of shape (n_lams, n_folds)
+        The score of each λ on each fold.
+    """
+
+    lams: ArrayLike | None = None
+    cv: Any = None
+    scoring: Scoring = None
+
+    lams_: NDArray[np.float64] = fitted()
+    scores_: NDArray[np.float64] = fitted()
+
+    #: The estimator that a chosen λ makes of it.
+    _kind: ClassVar[type[Any]]
+
+    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Chooses λ, and trains with it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,)
+            Their labels or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples in training.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        template = self._template()
+        # Whatever is wrong with the data is said before it is cut.
+        checked, *_ = template._checked(X, y, sample_weight)
+        X, y = indexable(X, y)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, checked, dtype=np.float64)
+        total = checked.shape[0] if weights is None else weights.sum()
+        given = default_lams(total) if self.lams is None else positive_lams(self.lams)
+        lams = np.unique(given)[::-1]
+        scorer = check_scoring(template, scoring=self.scoring)
+        cv = check_cv(self.cv, y, classifier=is_classifier(template))
+        scores = []
+        for train, test in cv.split(X, y):
+            of_fold = None if weights is None else weights[train]
+            rows, labels = _safe_indexing(X, train), _safe_indexing(y, train)
+            found = path(template, rows, labels, lams, sample_weight=of_fold, fill=False)
+            rows, labels = _safe_indexing(X, test), _safe_indexing(y, test)
+            of_lam = dict(zip(found.lams, found.estimators, strict=True))
+            # A path that ran out of evaluations or time has fewer points.
+            scores.append(
+                [scorer(of_lam[lam], rows, labels) if lam in of_lam else np.nan for lam in lams]
+            )
+        self.lams_, self.scores_ = lams, np.array(scores).T
+        means = self.scores_.mean(axis=1)
+        if np.isnan(means).all():
+            raise ValueError("max_evals or max_seconds ended the paths before a single lam was tried")
+        chosen = template.set_params(lam=float(lams[np.nanargmax(means)]))
+        chosen.fit(X, y, sample_weight)
+        fitted = {name: kept for name, kept in vars(chosen).items() if name.endswith("_")}
+        vars(self).update(fitted, _model=chosen._model)
+        return self
+
+    def _template(self):
+        """The estimator that is trained, its λ not chosen yet."""
+        given = self.get_params(deep=False)
+        return self._kind(**{name: kept for name, kept in given.items() if name not in _OWN})
+
+    def path(self, X: MatrixLike, y: Any, lams: ArrayLike | None = None, **how: Any) -> Path[Any]:
+        """The path of the estimator over all data: :func:`minorant.path`."""
+        return path(self._template(), X, y, lams, **how)
+
+
+#: The parameters that choose λ.
+_OWN = ("lams", "cv", "scoring")
+
+
+class LinearSVCCV(CrossValidated, LinearSVC):
+    """:class:`LinearSVC` with the λ that cross-validation over warm paths finds best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minorant import LinearSVCCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVCCV(lams=[1.0, 0.1, 0.01]).fit(X, y)
+    >>> model.scores_.shape, model.lam_
+    ((3, 5), np.float64(0.01))
+    """
+
+    _kind = LinearSVC
+
+    def __init__(
+        self,
+        *,
+        lams: ArrayLike | None = None,
+        cv: Any = None,
+        scoring: Scoring = None,
+        loss: Literal["hinge", "squared_hinge", "huber_hinge"] = "hinge",
+        huber: float = 0.5,
+        multi_class: Literal["joint", "ovr"] = "joint",
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = 1.0,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.lams, self.cv, self.scoring = lams, cv, scoring
+        self.loss = loss
+        self.huber = huber
+        self.multi_class = multi_class
+        self._keep(locals())
+
+
+class LogisticRegressionCV(CrossValidated, LogisticRegression):
+    """:class:`LogisticRegression` with the λ that cross-validation over warm paths finds best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minorant import LogisticRegressionCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegressionCV(lams=[1.0, 0.1, 0.01]).fit(X, y)
+    >>> model.scores_.shape
+    (3, 5)
+    """
+
+    _kind = LogisticRegression
+
+    def __init__(
+        self,
+        *,
+        lams: ArrayLike | None = None,
+        cv: Any = None,
+        scoring: Scoring = None,
+        penalty: Literal["l2", "l1"] = "l2",
+        multi_class: Literal["joint", "ovr"] = "joint",
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.lams, self.cv, self.scoring = lams, cv, scoring
+        self.penalty = penalty
+        self.multi_class = multi_class
+        self._keep(locals())
+
+
+class LinearSVRCV(CrossValidated, LinearSVR):
+    """:class:`LinearSVR` with the λ that cross-validation over warm paths finds best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from minorant import LinearSVRCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LinearSVRCV(lams=[1e-2, 1e-4, 1e-6], intercept_scaling=100.0).fit(X, y)
+    >>> model.certificate_.certified
+    True
+    """
+
+    _kind = LinearSVR
+
+    def __init__(
+        self,
+        *,
+        lams: ArrayLike | None = None,
+        cv: Any = None,
+        scoring: Scoring = None,
+        epsilon: float = 0.0,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = 1.0,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.lams, self.cv, self.scoring = lams, cv, scoring
+        self.epsilon = epsilon
+        self.loss = loss
+        self._keep(locals())
+
+
+class QuantileRegressorCV(CrossValidated, QuantileRegressor):
+    """:class:`QuantileRegressor` with the λ that cross-validation over warm paths finds best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from minorant import QuantileRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = QuantileRegressorCV(lams=[1e-2, 1e-4], scoring="neg_mean_absolute_error").fit(X, y)
+    >>> model.certificate_.certified
+    True
+    """
+
+    _kind = QuantileRegressor
+
+    def __init__(
+        self,
+        *,
+        lams: ArrayLike | None = None,
+        cv: Any = None,
+        scoring: Scoring = None,
+        quantile: float | Sequence[float] = 0.5,
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.lams, self.cv, self.scoring = lams, cv, scoring
+        self.quantile = quantile
+        self._keep(locals())
+
+
+class HuberRegressorCV(CrossValidated, HuberRegressor):
+    """:class:`HuberRegressor` with the λ that cross-validation over warm paths finds best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from minorant import HuberRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = HuberRegressorCV(lams=[1e-2, 1e-4]).fit(X, y)
+    >>> model.certificate_.certified
+    True
+    """
+
+    _kind = HuberRegressor
+
+    def __init__(
+        self,
+        *,
+        lams: ArrayLike | None = None,
+        cv: Any = None,
+        scoring: Scoring = None,
+        epsilon: float = 1.35,
+        fit_scale: bool = True,
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        l1_ratio: float | None = None,
+        positive: bool = False,
+        bounds: ArrayLike | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        tol: float = 1e-3,
+        method: str = "auto",
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        random_state: int | RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.lams, self.cv, self.scoring = lams, cv, scoring
+        self.epsilon = epsilon
+        self.fit_scale = fit_scale
+        self._keep(locals())
