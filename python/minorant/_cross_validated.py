@@ -136,7 +136,7 @@ class LinearSVCCV(CrossValidated, LinearSVC):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LinearSVCCV(lams=[1.0, 0.1, 0.01]).fit(X, y)
     >>> model.scores_.shape, model.lam_
-    ((3, 5), np.float64(0.01))
+    ((3, 5), 0.01)
     """
 
     _kind = LinearSVC

@@ -43,7 +43,7 @@ class HuberRegressor(LinearRegressor):
     >>> X = np.arange(20.0).reshape(-1, 1)
     >>> y = 2.0 * X.ravel() + np.sin(X.ravel())
     >>> y[[3, 17]] += 1000.0
-    >>> model = HuberRegressor(lam=1e-6).fit(X, y)
+    >>> model = HuberRegressor(epsilon=2.5, lam=1e-6).fit(X, y)
     >>> model.coef_.round(1), np.flatnonzero(model.outliers_)
     (array([2.]), array([ 3, 17]))
     >>> model.certificate_.certified

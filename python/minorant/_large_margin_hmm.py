@@ -18,7 +18,7 @@ from ._sequences import check_lengths, share_right
 class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     """Hidden Markov models of real-valued frames, trained for large margins.
 
-    Each class (or label) has a few hidden states with mixtures of diagonal Gaussians. Training
+    Each class (or label) has a few hidden states with mixtures of Gaussians. Training
     starts from maximum likelihood and is regularised to it: it minimises λ/2 ‖w − w₀‖² plus the
     mean over sequences of how far the best wrong answer, with its loss, is above the right one.
     The objective is not convex, so there is no lower bound, only a local gap.
@@ -66,6 +66,7 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     n_states: int = 3
     n_mixtures: int = 1
     topology: Literal["left-right", "ergodic"] = "left-right"
+    covariance: Literal["diagonal", "full"] = "diagonal"
     group_weights: Mapping[str, float] | None = None
     validation_fraction: float = 0.0
 

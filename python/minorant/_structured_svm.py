@@ -4,7 +4,7 @@ import pickle
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,11 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
 
         If it also has ``loss_augmented_inference_batch(X, Y, w)``, which returns a list with an
         output for each example, that is called with as many examples at once as possible.
+    rescaling : {'margin', 'slack'}, default='margin'
+        What the loss of an output scales: the margin as above, or the slack. With 'slack' an
+        example costs the largest loss · (1 + score − score of the true output), and the model has
+        ``slack_rescaled_inference(x, y_true, w)``, which returns the output where that is
+        largest, instead of ``loss_augmented_inference``.
     max_evals : int, default=None
         Most passes of the oracle over all examples; 10 000 if not given.
 
@@ -102,6 +107,7 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
     """
 
     model: StructuredModel = field(kw_only=False)
+    rescaling: Literal["margin", "slack"] = "margin"
 
     coef_: NDArray[np.float64] = fitted()
     n_outputs_: int = fitted()
@@ -133,7 +139,9 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
             raise ValueError("expected at least one example, got none")
         weights = _sample_weights(sample_weight, len(X))
         options = self._options(len(X) if weights is None else float(np.sum(weights)))
-        oracle = _Oracle(self.model, X, y)
+        if self.rescaling not in ("margin", "slack"):
+            raise ValueError(f"rescaling must be 'margin' or 'slack', not {self.rescaling!r}")
+        oracle = _Oracle(self.model, X, y, self.rescaling == "slack")
         with self._watching() as watch:
             (found, trouble, raised), is_exact = _core.train_structured(
                 oracle, oracle.dim, oracle.truths, weights, oracle.has_batches, options, watch
@@ -149,8 +157,8 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         self.method_, self.status_ = found["method"], found["status"]
         if not is_exact:
             warnings.warn(
-                "loss_augmented_inference has returned an output although a better one was known: "
-                "it is not exact, and nothing is proven.",
+                "the inference has returned an output although a better one was known: it is not "
+                "exact, and nothing is proven.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -216,11 +224,18 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
 class _Oracle:
     """Names outputs by numbers: 0 is an example's truth, others are counted as they come."""
 
-    def __init__(self, model, X, y):
+    def __init__(self, model, X, y, is_rescaled=False):
         self._model, self._X, self._y = model, X, y
-        self.has_batches = hasattr(model, "loss_augmented_inference_batch")
+        self._argmax = "slack_rescaled_inference" if is_rescaled else "loss_augmented_inference"
+        if not hasattr(model, self._argmax):
+            raise ValueError(f"the model has no method {self._argmax}, which finds its outputs")
+        self.has_batches = hasattr(model, f"{self._argmax}_batch")
         self.dim = _length(model.joint_feature(X[0], y[0]))
         self.truths = [self._features(i, output) for i, output in enumerate(y)]
+        self._plain = self.truths if is_rescaled else None
+        if is_rescaled:
+            nothing = np.zeros(0, dtype=np.uint32), np.zeros(0)
+            self.truths = [nothing] * len(y)
         self.counts = [1] * len(y)
         self._known = []
         for i, (truth, features) in enumerate(zip(y, self.truths, strict=True)):
@@ -232,13 +247,13 @@ class _Oracle:
         """For each example the number of its worst output, and its loss and features if it is new."""
         inputs, truths = [self._X[i] for i in examples], [self._y[i] for i in examples]
         if self.has_batches:
-            found = list(self._model.loss_augmented_inference_batch(inputs, truths, w))
+            found = list(getattr(self._model, f"{self._argmax}_batch")(inputs, truths, w))
         else:
-            ask = self._model.loss_augmented_inference
+            ask = getattr(self._model, self._argmax)
             found = [ask(x, y, w) for x, y in zip(inputs, truths, strict=True)]
         if len(found) != len(examples):
             raise ValueError(
-                f"loss_augmented_inference_batch must return {len(examples)} outputs, "
+                f"{self._argmax}_batch must return {len(examples)} outputs, "
                 f"not {len(found)}"
             )
         return [self._number(i, output) for i, output in zip(examples, found, strict=True)]
@@ -247,6 +262,8 @@ class _Oracle:
         known, key, news = self._known[i], _key(output), None
         if key not in known:
             loss, features = self._loss(i, output), self._features(i, output)
+            if self._plain is not None:
+                features = self._rescaled(loss, features, self._plain[i])
             # Outputs with the same loss and features are the same to the optimiser.
             same = _feature_key(loss, features)
             if same not in known:
@@ -254,6 +271,15 @@ class _Oracle:
                 self.counts[i] += 1
             known[key] = known[same]
         return known[key], news
+
+    def _rescaled(self, loss, features, truth):
+        """Slack rescaling is margin rescaling with the differences to the truth, times the loss."""
+        values = np.zeros(self.dim)
+        values[features[0]] = features[1]
+        values[truth[0]] -= truth[1]
+        values *= loss
+        at = np.flatnonzero(values)
+        return at.astype(np.uint32), values[at]
 
     def _loss(self, i, output):
         loss = float(self._model.loss(self._y[i], output))

@@ -212,3 +212,33 @@ def test_parameters(three_classes):
     copy = clone(StructuredSVM(Classes(3), C=2.0))
     assert copy.C == 2.0 and copy.fit(X, y).lam_ == 1 / (2.0 * len(y))
     assert "certified" in copy._repr_html_()
+
+
+def test_slack_rescaling(three_classes):
+    """Where every wrong output costs 1, slack and margin are the same; the slack grows with the loss."""
+    X, y = three_classes
+
+    class Costs(Classes):
+        def __init__(self, cost):
+            super().__init__(3)
+            self.cost = cost
+
+        def loss(self, y_true, y):
+            return self.cost * float(y_true != y)
+
+        def slack_rescaled_inference(self, x, y_true, w):
+            outputs = range(3)
+            scores = [w @ self.joint_feature(x, z) for z in outputs]
+            values = [self.loss(y_true, z) * (1 + scores[z] - scores[y_true]) for z in outputs]
+            return int(np.argmax(values))
+
+    margin = StructuredSVM(Costs(1.0), lam=0.01, tol=1e-6).fit(X, y)
+    slack = StructuredSVM(Costs(1.0), rescaling="slack", lam=0.01, tol=1e-6).fit(X, y)
+    double = StructuredSVM(Costs(2.0), rescaling="slack", lam=0.02, tol=1e-6).fit(X, y)
+    assert slack.certificate_.certified and double.certificate_.certified
+    assert slack.certificate_.objective == pytest.approx(margin.certificate_.objective, rel=1e-5)
+    assert double.certificate_.objective == pytest.approx(2 * slack.certificate_.objective, rel=1e-5)
+    with pytest.raises(ValueError, match="slack_rescaled_inference"):
+        StructuredSVM(Classes(3), rescaling="slack").fit(X, y)
+    with pytest.raises(ValueError, match="'margin' or 'slack'"):
+        StructuredSVM(Classes(3), rescaling="both").fit(X, y)

@@ -23,15 +23,17 @@ struct Row {
     load: fn(&Store) -> Result<Speech>,
     states: usize,
     mixtures: usize,
+    covariance: &'static str,
     bar: Option<f64>,
 }
 
-const ROWS: [Row; 4] = [
+const ROWS: [Row; 6] = [
     Row {
         name: "Arabic digits",
         load: Speech::arabic_digits,
         states: 4,
         mixtures: 1,
+        covariance: "diagonal",
         bar: Some(0.062),
     },
     Row {
@@ -39,6 +41,7 @@ const ROWS: [Row; 4] = [
         load: Speech::arabic_digits,
         states: 4,
         mixtures: 2,
+        covariance: "diagonal",
         bar: Some(0.054),
     },
     Row {
@@ -46,9 +49,33 @@ const ROWS: [Row; 4] = [
         load: Speech::japanese_vowels,
         states: 3,
         mixtures: 1,
+        covariance: "diagonal",
         bar: Some(0.027),
     },
-    Row { name: "characters", load: Speech::characters, states: 6, mixtures: 1, bar: None },
+    Row {
+        name: "Arabic digits, full",
+        load: Speech::arabic_digits,
+        states: 4,
+        mixtures: 1,
+        covariance: "full",
+        bar: None,
+    },
+    Row {
+        name: "Japanese vowels, full",
+        load: Speech::japanese_vowels,
+        states: 3,
+        mixtures: 1,
+        covariance: "full",
+        bar: None,
+    },
+    Row {
+        name: "characters",
+        load: Speech::characters,
+        states: 6,
+        mixtures: 1,
+        covariance: "diagonal",
+        bar: None,
+    },
 ];
 
 /// Most evaluations of a run.
@@ -63,6 +90,7 @@ const TOL: f64 = 0.01;
 fn builder(row: &Row, lambda: f64, evaluations: u64) -> LargeMarginHmm {
     let (states, mixtures) = (row.states as u64, row.mixtures as u64);
     let hmm = LargeMarginHmm::new().states(states).mixtures(mixtures).lambda(lambda);
+    let hmm = hmm.covariance(row.covariance);
     hmm.tol(TOL).max_evals(evaluations)
 }
 

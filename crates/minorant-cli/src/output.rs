@@ -73,10 +73,12 @@ pub(crate) fn run_json(problem: &str, report: &TrainReport, tol: f64) -> Value {
         "seconds": report.seconds,
         "peak_rss_bytes": bytes_of("/proc/self/status", "VmHWM"),
     });
-    if Method::from_name(report.solver).is_ok_and(Method::tells_direction_steps) {
+    let method = Method::from_name(report.solver).ok();
+    if method.is_some_and(Method::tells_direction_steps) {
         object["direction_steps"] = json!(report.direction_steps);
     }
-    if let Some(bound) = report.iteration_bound {
+    let has_bound = method.is_some_and(Method::has_iteration_bound);
+    if let Some(bound) = report.iteration_bound.filter(|_| has_bound) {
         object["iteration_bound"] = json!(bound);
     }
     object

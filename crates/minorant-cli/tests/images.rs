@@ -183,3 +183,59 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(bench.call("generate plates --widths 2,x --out x.npz").code, 2);
     assert_eq!(bench.call("generate what --out x.npz").code, 2);
 }
+
+/// The loss may scale the slack instead of the margin: proven, audited and kept in the file.
+#[test]
+fn plates_by_slack_rescaling() {
+    let bench = Bench::new();
+    bench.call("generate plates --seed 5 --images 12 --noise 1 --out plates.npz").text();
+    for loss in ["ak", "label"] {
+        let train = format!("train segment-svm plates.npz --lambda 0.05 --loss {loss} --tol 1e-5");
+        let margin = bench.call(&format!("{train} --json")).json();
+        let mut found = Vec::new();
+        for solver in ["auto", "bmrm"] {
+            let args = format!("{train} --rescaling slack --solver {solver} --out m --json");
+            let json = bench.call(&args).json();
+            assert_eq!(json["certified"], true, "{json}");
+            assert_eq!(bench.call("audit m plates.npz --json").json()["holds"], true, "{solver}");
+            found.push(json["objective"].as_f64().unwrap());
+        }
+        assert!((found[0] - found[1]).abs() <= 2e-5 * found[0], "{found:?}");
+        let margin = margin["objective"].as_f64().unwrap();
+        assert!((found[0] - margin).abs() > 1e-3 * margin, "{found:?} {margin}");
+        assert_eq!(bench.call("inspect m --json").json()["rescaling"], "slack");
+    }
+    let refused = bench.call("train tree-svm plates.npz --rescaling slack");
+    assert!(
+        refused.refused().starts_with("--rescaling goes with segment-svm"),
+        "{}",
+        refused.stderr
+    );
+}
+
+/// The loss of a face in units of its own size: another problem, proven and audited, whose unit the file
+/// keeps; parts that coincide are no unit.
+#[test]
+fn faces_in_units_of_their_size() {
+    let bench = Bench::new();
+    bench.call("generate parts --seed 5 --images 14 --out parts.npz").text();
+    let train = "train tree-svm parts.npz --lambda 0.02 --tol 1e-5";
+    let plain = bench.call(&format!("{train} --json")).json();
+    let sized = bench.call(&format!("{train} --normalise 2,4 --out m --json")).json();
+    assert_eq!(sized["certified"], true, "{sized}");
+    assert_ne!(sized["objective"], plain["objective"]);
+    assert_eq!(bench.call("audit m parts.npz --json").json()["holds"], true);
+    let evaluated = bench.call("evaluate m parts.npz --json").json();
+    assert!(evaluated["loss"].as_f64().unwrap() < 1.0, "{evaluated}");
+    bench.call("generate parts --seed 5 --images 80 --out many.npz").text();
+    let together = bench.call("train tree-svm many.npz --normalise 1,2");
+    assert!(together.refused().contains("at one place"), "{}", together.stderr);
+    bench.refuses(
+        "train tree-svm parts.npz ",
+        &[
+            ("--normalise 2,2", "expected two of the parts 1 to 4"),
+            ("--normalise 2,5", "expected two of the parts 1 to 4"),
+            ("--normalise 1,2,3", "two parts"),
+        ],
+    );
+}

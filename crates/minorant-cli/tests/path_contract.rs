@@ -2,18 +2,9 @@
 
 mod common;
 
-use common::Bench;
+use common::situations::Data;
+use common::{Bench, keys, real};
 use serde_json::Value;
-
-fn keys(object: &Value) -> Vec<&str> {
-    let mut keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
-    keys.sort_unstable();
-    keys
-}
-
-fn real(object: &Value, key: &str) -> f64 {
-    object[key].as_f64().unwrap_or_else(|| panic!("{key} in {object}"))
-}
 
 #[test]
 fn a_path_has_trains_keys_and_errors_and_gaps_in_between() {
@@ -52,6 +43,71 @@ fn a_path_has_trains_keys_and_errors_and_gaps_in_between() {
             assert_eq!(between["lo"], points[at + 1]["lambda"]);
             assert!(real(between, "relative_gap") <= 3e-3, "{between}");
         }
+    }
+}
+
+/// Chains, plates and trees of parts keep their planes along λ as rows do.
+#[test]
+fn structured_models_have_paths() {
+    let data = Data::new();
+    let bench = &data.bench;
+    for model in ["chain-svm", "chain-crf", "segment-svm", "tree-svm"] {
+        let (file, _) = Data::usual(model);
+        let args = format!("{model} {file} --lambdas 1:0.01:3 --validation {file}");
+        let json = bench.call(&format!("path {args} --out-dir {model} --json --quiet")).json();
+        let points = json["points"].as_array().unwrap();
+        for point in points {
+            assert_eq!(point["certified"], true, "{point}");
+            assert_eq!(point["train_error"], point["validation_error"]);
+            let file_of = format!("{model}/lambda-{:e}.safetensors", real(point, "lambda"));
+            let audit = bench.call(&format!("audit {file_of} {file} --json")).json();
+            assert_eq!(audit["holds"], true, "{model}");
+        }
+        for between in json["between"].as_array().unwrap() {
+            // The field is smooth: its method keeps no planes, and has no bound over λ.
+            let is_known = !between["relative_gap"].is_null();
+            assert_eq!(is_known, model != "chain-crf", "{between}");
+            assert!(!is_known || real(between, "relative_gap") <= 3e-3, "{model}: {between}");
+        }
+        let last = &points[points.len() - 1];
+        let solver = last["solver"].as_str().unwrap();
+        let alone = format!("train {model} {file} --lambda 0.01 --solver {solver} --json");
+        let alone = bench.call(&alone).json();
+        assert!(real(last, "evaluations") < real(&alone, "evaluations"), "{model}");
+        let tuned = bench.call(&format!("tune {args} --json --quiet")).json();
+        let least = tuned["points"].as_array().unwrap().iter().map(|p| real(p, "validation_error"));
+        let least = least.fold(f64::INFINITY, f64::min);
+        let chosen = tuned["points"].as_array().unwrap().iter();
+        let chosen = chosen.clone().find(|p| real(p, "validation_error") == least).unwrap();
+        assert_eq!(chosen["lambda"], tuned["best_lambda"], "{model}");
+        let text = bench.call(&format!("tune {args} --quiet")).text();
+        assert!(text.contains("best"), "{text}");
+        bench.refuses(
+            "",
+            &[(&format!("tune {model} {file} --lambdas 1:0.1:2"), "--validation FILE")],
+        );
+    }
+}
+
+/// A model of a structure is a start for another λ, and for no other structure.
+#[test]
+fn structured_models_start_from_others() {
+    let data = Data::new();
+    let bench = &data.bench;
+    let count = |json: &Value| json["evaluations"].as_u64().unwrap();
+    bench.call("generate plates --seed 3 --images 4 --widths 2,3 --out other.npz").text();
+    for (model, other, words) in [
+        ("chain-svm", "chain-svm letters.data", "expected start weights for these attributes"),
+        ("segment-svm", "segment-svm other.npz", "expected start weights for images"),
+        ("tree-svm", "segment-svm other.npz", "expected start weights for images"),
+    ] {
+        let (file, _) = Data::usual(model);
+        let train = format!("train {model} {file} --lambda 0.01 --solver prox-bmrm");
+        let cold = bench.call(&format!("{train} --out m --json")).json();
+        let again = bench.call(&format!("{train} --start m --json")).json();
+        assert!(count(&again) < count(&cold), "{model}: {again} {cold}");
+        let refused = bench.call(&format!("train {other} --start m"));
+        assert!(refused.refused().contains(words), "{}", refused.stderr);
     }
 }
 
@@ -153,7 +209,7 @@ fn wrong_ranges_are_refused() {
     ] {
         assert_eq!(bench.call(args).code, 2, "{args}");
     }
-    for (verb, model) in [("path", "ramp-svm"), ("tune", "hmm"), ("path", "chain-crf")] {
+    for (verb, model) in [("path", "ramp-svm"), ("tune", "hmm"), ("path", "neuro-crf")] {
         let refused = bench.call(&format!("{verb} {model} train.svm --lambdas 1:0.1:3"));
         let why =
             format!("{model} has no path over lambda; those that have one are: svm, logistic");

@@ -33,7 +33,12 @@ pub(crate) fn path<'py>(
     let settings = settings(model, options)?;
     let data = examples.rows()?;
     let validation = validation.as_ref().map(Examples::rows).transpose()?;
-    let wanted = PathOptions { lambdas: &lams, validation: validation.as_ref(), start: None, fill };
+    let wanted = PathOptions {
+        lambdas: &lams,
+        validation: validation.as_ref().map(Into::into),
+        start: None,
+        fill,
+    };
     let cancel = Cancel::new();
     let work = |_: &mut dyn Observer| walk(&data, &settings, wanted, &cancel, &mut |_| {});
     let watched = watch::run(py, threads(&settings), &cancel, None, work)?;

@@ -8,8 +8,8 @@ use minorant::family::hmm::{GROUP_WEIGHT, HmmForm, MIXTURES, STATES, TASK, TOPOL
 use minorant::family::{Context, FittedModel, Lambda, PROOF_BYTES, Settings, TrainReport, train};
 use minorant::generate::{Phones, phones};
 use minorant::hmm::{
-    Frames, Group, HmmRisk, HmmShape, Tables, Task, Topology, Truth, VARIANCES, best_path,
-    log_likelihood, maximum_likelihood,
+    Covariance, Frames, Group, HmmRisk, HmmShape, Tables, Task, Topology, Truth, VARIANCES,
+    best_path, log_likelihood, maximum_likelihood,
 };
 use minorant::linalg::Matrix;
 use minorant::options::Named;
@@ -24,10 +24,20 @@ const TASKS: [Task; 2] = [Task::Classify, Task::Label];
 const TOPOLOGIES: [Topology; 2] = [Topology::LeftRight, Topology::Ergodic];
 
 fn shapes() -> Vec<HmmShape> {
-    let (units, states, mixtures, features) = (2, 2, 2, 2);
+    let (units, states, mixtures, features) = (2, 2, 2, 3);
     let all = TASKS.into_iter().flat_map(|task| TOPOLOGIES.map(|topology| (task, topology)));
-    all.map(|(task, topology)| HmmShape { task, topology, units, states, mixtures, features })
-        .collect()
+    let covariances = [Covariance::Diagonal, Covariance::Full];
+    let all = all.flat_map(|(task, topology)| covariances.map(|c| (task, topology, c)));
+    all.map(|(task, topology, covariance)| HmmShape {
+        task,
+        topology,
+        units,
+        states,
+        mixtures,
+        features,
+        covariance,
+    })
+    .collect()
 }
 
 fn random(count: usize, size: f64, rng: &mut Pcg64Mcg) -> Vec<f64> {
@@ -56,7 +66,14 @@ impl Plain {
     }
 
     fn mixtures_at(&self, unit: usize) -> usize {
-        self.unit(unit) + 2 * self.shape.states * self.shape.mixtures * self.shape.features
+        let HmmShape { states, mixtures, features, .. } = self.shape;
+        self.unit(unit) + states * mixtures * (2 * features + self.pairs())
+    }
+
+    /// Entries below the diagonal of a factor.
+    fn pairs(&self) -> usize {
+        let features = self.shape.features;
+        if self.shape.covariance == Covariance::Full { features * (features - 1) / 2 } else { 0 }
     }
 
     fn arcs_at(&self, unit: usize) -> usize {
@@ -121,12 +138,24 @@ impl Plain {
         let means = self.unit(unit) + (state * mixtures + component) * features;
         let rhos = means + states * mixtures * features;
         let weight = self.softmax(self.mixtures_at(unit) + state * mixtures, mixtures, component);
-        let density = |j: usize| {
-            let precision = self.w[rhos + j].exp();
-            let away = frame[j] - self.w[means + j];
-            (precision / std::f64::consts::TAU).sqrt() * (-0.5 * precision * away * away).exp()
+        let factors = self.unit(unit) + 2 * states * mixtures * features;
+        let factor = factors + (state * mixtures + component) * self.pairs();
+        let entry = |j: usize, k: usize| match j.cmp(&k) {
+            std::cmp::Ordering::Equal => 1.0,
+            std::cmp::Ordering::Greater if self.pairs() > 0 => self.w[factor + j * (j - 1) / 2 + k],
+            _ => 0.0,
         };
-        weight * (0..features).map(density).product::<f64>()
+        // The precision matrix and its determinant, and then the density as it is defined.
+        let d = |j: usize| self.w[rhos + j].exp();
+        let precision = |a: usize, b: usize| {
+            (0..features).map(|j| entry(j, a) * d(j) * entry(j, b)).sum::<f64>()
+        };
+        let away = |j: usize| frame[j] - self.w[means + j];
+        let square: f64 = (0..features)
+            .map(|a| (0..features).map(|b| away(a) * precision(a, b) * away(b)).sum::<f64>())
+            .sum();
+        let norm: f64 = (0..features).map(|j| (d(j) / std::f64::consts::TAU).sqrt()).product();
+        weight * norm * (-0.5 * square).exp()
     }
 
     /// The sum and the largest of the probabilities of all paths whose units `allows` allows, with

@@ -317,8 +317,12 @@ fn paths_serve_every_lambda_in_between() {
         let (data, settings) = larger(loss, several);
         let settings = settings.with(&TOL, 1e-3).with(&MAX_EVALS, None);
         let lambdas = [1.0, 0.1, 0.01];
-        let wanted =
-            PathOptions { lambdas: &lambdas, validation: Some(&data), start: None, fill: true };
+        let wanted = PathOptions {
+            lambdas: &lambdas,
+            validation: Some((&data).into()),
+            start: None,
+            fill: true,
+        };
         let found = path(&data, &settings, wanted, &Cancel::new(), &mut |_| {}).expect("a path");
         assert!(found.is_whole);
         for point in &found.points {

@@ -437,6 +437,14 @@ fn segmentations_equal_brute_force() {
                 let (best, worst) = (model.best(0, scores), model.worst(0, scores));
                 assert!((value(&best, false) - most(false)).abs() < 1e-12);
                 assert!((value(&worst, true) - most(true)).abs() < 1e-12);
+                // Slack rescaling, by dynamic programming over the number of wrong columns.
+                let rescaled = |y: &Labels| {
+                    let rise = value(y, false) - value(model.truth(0), false);
+                    model.loss(0, y) * (1.0 + rise)
+                };
+                let found = model.worst_rescaled(0, Scores { shared: &w, own: &[] });
+                let best = all.iter().map(&rescaled).fold(f64::NEG_INFINITY, f64::max);
+                assert!((rescaled(&found) - best).abs() < 1e-12 * (1.0 + best), "{found:?}");
             }
         }
     }

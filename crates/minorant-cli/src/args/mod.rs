@@ -330,6 +330,9 @@ pub(crate) struct TuneArgs {
     /// evenly
     #[arg(long = "cv", id = "cv", value_name = "K", default_value_t = 5, help_heading = "Problem")]
     pub(crate) folds: usize,
+    /// Choose λ by the error on this data instead; what is not rows has no folds
+    #[arg(long, value_name = "FILE", conflicts_with = "cv", help_heading = "Problem")]
+    pub(crate) validation: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

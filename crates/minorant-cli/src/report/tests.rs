@@ -191,7 +191,8 @@ fn walked() -> Path {
     let data = minorant::generate::noisy_plane(30, 2, 1, 0);
     let settings = Settings::new("svm").expect("a model");
     let lambdas = &[1.0, 0.1, 0.01];
-    let wanted = PathOptions { lambdas, validation: Some(&data), start: None, fill: false };
+    let wanted =
+        PathOptions { lambdas, validation: Some((&data).into()), start: None, fill: false };
     minorant::path::path(&data, &settings, wanted, &Cancel::new(), &mut |_| {}).expect("a path")
 }
 

@@ -8,8 +8,8 @@ use crate::output::{self, dash, train_json};
 use crate::progress::told;
 use crate::report::path::{lambda_of, largest_gap, page};
 use anyhow::{Context, ensure};
-use minorant::data::{Dataset, LabelRows};
-use minorant::family::{PROOF_BYTES, Settings, ignored_entries, options_of_rows};
+use minorant::data::LabelRows;
+use minorant::family::{Data, OwnedData, PROOF_BYTES, Settings, ignored_entries, read_validation};
 use minorant::path::{Between, Path, PathOptions, PathPoint, geometric, path};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -30,9 +30,9 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
             std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
         }
         let settings = &job.settings;
-        let data = job.data.view().rows().map_err(anyhow::Error::msg)?;
-        let validation = read_validation(args, settings, data)?;
-        let (validation, fill) = (validation.as_ref(), !args.grid_only);
+        let data = job.data.view();
+        let validation = read_judges(&args.validation, settings, data)?;
+        let (validation, fill) = (validation.as_ref().map(OwnedData::view), !args.grid_only);
         let wanted = PathOptions { lambdas: &lambdas, validation, start: None, fill };
         let mut tell = |point: &PathPoint| {
             if !job.is_quiet {
@@ -71,19 +71,21 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     })
 }
 
-/// The validation data, with the columns and the kind of labels that the training data has.
-fn read_validation(
-    args: &PathArgs,
+/// The validation data, which must have labels.
+pub(super) fn read_judges(
+    files: &[PathBuf],
     settings: &Settings,
-    data: &Dataset<'_>,
-) -> anyhow::Result<Option<Dataset<'static>>> {
-    let Some(first) = args.validation.first() else { return Ok(None) };
-    let mut options = options_of_rows(settings);
-    options.label_kind = data.labels.kind();
-    (options.for_prediction, options.model_features) = (true, Some(data.features.cols()));
-    let (validation, dropped) = minorant::data::read_for_model(&args.validation, &options)?;
+    data: Data<'_>,
+) -> anyhow::Result<Option<OwnedData>> {
+    let Some(first) = files.first() else { return Ok(None) };
+    let (validation, dropped) = read_validation(data, settings, files)?;
     note(&ignored_entries(dropped));
-    let has_labels = validation.labels.rows != LabelRows::None;
+    let has_labels = match validation.view() {
+        Data::Rows(rows) => rows.labels.rows != LabelRows::None,
+        Data::Sequences(sequences) => !sequences.labels.is_empty(),
+        Data::Recordings(recordings) => recordings.labels.rows != LabelRows::None,
+        Data::Images(images) => images.are_labelled(),
+    };
     ensure!(has_labels, "{}: the data has no labels", first.display());
     Ok(Some(validation))
 }

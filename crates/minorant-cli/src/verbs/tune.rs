@@ -1,13 +1,15 @@
-//! `minorant tune`: λ by cross-validation over paths, then a model of the best λ on all data.
+//! `minorant tune`: λ by cross-validation over paths or by data of its own, then a model of the best λ on all data.
 
+use super::path::read_judges;
 use super::train::{in_words, save};
 use super::{Job, watched, with_data};
 use crate::args::TuneArgs;
 use crate::number::setting;
-use crate::output::{self, train_json};
-use minorant::family::Lambda;
+use crate::output::{self, dash, train_json};
+use anyhow::bail;
+use minorant::family::{Data, Lambda};
 use minorant::options::common::SEED;
-use minorant::path::{FoldError, TunedPoint, geometric, tune};
+use minorant::path::{FoldError, TunedPoint, geometric, tune, validate};
 use serde_json::json;
 
 pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
@@ -16,20 +18,33 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
     with_data(
         &args.problem,
         |Job { mut settings, data, data_name, load_seconds, cancel, is_quiet }| {
-            let data = data.view().rows().map_err(anyhow::Error::msg)?;
+            let data = data.view();
             let mut tell = |FoldError { fold, lambda, error }: FoldError| {
                 if !is_quiet {
                     let (fold, folds) = (fold + 1, args.folds);
                     let (lambda, error) = (setting(lambda), output::error(&settings, error));
-                    output::tell(&format!(
-                        "fold {fold} of {folds}: lambda {lambda}: error {error}"
-                    ));
+                    output::tell(&match args.validation.is_empty() {
+                        true => format!("fold {fold} of {folds}: lambda {lambda}: error {error}"),
+                        false => format!("lambda {lambda}: error {error}"),
+                    });
                 }
             };
             let seed = settings.get(&SEED);
-            let tuned = tune(data, &settings, &lambdas, args.folds, seed, &cancel, &mut tell)?;
+            let judges = read_judges(&args.validation, &settings, data)?;
+            let tuned = match (&judges, data) {
+                (Some(judges), _) => {
+                    validate(data, &settings, &lambdas, judges.view(), &cancel, &mut tell)?
+                }
+                (None, Data::Rows(rows)) => {
+                    tune(rows, &settings, &lambdas, args.folds, seed, &cancel, &mut tell)?
+                }
+                (None, _) => bail!(
+                    "cross-validation deals rows into folds; this data needs --validation FILE to \
+                     choose lambda by"
+                ),
+            };
             settings.set_lambda(Lambda::Lambda(tuned.best_lambda));
-            let trained = watched("training", data.into(), &settings, &cancel)?;
+            let trained = watched("training", data, &settings, &cancel)?;
             let (model, report) = (&trained.model, &trained.report);
             let saved = save(&settings, model)?;
             if settings.is_given("json") {
@@ -50,8 +65,9 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<()> {
                 return output::print(&object.to_string());
             }
             let row = |point: &TunedPoint| {
-                let [error, deviation] =
-                    [point.error, point.standard_error].map(|x| output::error(&settings, x));
+                let in_words = |x: f64| output::error(&settings, x);
+                let deviation = Some(point.standard_error).filter(|error| error.is_finite());
+                let (error, deviation) = (in_words(point.error), dash(deviation, in_words));
                 let mark = if point.lambda == tuned.best_lambda { "best" } else { "" };
                 vec![setting(point.lambda), error, deviation, mark.into()]
             };

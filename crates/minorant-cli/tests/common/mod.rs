@@ -7,6 +7,59 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+/// The keys of `train --json`.
+pub(crate) const TRAIN_KEYS: [&str; 20] = [
+    "certified",
+    "dim",
+    "evaluations",
+    "examples",
+    "features",
+    "gap",
+    "iterations",
+    "lambda",
+    "load_seconds",
+    "local_gap",
+    "lower_bound",
+    "model",
+    "objective",
+    "peak_rss_bytes",
+    "regularizer",
+    "relative_gap",
+    "risk",
+    "seconds",
+    "solver",
+    "status",
+];
+/// Solvers with a certificate from planes.
+pub(crate) const SOLVERS: [&str; 7] =
+    ["bmrm", "lm-bmrm", "p-bmrm", "prox-bmrm", "prox-p-bmrm", "ls-bmrm", "ls-p-bmrm"];
+/// Solvers that search for directions of descent, and tell how many steps that took.
+pub(crate) const DIRECTIONS: [&str; 3] = ["subbfgs", "sublbfgs", "hybrid"];
+/// Those with planes for which Theorem 1 of Do and Artières holds: they tell its bound as well.
+pub(crate) const WITH_ITERATION_BOUND: [&str; 3] = ["bmrm", "lm-bmrm", "p-bmrm"];
+
+/// The keys of an object in order.
+pub(crate) fn keys(object: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// Keys with one more, in order.
+pub(crate) fn with_key(
+    keys: impl IntoIterator<Item = &'static str>,
+    key: &'static str,
+) -> Vec<&'static str> {
+    let mut keys: Vec<&str> = keys.into_iter().chain([key]).collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// A number of an object.
+pub(crate) fn real(object: &Value, key: &str) -> f64 {
+    object[key].as_f64().unwrap_or_else(|| panic!("{key} in {object}"))
+}
+
 /// A folder that goes away with the test, holding files that the tests use.
 pub(crate) struct Bench {
     dir: tempfile::TempDir,

@@ -79,6 +79,90 @@ impl<S: PlainStructure> PlainLoss for PlainImages<S> {
     }
 }
 
+/// Plates with slack rescaling: features are differences to the truth's, times the loss.
+#[derive(Debug)]
+pub struct PlainRescaled<'a>(pub PlainPlates<'a>);
+
+impl PlainStructure for PlainRescaled<'_> {
+    fn truth(&self, image: usize) -> Vec<u32> {
+        self.0.truth(image)
+    }
+
+    fn is_output(&self, image: usize, output: &[u32]) -> bool {
+        self.0.is_output(image, output)
+    }
+
+    fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)> {
+        let (loss, truth) = (self.0.loss(image, output), self.0.truth(image));
+        if loss == 0.0 {
+            return Vec::new();
+        }
+        let of = |output: &[u32], sign: f64| {
+            let features = self.0.features(image, output).into_iter();
+            features.map(move |(at, x)| (at, sign * loss * x))
+        };
+        of(output, 1.0).chain(of(&truth, -1.0)).collect()
+    }
+
+    fn rounding(&self, _feature: usize) -> f64 {
+        f64::EPSILON
+    }
+
+    fn loss(&self, image: usize, output: &[u32]) -> f64 {
+        self.0.loss(image, output)
+    }
+
+    /// Of all numbers of wrong columns, the least one with the highest value; of the ways to have so
+    /// many, the one with the highest score, first characters first.
+    fn worst(&self, image: usize, w: &[f64]) -> Vec<u32> {
+        let (plates, columns) = (&self.0, self.0.columns(image));
+        let truth = plates.truth(image);
+        let true_segments = plates.segments(&truth);
+        let score = |a: u32, start: usize| -> f64 {
+            plates.segment_features(image, a, start).map(|(at, x)| w[at] * x).sum()
+        };
+        // For the columns before each one and each number of wrong ones the best score, with its last
+        // character.
+        let mut best: Vec<Vec<Option<(f64, u32)>>> = vec![vec![None; columns + 1]; columns + 1];
+        best[0][0] = Some((0.0, 0));
+        let wrong = |a: u32, start: usize| plates.segment_loss(&true_segments, a, start) as usize;
+        for end in 1..=columns {
+            for a in 0..plates.widths.len() as u32 {
+                let Some(start) = end.checked_sub(plates.width(a)) else { continue };
+                let (gain, more) = (score(a, start), wrong(a, start));
+                for count in more..=end {
+                    let Some((before, _)) = best[start][count - more] else { continue };
+                    let total = before + gain;
+                    if best[end][count].is_none_or(|(top, _)| total > top) {
+                        best[end][count] = Some((total, a));
+                    }
+                }
+            }
+        }
+        let own: f64 = true_segments.iter().map(|&(a, start)| score(a, start)).sum();
+        let mut top = (0.0, 0);
+        for (count, found) in best[columns].iter().enumerate().skip(1) {
+            let Some((total, _)) = found else { continue };
+            let value = count as f64 * (1.0 + (total - own));
+            if value > top.0 {
+                top = (value, count);
+            }
+        }
+        let (mut count, mut end) = (top.1, columns);
+        if count == 0 {
+            return truth;
+        }
+        let mut output = Vec::new();
+        while let (Some((_, a)), true) = (best[end][count], end > 0) {
+            output.push(a);
+            end -= plates.width(a);
+            count -= wrong(a, end);
+        }
+        output.reverse();
+        output
+    }
+}
+
 /// Characters from left to right.
 #[derive(Debug)]
 pub struct PlainPlates<'a> {
@@ -198,11 +282,20 @@ pub struct PlainParts<'a> {
     pub shape: &'a TreeShape,
     /// The images with their places.
     pub images: &'a [PartsImage],
+    /// Two parts whose distance divides the loss, where there are such.
+    pub unit: Option<[usize; 2]>,
 }
 
 impl PlainParts<'_> {
     fn places(&self) -> usize {
         self.shape.width * self.shape.height
+    }
+
+    /// What distances of an image are divided by.
+    fn size(&self, image: usize) -> f64 {
+        let places = &self.images[image].places;
+        let size = self.unit.map_or(1.0, |[a, b]| self.distance(places[a], places[b]));
+        places.len() as f64 * size
     }
 
     /// The channels of a part at a place with the places of their weights.
@@ -261,18 +354,19 @@ impl PlainStructure for PlainParts<'_> {
     fn loss(&self, image: usize, output: &[u32]) -> f64 {
         let truth = self.truth(image);
         let distances = truth.iter().zip(output).map(|(&a, &b)| self.distance(a, b));
-        distances.sum::<f64>() / truth.len() as f64
+        distances.sum::<f64>() / self.size(image)
     }
 
     fn worst(&self, image: usize, w: &[f64]) -> Vec<u32> {
         let (parts, channels) = (self.shape.parents.len() + 1, self.shape.channels);
         let truth = self.truth(image);
+        let size = self.size(image);
         let mut totals = vec![vec![0.0; self.places()]; parts];
         for (part, totals) in totals.iter_mut().enumerate() {
             for (place, total) in totals.iter_mut().enumerate() {
                 let features = self.part_features(image, part, place as u32);
                 let score: f64 = features.map(|(at, x)| w[at] * x).sum();
-                *total = score + self.distance(place as u32, truth[part]) / parts as f64;
+                *total = score + self.distance(place as u32, truth[part]) / size;
             }
         }
         // From the last part to the first: for every place of a parent, the best of the part.

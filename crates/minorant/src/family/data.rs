@@ -188,6 +188,35 @@ pub fn read_training(settings: &Settings, files: &[PathBuf]) -> Result<OwnedData
         .map_err(|why| ReadError::whole(&name, "rows that fit those with labels", why.to_string()))
 }
 
+/// Reads data that models trained on `data` are judged by: with its columns, its kind of labels and its
+/// attributes. The number of entries that were left out because the models do not know their columns
+/// comes along.
+pub fn read_validation(
+    data: Data<'_>,
+    settings: &Settings,
+    files: &[PathBuf],
+) -> Result<(OwnedData, usize), ReadError> {
+    let kind = settings.entry().data(settings);
+    let purpose = Purpose { needs_labels: true, keeps_lines: false };
+    match data {
+        Data::Rows(rows) => {
+            let options = ReadOptions {
+                for_prediction: true,
+                model_features: Some(rows.features.cols()),
+                label_kind: rows.labels.kind(),
+                ..options_of_rows(settings)
+            };
+            let (rows, dropped) = minorant_data::read_for_model(files, &options)?;
+            Ok((OwnedData::Rows(rows), dropped))
+        }
+        Data::Sequences(known) => {
+            let (attributes, template) = (Some(&known.attributes), known.template.as_ref());
+            read_for(Reading { attributes, template, ..kind.into() }, settings, files, purpose)
+        }
+        Data::Recordings(_) | Data::Images(_) => read_for(kind.into(), settings, files, purpose),
+    }
+}
+
 /// Reads data of a kind; images may come without labels where these are not needed.
 pub fn read(
     kind: DataKind,

@@ -36,7 +36,7 @@ mod walk;
 pub use classes::ClassCounts;
 pub use data::{
     Data, DataKind, OwnedData, Purpose, Reading, options_of_rows, options_of_sequences, read,
-    read_training,
+    read_training, read_validation,
 };
 pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;
@@ -49,7 +49,7 @@ pub use walk::{Context, TrainError, method_options, stop_rules, train};
 
 pub(crate) use memory::{check_size, left_for_planes};
 pub(crate) use stored::{Reader, Writer};
-pub(crate) use walk::{Answer, Asked, Walk, refuse};
+pub(crate) use walk::{Answer, Asked, Track, Walk, refuse};
 
 use crate::options::{OptionSpec, Probe, Taken};
 use std::sync::LazyLock;

@@ -6,6 +6,7 @@ use super::carried::Carrying;
 use super::hold_out::{Choice, Chosen, Judge, Validation};
 use super::memory::{check_size, left_for_planes};
 use super::{Data, Facts, FittedModel, Form, PROOF_BYTES, Settings, TrainReport};
+use crate::certificate::BoundOverLambda;
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{
     ABS_TOL, CONVEX_PROBLEMS, CURVATURE_FLOOR, DESPITE_KINKS, DIRECTION_LIMIT, DIRECTION_TOL,
@@ -16,12 +17,13 @@ use crate::options::common::{
 use crate::options::{Asked as Asks, Key, OptionError, Setting};
 use crate::proof::Proof;
 use crate::regularizer::RegularizerError;
-use crate::risk::Cancel;
+use crate::risk::{Cancel, Point};
 use crate::solver::{
-    self, Checkpoints, Method, MethodError, MethodOptions, Outcome, Problem, RunError, Status,
-    StopRules, Tuning,
+    self, Checkpoints, Method, MethodError, MethodOptions, Outcome, Problem, RunError, Solver,
+    Status, StopRules, Tuning,
 };
 use crate::trace::{Observer, TraceRecord};
+use std::cell::RefCell;
 
 /// Why nothing was trained.
 #[derive(Debug, thiserror::Error)]
@@ -171,6 +173,7 @@ pub fn train<'d>(
         to_rounding: context.to_rounding,
         proof_bytes: context.proof_bytes,
         plane_bytes: left_for_planes(data, settings),
+        track: None,
     };
     let observer = context.observer.unwrap_or(&mut nobody);
     let checkpoints = context.checkpoints.unwrap_or(&mut nowhere);
@@ -273,6 +276,77 @@ pub struct Asked<'w> {
     pub(crate) proof_bytes: u64,
     /// Bytes that planes may take before aggregation sets in.
     pub(crate) plane_bytes: Option<u64>,
+    /// What goes along from one λ of a path to the next.
+    pub(crate) track: Option<&'w RefCell<Track>>,
+}
+
+/// What goes along from one λ of a path to the next: the solver with its planes and its best point.
+pub(crate) struct Track {
+    pub(crate) method: Method,
+    solver: Option<Box<dyn Solver>>,
+    last: Option<Point>,
+    /// The bound over λ that the last run proved, ‖w‖² in its metric, and the risk at its weights.
+    pub(crate) bounds: Option<BoundOverLambda>,
+    pub(crate) square: f64,
+    pub(crate) risk: f64,
+}
+
+impl std::fmt::Debug for Track {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Track").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+impl Track {
+    /// The beginning of a path.
+    pub(crate) fn new() -> Self {
+        let (square, risk) = (0.0, 0.0);
+        Track { method: Method::Auto, solver: None, last: None, bounds: None, square, risk }
+    }
+
+    /// Solves a problem from where the last one with the same risk ended, and keeps the solver.
+    pub(crate) fn solve(
+        &mut self,
+        problem: Problem<'_>,
+        asked: Method,
+        options: &MethodOptions,
+        rules: StopRules,
+        cancel: &Cancel,
+    ) -> Result<Outcome, TrainError> {
+        let last = self.last.take();
+        let start = last.as_ref().map(|point| point.w.clone());
+        let is_first = start.is_none();
+        let given = problem.start;
+        let problem = problem.starting_at(start.as_deref().or(given));
+        let carried = match (&mut self.solver, last) {
+            (Some(solver), Some(point)) => solver.restart_at(point),
+            _ => false,
+        };
+        if !carried {
+            self.method = match asked {
+                // What climbs example by example has no planes to hand on.
+                Method::Auto => match Method::pick_bundle(problem) {
+                    Method::Bcfw => Method::PBmrm,
+                    method => method,
+                },
+                method => method,
+            };
+            self.solver = Some(self.method.build_owned(problem, options)?);
+        }
+        let Some(solver) = &mut self.solver else { unreachable!("a solver was just built") };
+        // A first answer is owed even to those who have already asked to stop.
+        let token = if is_first { Cancel::new() } else { cancel.clone() };
+        let mut outcome = solver::run(&mut **solver, problem, rules, &token, &mut (), &mut ())?;
+        if outcome.status == Status::MaxEvals && cancel.is_cancelled() {
+            outcome.status = Status::Interrupted;
+        }
+        let regularizer = problem.regularizer;
+        self.bounds = outcome.bounds;
+        self.square = 2.0 * regularizer.value(&outcome.point.w) / regularizer.lambda();
+        self.risk = outcome.point.value;
+        self.last = Some(outcome.point.clone());
+        Ok(outcome)
+    }
 }
 
 /// A run on its way: what families ask while they train.
@@ -340,6 +414,15 @@ impl Walk<'_> {
         problem: Problem<'_>,
         rules: StopRules,
     ) -> Result<(Outcome, Method), TrainError> {
+        if let Some(track) = self.asked.track {
+            let asked = self.asked_method()?;
+            let options =
+                method_options(self.settings, self.asked.proof_bytes, self.asked.plane_bytes);
+            options.refuse_unused(asked)?;
+            let mut track = track.borrow_mut();
+            let outcome = track.solve(problem, asked, &options, rules, self.asked.cancel)?;
+            return Ok((outcome, track.method));
+        }
         let (method, options) = self.method_for(problem)?;
         // `auto` itself is built where it may hand over from one method to another.
         let asked = self.asked_method()?;

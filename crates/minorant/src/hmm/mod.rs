@@ -1,7 +1,7 @@
 //! Hidden Markov models of real-valued frames, trained for large margins (Do and Artières, §5.5):
-//! a unit of a few states with mixtures of diagonal Gaussians for each class or label, paths
+//! a unit of a few states with mixtures of Gaussians for each class or label, paths
 //! through them, the maximum-likelihood start, and the risk of Eq. 21. Every weight is free: means,
-//! logarithms of precisions, and logits of choices, so that variances stay positive and
+//! logarithms of precisions, factors, and logits of choices, so that variances stay positive and
 //! probabilities add up to 1 wherever a method goes. No optimiser and no files are in here.
 
 mod forward;
@@ -16,7 +16,7 @@ mod viterbi;
 pub use forward::log_likelihood;
 pub use risk::{HmmRisk, Truth};
 pub use scaling::Scaling;
-pub use shape::{Group, HmmShape, Task, Topology};
+pub use shape::{Covariance, Group, HmmShape, Task, Topology};
 pub use start::maximum_likelihood;
 pub use tables::{Densities, Tables, VARIANCES};
 pub use viterbi::{Visit, best_path};

@@ -23,6 +23,18 @@ pub enum Topology {
     Ergodic,
 }
 
+/// What the Gaussians know of how features go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Covariance {
+    /// Nothing: each feature has its own precision.
+    #[default]
+    Diagonal,
+    /// Everything, by the factors of the precision matrix UᵀDU: U has ones on its diagonal and free
+    /// weights below it, D has the exponentials of free weights. So every weight is free, and row j of U
+    /// with 1/d_j tells how feature j is spread around what the features before it foretell.
+    Full,
+}
+
 /// Weights of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
@@ -30,7 +42,7 @@ pub enum Group {
     Transitions,
     /// Means.
     Means,
-    /// Logarithms of precisions.
+    /// Logarithms of precisions, and what stands below the diagonal of their factors.
     Variances,
     /// Logits of mixture components.
     Mixtures,
@@ -51,6 +63,8 @@ pub struct HmmShape {
     pub mixtures: usize,
     /// Numbers in a frame.
     pub features: usize,
+    /// What the Gaussians know of how features go together.
+    pub covariance: Covariance,
 }
 
 /// Alternatives whose probabilities add up to 1: one weight is the logit of each slot, and the
@@ -125,10 +139,18 @@ impl HmmShape {
         }
     }
 
+    /// Weights below the diagonal of a Gaussian's factor.
+    pub(super) fn pairs(&self) -> usize {
+        match self.covariance {
+            Covariance::Diagonal => 0,
+            Covariance::Full => self.features * (self.features - 1) / 2,
+        }
+    }
+
     /// Weights of one unit.
     fn unit_weights(&self) -> usize {
         let gaussians = self.states * self.mixtures;
-        gaussians * (2 * self.features + 1) + self.unit_arcs()
+        gaussians * (2 * self.features + self.pairs() + 1) + self.unit_arcs()
     }
 
     /// Number of weights.
@@ -154,6 +176,14 @@ impl HmmShape {
         means.start + after..means.end + after
     }
 
+    /// Where the weights below the diagonal of its factor lie, row by row; none where it is diagonal.
+    pub fn factor(&self, gaussian: usize) -> Range<usize> {
+        let each = self.states * self.mixtures;
+        let of_unit = gaussian / each * self.unit_weights() + 2 * each * self.features;
+        let first = of_unit + gaussian % each * self.pairs();
+        first..first + self.pairs()
+    }
+
     /// The kind of each weight.
     pub fn groups(&self) -> Vec<Group> {
         let gaussians = self.states * self.mixtures;
@@ -161,7 +191,7 @@ impl HmmShape {
         for _ in 0..self.units {
             let of_unit = [
                 (Group::Means, gaussians * self.features),
-                (Group::Variances, gaussians * self.features),
+                (Group::Variances, gaussians * (self.features + self.pairs())),
                 (Group::Mixtures, gaussians),
                 (Group::Transitions, self.unit_arcs()),
             ];
@@ -187,7 +217,7 @@ impl HmmShape {
             *next += weights;
         };
         for unit in 0..self.units {
-            next += 2 * q * m * self.features;
+            next += q * m * (2 * self.features + self.pairs());
             for state in unit * q..(unit + 1) * q {
                 add(&mut next, m, (state * m..(state + 1) * m).map(|g| slots.mixture(g)).collect());
             }

@@ -200,6 +200,7 @@ fn split(shape: &HmmShape, w: &[f64]) -> Vec<f64> {
                 new[new_mean] = w[old_mean] + away;
                 new[new_rho] = w[old_rho];
             }
+            new[more.factor(new_g)].copy_from_slice(&w[shape.factor(old_g)]);
         }
     }
     new

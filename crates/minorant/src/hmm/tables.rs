@@ -2,7 +2,7 @@
 //! the densities of a frame under all of them are one sweep.
 
 use super::shape::{Choice, Slots};
-use super::{Frames, HmmShape};
+use super::{Covariance, Frames, HmmShape};
 use crate::risk::cut::Cut;
 use minorant_linalg::elementary::{exp, ln};
 use std::ops::{Range, RangeInclusive};
@@ -21,11 +21,14 @@ pub struct Tables {
     pub(super) choices: Vec<Choice>,
     /// Logarithms of probabilities by slot; −∞ where there is no arc.
     pub(super) arcs: Vec<f64>,
-    /// Means, feature by feature, the Gaussians of a feature side by side.
+    /// U times the mean, feature by feature, the Gaussians of a feature side by side; the mean itself
+    /// where U is the identity.
     means: Vec<f64>,
+    /// U below its diagonal, row by row, the Gaussians of an entry side by side.
+    factors: Vec<f64>,
     /// Halved precisions, laid out alike.
     half_precisions: Vec<f64>,
-    /// The logarithm of a Gaussian's factor, its mixture weight included.
+    /// The logarithm of what a Gaussian's exponential is multiplied by, its mixture weight included.
     constants: Vec<f64>,
     /// The arcs into each state from states of its unit, numbered there, with their logarithms:
     /// those of state s are `into[into_at[s]..into_at[s + 1]]`.
@@ -72,6 +75,7 @@ impl Tables {
         let gaussians = shape.gaussians();
         let mut means = vec![0.0; gaussians * shape.features];
         let mut half_precisions = means.clone();
+        let mut factors = vec![0.0; gaussians * shape.pairs()];
         let mut constants = Vec::with_capacity(gaussians);
         for g in 0..gaussians {
             let mut constant = arcs[slots.mixture(g)];
@@ -83,6 +87,11 @@ impl Tables {
                 constant += 0.5 * (rho - LOG_TAU);
             }
             constants.push(constant);
+            let mean = &w[shape.means(g)];
+            for (pair, ((j, k), u)) in below(shape.features).zip(&w[shape.factor(g)]).enumerate() {
+                factors[pair * gaussians + g] = *u;
+                means[j * gaussians + g] += u * mean[k];
+            }
         }
         let (mut into, mut into_at) = (Vec::new(), vec![0]);
         for to in 0..shape.all_states() {
@@ -96,7 +105,18 @@ impl Tables {
             into_at.push(into.len());
         }
         let shape = *shape;
-        Tables { shape, slots, choices, arcs, means, half_precisions, constants, into, into_at }
+        Tables {
+            shape,
+            slots,
+            choices,
+            arcs,
+            means,
+            factors,
+            half_precisions,
+            constants,
+            into,
+            into_at,
+        }
     }
 
     /// What the model looks like.
@@ -104,7 +124,8 @@ impl Tables {
         self.shape
     }
 
-    /// The smallest and the largest variance of all Gaussians.
+    /// The smallest and the largest variance of all Gaussians; those of a full one are of each feature
+    /// around what the features before it foretell.
     pub fn variances(&self) -> (f64, f64) {
         let variances = self.half_precisions.iter().map(|half| 0.5 / half);
         let wider = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
@@ -119,12 +140,27 @@ impl Tables {
         out.clear();
         out.extend_from_slice(&self.constants[of_units.clone()]);
         let rows = self.means.chunks_exact(gaussians);
-        for ((&x, means), precisions) in
-            frame.iter().zip(rows).zip(self.half_precisions.chunks_exact(gaussians))
+        let mut factors = self.factors.chunks_exact(gaussians);
+        let mut foretold = Vec::new();
+        for (j, ((&x, means), precisions)) in
+            frame.iter().zip(rows).zip(self.half_precisions.chunks_exact(gaussians)).enumerate()
         {
             let (means, precisions) = (&means[of_units.clone()], &precisions[of_units.clone()]);
-            for ((out, mean), precision) in out.iter_mut().zip(means).zip(precisions) {
-                let away = x - mean;
+            if self.factors.is_empty() {
+                for ((out, mean), precision) in out.iter_mut().zip(means).zip(precisions) {
+                    let away = x - mean;
+                    *out -= precision * away * away;
+                }
+                continue;
+            }
+            foretold.clear();
+            foretold.extend_from_slice(means);
+            for (&before, factors) in frame[..j].iter().zip(&mut factors) {
+                let factors = &factors[of_units.clone()];
+                foretold.iter_mut().zip(factors).for_each(|(sum, u)| *sum -= u * before);
+            }
+            for ((out, foretold), precision) in out.iter_mut().zip(&foretold).zip(precisions) {
+                let away = x - foretold;
                 *out -= precision * away * away;
             }
         }
@@ -134,8 +170,13 @@ impl Tables {
     fn density(&self, frame: &[f64], g: usize) -> f64 {
         let gaussians = self.constants.len();
         let mut density = self.constants[g];
+        let mut factors = self.factors.chunks_exact(gaussians).map(|row| row[g]);
         for (j, x) in frame.iter().enumerate() {
-            let away = x - self.means[j * gaussians + g];
+            let mut foretold = self.means[j * gaussians + g];
+            if !self.factors.is_empty() {
+                frame[..j].iter().zip(&mut factors).for_each(|(x, u)| foretold -= u * x);
+            }
+            let away = x - foretold;
             density -= self.half_precisions[j * gaussians + g] * away * away;
         }
         density
@@ -173,8 +214,8 @@ impl Tables {
         Densities { first: units.start * self.shape.states, states, values: best }
     }
 
-    /// Adds `weight` times the derivatives of a frame's log density under a Gaussian in its mean
-    /// and in the logarithms of its precisions. The bounds of variances hold those beyond still.
+    /// Adds `weight` times the derivatives of a frame's log density under a Gaussian in its mean, in the
+    /// logarithms of its precisions and in its factor. The bounds of variances hold those beyond still.
     pub(super) fn add_derivatives(
         &self,
         w: &[f64],
@@ -184,11 +225,23 @@ impl Tables {
         gradient: &mut [f64],
     ) {
         let gaussians = self.constants.len();
-        let rows = self.shape.means(g).zip(self.shape.log_precisions(g)).enumerate();
+        let (means, mut factor) = (self.shape.means(g), self.shape.factor(g));
+        let is_full = self.shape.covariance == Covariance::Full;
+        let rows = means.clone().zip(self.shape.log_precisions(g)).enumerate();
         for (j, (mean, log_precision)) in rows {
             let precision = 2.0 * self.half_precisions[j * gaussians + g];
-            let away = frame[j] - w[mean];
-            gradient[mean] += weight * precision * away;
+            let before = means.start..if is_full { mean } else { means.start };
+            // z_j = Σ over k ≤ j of u_jk (x_k − μ_k).
+            let mut away = frame[j] - w[mean];
+            for ((k, mean), u) in before.clone().enumerate().zip(factor.clone()) {
+                away += w[u] * (frame[k] - w[mean]);
+            }
+            let pull = weight * precision * away;
+            gradient[mean] += pull;
+            for ((k, mean), u) in before.enumerate().zip(factor.by_ref()) {
+                gradient[mean] += pull * w[u];
+                gradient[u] -= pull * (frame[k] - w[mean]);
+            }
             if within_bounds(w[log_precision]) == w[log_precision] {
                 gradient[log_precision] += 0.5 * weight * (1.0 - precision * away * away);
             }
@@ -223,6 +276,11 @@ impl Tables {
 fn logits<'a>(choice: &'a Choice, w: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
     let pinned = choice.slots.len() - choice.weights.len();
     w[choice.weights.clone()].iter().copied().chain(std::iter::repeat_n(0.0, pinned))
+}
+
+/// The places below the diagonal of a matrix, row by row.
+pub(super) fn below(features: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..features).flat_map(|j| (0..j).map(move |k| (j, k)))
 }
 
 fn within_bounds(log_precision: f64) -> f64 {

@@ -155,7 +155,8 @@ options! {
 
     /// Stop at this relative gap, certified where the problem is convex
     pub TOL: f64 = ("tol", "TOL", Number(NotNegativeOrInfinite))
-        .default("1e-3").of_stopping().probe("0.9");
+        .default("1e-3").of_stopping()
+        .probe_with("0.9", &["--solver", "nrbm", "--lambda", "0.1"]);
     /// Stop at this absolute gap
     pub ABS_TOL: f64 = ("abs-tol", "TOL", Number(NotNegativeOrInfinite))
         .default("1e-12").of_stopping().probe("1e9");
@@ -171,7 +172,7 @@ options! {
         .probe_with("1e9", &["--solver", "lbfgs", "--despite-kinks"]);
     /// Stop where an iteration changes the objective by at most this share of it
     pub STOP_CHANGE: Option<f64> = ("stop-change", "R", Number(NotNegative))
-        .of_stopping().probe_with("1e9", NRBM);
+        .of_stopping().probe_with("1e9", &["--solver", "gd", "--max-evals", "12"]);
     /// Stop after this many iterations without a lower objective
     pub STOP_IDLE: Option<u64> = ("stop-idle", "N", Whole(1, u64::MAX))
         .of_stopping().probe_with("1", NRBM);

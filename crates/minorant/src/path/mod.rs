@@ -1,24 +1,28 @@
 //! Paths: the same problem for a whole range of λ, each solved from where the last one ended and
 //! with its planes, which hold for every λ; with a proof-carrying model for every λ of the path and
 //! a certified gap for every λ in between. Cross-validation over λ walks such paths. No method and
-//! no bound is made here; `family` turns data into problems, `solver` solves them.
+//! no bound is made here; `family` turns data into problems, `solver` solves them. Rows are made into
+//! problems once for the whole path; other data is, by its family, once for each λ (`fits.rs`).
 
 mod between;
+mod fits;
 mod tune;
 
 use minorant_linalg::elementary;
-pub use tune::{FoldError, Tuned, TunedPoint, tune};
+pub use tune::{FoldError, Tuned, TunedPoint, tune, validate};
 
-use crate::family::linear::{self, LinearForm, Rows, check_evaluations};
+use crate::family::linear::{LinearForm, Rows, check_evaluations};
 use crate::family::{
-    Data, Entry, Facts, FittedModel, Model, Numbers, PROOF_BYTES, Settings, TrainError,
+    self, Data, Entry, Facts, FittedModel, Numbers, PROOF_BYTES, Settings, Track, TrainError,
     TrainReport, check_size, left_for_planes, method_options, refuse,
 };
 use crate::fingerprint::Fingerprint;
+use crate::options::common::LAMBDA;
 use crate::regularizer::L2;
-use crate::risk::{Cancel, Point, Risk};
-use crate::solver::{self, Method, Outcome, Problem, Solver, Status, StopRules};
+use crate::risk::{Cancel, Risk};
+use crate::solver::{Method, Outcome, Problem, StopRules};
 use between::{Pair, largest_gap};
+use fits::Fits;
 use minorant_data::Dataset;
 
 /// The relative gap in between may be this many times the tolerance.
@@ -69,18 +73,31 @@ pub struct PathOptions<'a> {
     /// The λ, in any order.
     pub lambdas: &'a [f64],
     /// Data to measure the models' errors on.
-    pub validation: Option<&'a Dataset<'a>>,
+    pub validation: Option<Data<'a>>,
     /// Weights to start from, those of one problem after the other.
     pub start: Option<&'a [f64]>,
     /// Whether points are put in between until the gap there is at most three times the tolerance.
     pub fill: bool,
 }
 
-/// The models that have a path: linear ones whose problem is convex.
+/// The models that have a path: those whose problem is convex, with one λ.
 pub fn models() -> impl Iterator<Item = Entry> {
-    let has_path = |model: &&'static Model| model.is_convex;
-    let family = &linear::FAMILY;
-    family.models.iter().filter(has_path).map(move |model| Entry { model, family })
+    let has_path =
+        |entry: &Entry| entry.model.is_convex && entry.option(LAMBDA.spec.name).is_some();
+    family::models().iter().copied().filter(has_path)
+}
+
+/// Problems on their way along the path.
+trait Way {
+    /// Whether nothing is left to spend on a further λ.
+    fn is_spent(&self) -> bool;
+
+    /// Solves all problems at one λ.
+    fn solve(
+        &mut self,
+        lambda: f64,
+        tell: &mut dyn FnMut(&PathPoint),
+    ) -> Result<(PathPoint, Stop), TrainError>;
 }
 
 /// Points of a path, at most.
@@ -119,27 +136,44 @@ pub fn geometric(from: f64, to: f64, count: usize) -> Result<Vec<f64>, TrainErro
 
 /// Solves the problem for every λ, the largest first, and tells each point as it is found. The
 /// limits on evaluations and time hold for the whole path.
-pub fn path(
-    data: &Dataset<'_>,
+pub fn path<'d>(
+    data: impl Into<Data<'d>>,
     settings: &Settings,
     path: PathOptions<'_>,
     cancel: &Cancel,
     tell: &mut dyn FnMut(&PathPoint),
 ) -> Result<Path, TrainError> {
-    let mut lambdas = path.lambdas.to_vec();
-    lambdas.sort_by(|a, b| b.total_cmp(a));
-    lambdas.dedup();
+    let data = data.into();
     settings.check()?;
-    check_size(data.into(), settings)?;
+    check_size(data, settings)?;
     if !settings.entry().model.is_convex {
         return refuse(format!(
             "a path needs a convex model, which {} is not: train it for each lambda",
             settings.model()
         ));
     }
-    let rows = Rows::new(data, settings)?;
-    let mut tracks = Tracks::new(&rows, path, cancel)?;
-    let tol = settings.tol();
+    if models().all(|entry| entry.model.name != settings.model()) {
+        return refuse(format!("{} has no path over lambda", settings.model()));
+    }
+    match data {
+        Data::Rows(data) => {
+            let rows = Rows::new(data, settings)?;
+            follow(&mut Tracks::new(&rows, path, cancel)?, path, settings.tol(), tell)
+        }
+        _ => follow(&mut Fits::new(data, settings, path, cancel), path, settings.tol(), tell),
+    }
+}
+
+/// Goes from λ to λ, the largest first.
+fn follow(
+    tracks: &mut dyn Way,
+    path: PathOptions<'_>,
+    tol: f64,
+    tell: &mut dyn FnMut(&PathPoint),
+) -> Result<Path, TrainError> {
+    let mut lambdas = path.lambdas.to_vec();
+    lambdas.sort_by(|a, b| b.total_cmp(a));
+    lambdas.dedup();
     let mut found = Path { points: Vec::new(), between: Vec::new(), is_whole: true };
     let mut last: Option<Stop> = None;
     for lambda in lambdas {
@@ -192,22 +226,14 @@ impl Stop {
     }
 }
 
-/// One of the problems (there is one for each class in one-vs-rest) on its way along the path.
-struct Track<'a> {
-    risk: Box<dyn Risk + 'a>,
-    method: Method,
-    solver: Option<Box<dyn Solver>>,
-    last: Option<Point>,
-}
-
-/// All problems on their way along the path.
+/// The problems of rows, of which there is one for each class in one-vs-rest: they share their data.
 struct Tracks<'a> {
     rows: &'a Rows<'a>,
     validation: Option<&'a Dataset<'a>>,
     cancel: &'a Cancel,
     rules: StopRules,
     data_sha256: String,
-    tracks: Vec<Track<'a>>,
+    tracks: Vec<(Box<dyn Risk + 'a>, Track)>,
     start: Option<&'a [f64]>,
     evaluations: u64,
     seconds: f64,
@@ -226,14 +252,12 @@ impl<'a> Tracks<'a> {
         let count = rows.targets.problems();
         rows.check_start(path.start)?;
         check_evaluations(rows.settings.rules().max_evaluations, count)?;
-        let track =
-            |k| Track { risk: rows.risk(k), method: Method::Auto, solver: None, last: None };
-        let tracks: Vec<Track<'_>> = (0..count).map(track).collect();
-        let rules = rows.rules(&*tracks[0].risk)?;
+        let tracks: Vec<_> = (0..count).map(|k| (rows.risk(k), Track::new())).collect();
+        let rules = rows.rules(&*tracks[0].0)?;
         let weights = rows.settings.example_weights();
         Ok(Tracks {
             rows,
-            validation: path.validation,
+            validation: path.validation.map(Data::rows).transpose()?,
             cancel,
             rules,
             data_sha256: rows.data.sha256_with(weights.as_deref()),
@@ -244,7 +268,37 @@ impl<'a> Tracks<'a> {
         })
     }
 
-    /// Whether nothing is left to spend on a further λ.
+    /// Solves one problem, from where it stood at the last λ.
+    fn solve_one(
+        &mut self,
+        k: usize,
+        regularizer: &L2,
+        waiting: u64,
+    ) -> Result<Outcome, TrainError> {
+        let (used, spent) = (self.evaluations, self.seconds);
+        let problems = self.tracks.len() as u64;
+        let (risk, track) = &mut self.tracks[k];
+        let rules = StopRules {
+            max_evaluations: self
+                .rules
+                .max_evaluations
+                .map(|most| most.saturating_sub(used + waiting).max(1)),
+            max_seconds: self.rules.max_seconds.map(|most| most - spent),
+            ..self.rules
+        };
+        let dim = risk.dim();
+        let given = self.start.map(|w| &w[k * dim..][..dim]);
+        let problem = Problem::new(&**risk, regularizer).starting_at(given);
+        // The problems of all classes keep their planes from one λ to the next.
+        let left = left_for_planes(Data::Rows(self.rows.data), self.rows.settings);
+        let each = left.map(|bytes| bytes / problems);
+        let options = method_options(self.rows.settings, PROOF_BYTES, each);
+        let asked = Method::from_name(&self.rows.settings.solver())?;
+        track.solve(problem, asked, &options, rules, self.cancel)
+    }
+}
+
+impl Way for Tracks<'_> {
     fn is_spent(&self) -> bool {
         let rules = self.rules;
         let needed = self.evaluations + self.tracks.len() as u64;
@@ -253,7 +307,6 @@ impl<'a> Tracks<'a> {
             || rules.max_seconds.is_some_and(|most| self.seconds >= most)
     }
 
-    /// Solves all problems at one λ.
     fn solve(
         &mut self,
         lambda: f64,
@@ -266,13 +319,12 @@ impl<'a> Tracks<'a> {
             let outcome = self.solve_one(k, &regularizer, waiting)?;
             self.evaluations += outcome.evaluations;
             self.seconds += outcome.seconds;
-            self.tracks[k].last = Some(outcome.point.clone());
             outcomes.push(outcome);
         }
-        let pair = pair(&outcomes, &regularizer);
+        let pair = pair(lambda, self.tracks.iter().map(|(_, track)| track));
         let scores = scores(&outcomes, self.rows.targets.outputs());
         let data = self.rows.data;
-        let answer = self.rows.answer(self.tracks[0].method, lambda, outcomes);
+        let answer = self.rows.answer(self.tracks[0].1.method, lambda, outcomes);
         let report = answer.report;
         let sha256 = self.data_sha256.clone();
         let facts = Facts::new(self.rows.settings, &report, Data::Rows(data), sha256);
@@ -292,65 +344,15 @@ impl<'a> Tracks<'a> {
         tell(&point);
         Ok((point, Stop { lambda, is_certified, pair }))
     }
-
-    /// Solves one problem, from where it stood at the last λ.
-    fn solve_one(
-        &mut self,
-        k: usize,
-        regularizer: &L2,
-        waiting: u64,
-    ) -> Result<Outcome, TrainError> {
-        let (used, spent) = (self.evaluations, self.seconds);
-        let track = &mut self.tracks[k];
-        let rules = StopRules {
-            max_evaluations: self
-                .rules
-                .max_evaluations
-                .map(|most| most.saturating_sub(used + waiting).max(1)),
-            max_seconds: self.rules.max_seconds.map(|most| most - spent),
-            ..self.rules
-        };
-        let dim = track.risk.dim();
-        let given = self.start.map(|w| &w[k * dim..][..dim]);
-        let last = track.last.take();
-        let start = last.as_ref().map(|point| point.w.clone());
-        let problem =
-            Problem::new(&*track.risk, regularizer).starting_at(start.as_deref().or(given));
-        let carried = match (&mut track.solver, last) {
-            (Some(solver), Some(point)) => solver.restart_at(point),
-            _ => false,
-        };
-        if !carried {
-            track.method = match Method::from_name(&self.rows.settings.solver())? {
-                Method::Auto => Method::pick_bundle(problem),
-                method => method,
-            };
-            // The problems of all classes keep their planes from one λ to the next.
-            let left = left_for_planes(Data::Rows(self.rows.data), self.rows.settings);
-            let each = left.map(|bytes| bytes / self.rows.targets.problems() as u64);
-            let options = method_options(self.rows.settings, PROOF_BYTES, each);
-            track.solver = Some(track.method.build_owned(problem, &options)?);
-        }
-        let Some(solver) = &mut track.solver else { unreachable!("a solver was just built") };
-        // A first answer is owed even to those who have already asked to stop.
-        let token = if start.is_none() { Cancel::new() } else { self.cancel.clone() };
-        let mut outcome = solver::run(&mut **solver, problem, rules, &token, &mut (), &mut ())?;
-        if outcome.status == Status::MaxEvals && self.cancel.is_cancelled() {
-            outcome.status = Status::Interrupted;
-        }
-        Ok(outcome)
-    }
 }
 
-/// The outcomes as functions of λ, where all problems have a bound over λ.
-fn pair(outcomes: &[Outcome], regularizer: &L2) -> Option<Pair> {
-    let lambda = regularizer.lambda();
-    let square = |outcome: &Outcome| 2.0 * regularizer.value(&outcome.point.w) / lambda;
+/// The last outcomes as functions of λ, where all problems have a bound over λ.
+fn pair<'t>(lambda: f64, tracks: impl Iterator<Item = &'t Track> + Clone) -> Option<Pair> {
     Some(Pair {
         lambda,
-        square: outcomes.iter().map(square).sum(),
-        risk: outcomes.iter().map(|outcome| outcome.point.value).sum(),
-        bounds: outcomes.iter().map(|outcome| outcome.bounds).collect::<Option<_>>()?,
+        square: tracks.clone().map(|track| track.square).sum(),
+        risk: tracks.clone().map(|track| track.risk).sum(),
+        bounds: tracks.map(|track| track.bounds).collect::<Option<_>>()?,
     })
 }
 

@@ -1,9 +1,10 @@
 //! Cross-validation over λ: every fold is left out once, a path is walked on the others, and the
-//! errors on the fold left out are averaged. Folds are seeded, and classes are dealt to them evenly.
+//! errors on the fold left out are averaged. Folds are seeded, and classes are dealt to them evenly. Or
+//! a path is walked on all data, and data of its own tells the errors.
 
-use super::{PathOptions, path};
+use super::{PathOptions, PathPoint, path};
 use crate::family::linear::Rows;
-use crate::family::{Settings, TrainError, refuse};
+use crate::family::{Data, Settings, TrainError, refuse};
 use crate::options::common::WEIGHTS;
 use crate::risk::Cancel;
 use minorant_data::{Dataset, LabelRows, Labels};
@@ -20,7 +21,7 @@ pub struct TunedPoint {
     pub errors: Vec<f64>,
     /// Their mean.
     pub error: f64,
-    /// The standard error of the mean.
+    /// The standard error of the mean; not a number where there is one error.
     pub standard_error: f64,
 }
 
@@ -73,8 +74,12 @@ pub fn tune(
             settings.put(&WEIGHTS, Some(kept.iter().map(|&row| weights[row]).collect()));
         }
         let validation = data.select_rows(&left_out);
-        let wanted =
-            PathOptions { lambdas, validation: Some(&validation), start: None, fill: false };
+        let wanted = PathOptions {
+            lambdas,
+            validation: Some((&validation).into()),
+            start: None,
+            fill: false,
+        };
         let found = path(&data.select_rows(&kept), &settings, wanted, cancel, &mut |_| {})?;
         if !found.is_whole || cancel.is_cancelled() {
             let why = "cross-validation was stopped before every lambda had its errors";
@@ -97,6 +102,10 @@ pub fn tune(
     for point in &mut points {
         (point.error, point.standard_error) = mean_and_error(&point.errors);
     }
+    best_of(points, evaluations)
+}
+
+fn best_of(points: Vec<TunedPoint>, evaluations: u64) -> Result<Tuned, TrainError> {
     // The first of equals: λ descends, and the larger one gives the simpler model.
     let best = points.iter().fold(None, |best: Option<&TunedPoint>, point| match best {
         Some(best) if best.error <= point.error => Some(best),
@@ -105,6 +114,32 @@ pub fn tune(
     let best_lambda = best.map(|point| point.lambda);
     let none = || TrainError::Setting("cross-validation needs a lambda to try".into());
     Ok(Tuned { best_lambda: best_lambda.ok_or_else(none)?, points, evaluations })
+}
+
+/// Measures the error of every λ on data of its own, which stands for the one fold.
+pub fn validate<'d>(
+    data: impl Into<Data<'d>>,
+    settings: &Settings,
+    lambdas: &[f64],
+    validation: Data<'_>,
+    cancel: &Cancel,
+    tell: &mut dyn FnMut(FoldError),
+) -> Result<Tuned, TrainError> {
+    let wanted = PathOptions { lambdas, validation: Some(validation), start: None, fill: false };
+    let found = path(data, settings, wanted, cancel, &mut |point| {
+        if let (Some(lambda), Some(error)) = (point.report.lambda, point.validation_error) {
+            tell(FoldError { fold: 0, lambda, error });
+        }
+    })?;
+    if !found.is_whole || cancel.is_cancelled() {
+        return refuse("the path was stopped before every lambda had its error");
+    }
+    let evaluations = found.points.iter().map(|point| point.report.evaluations).sum();
+    let point = |point: &PathPoint| {
+        let (lambda, error) = (point.report.lambda?, point.validation_error?);
+        Some(TunedPoint { lambda, errors: vec![error], error, standard_error: f64::NAN })
+    };
+    best_of(found.points.iter().filter_map(point).collect(), evaluations)
 }
 
 /// The mean of some errors, and the standard error of that mean.

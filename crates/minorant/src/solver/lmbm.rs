@@ -13,7 +13,8 @@
 //! Departures: the SR1 corrections are made to the matrix as the last serious step left it, so that it
 //! can only shrink between serious steps; a step is null only where the objective rises by no more than
 //! half of w_k, and else is shortened first, for a subgradient from far away tells little of the kink
-//! nearby.
+//! nearby; and a step is longer than the direction where the objective falls along it in a straight
+//! line, or what falls for ever would do so at a walking pace.
 
 use super::nrbm::evaluate_if_finite;
 use super::quasi_newton::{Companion, VariableMetric, difference};
@@ -32,6 +33,12 @@ const GAMMA: f64 = 0.5;
 const RISE: f64 = 0.5;
 /// The shortest serious step whose locality is no reason for a null step instead.
 const SHORTEST: f64 = 1e-12;
+/// A slope that changes by less than this share along a step is straight, and walked down in steps so
+/// many times longer each.
+const STRAIGHT: f64 = 1e-9;
+const STRIDE: f64 = 10.0;
+/// Without a regularizer the aggregate's square must have shrunk to this share of the first one.
+const FLAT: f64 = 0.01;
 /// The most points that one line search visits.
 const TRIALS: usize = 10;
 
@@ -50,6 +57,8 @@ pub struct Lmbm {
     /// ξ̃_k and α̃_k.
     aggregate: Vec<f64>,
     error: f64,
+    /// The square of the first subgradient.
+    first_square: f64,
 }
 
 /// Where a line search ended.
@@ -77,6 +86,7 @@ impl Lmbm {
             gradient: Vec::new(),
             aggregate: Vec::new(),
             error: 0.0,
+            first_square: 0.0,
         }
     }
 
@@ -104,6 +114,11 @@ impl Lmbm {
     /// Stops the run where it has converged. Where only the method's own rule says so and a bound can be
     /// had, the point to go on with.
     fn check(&mut self, run: &mut Run<'_>, foreseen: f64) -> Result<Option<Vec<f64>>, Halt> {
+        // Without a regularizer any metric foresees little where the objective has fallen far.
+        let is_steep = norm2(&self.aggregate) > FLAT * self.first_square;
+        if self.lambda == 0.0 && is_steep {
+            return Ok(None);
+        }
         let converged = run.check_local_gap(foreseen);
         if !self.companion.is_bounding() {
             return converged.map(|()| None);
@@ -143,7 +158,7 @@ impl Lmbm {
     ) -> Result<Option<Found>, Halt> {
         let regularizer = run.problem.regularizer;
         let (from, before) = (regularizer.to_metric(&best.w), run.problem.objective(best));
-        let square = norm2(d);
+        let (square, first_slope) = (norm2(d), dot(&self.gradient, d));
         let (mut low, mut high, mut step) = (0.0, 1.0, 1.0);
         let mut last = None;
         for _ in 0..TRIALS {
@@ -162,6 +177,17 @@ impl Lmbm {
             let is_null =
                 slope - locality >= -NULL * progress && objective <= before + RISE * progress;
             let found = Found { is_serious: is_low, step, point, objective, gradient, locality };
+            // A whole step down a straight slope tells nothing of where the slope ends.
+            let is_straight = (slope - first_slope).abs() <= STRAIGHT * first_slope.abs();
+            if is_low && step >= 1.0 && is_straight {
+                low = step;
+                step *= STRIDE;
+                last = Some(found);
+                continue;
+            }
+            if low >= 1.0 && !is_low {
+                return Ok(last);
+            }
             if is_serious || is_null {
                 return Ok(Some(Found { is_serious, ..found }));
             }
@@ -285,7 +311,8 @@ impl Solver for Lmbm {
         self.companion.add(run, &point.w, planes.clone());
         self.gradient = self.subgradient(run, &point, planes.remove(0));
         self.aggregate = self.gradient.clone();
-        let length = norm2(&self.gradient).sqrt();
+        self.first_square = norm2(&self.gradient);
+        let length = self.first_square.sqrt();
         self.metric = Some(VariableMetric::new(self.dim, length.max(1.0).recip(), self.pairs));
         self.best = Some(point);
         Ok(Step { kind: "start", objective, length: None })
@@ -339,7 +366,7 @@ impl Solver for Lmbm {
         }
         archive.put_reals("gradient", self.gradient.clone());
         archive.put_reals("aggregate", self.aggregate.clone());
-        archive.put_reals("error", vec![self.error]);
+        archive.put_reals("error", vec![self.error, self.first_square]);
         if let Some(metric) = &self.metric {
             metric.save(archive);
         }
@@ -353,7 +380,8 @@ impl Solver for Lmbm {
         if [&self.gradient, &self.aggregate].iter().any(|vector| vector.len() != self.dim) {
             return Err(ArchiveError("gradient".into()));
         }
-        self.error = archive.take_real("error")?;
+        let numbers = archive.take_finite("error", 2)?;
+        (self.error, self.first_square) = (numbers[0], numbers[1]);
         let mut metric = VariableMetric::new(self.dim, 1.0, self.pairs);
         metric.load(archive)?;
         self.metric = Some(metric);

@@ -167,6 +167,12 @@ impl Method {
         self.finds_directions() || self == Method::OwlqnStar
     }
 
+    /// Whether Theorem 1 of Do and Artières says after how many iterations the method is done: each of
+    /// them adds the plane at the model's minimiser.
+    pub fn has_iteration_bound(self) -> bool {
+        matches!(self, Method::Bmrm | Method::LmBmrm | Method::PBmrm | Method::Nrbm)
+    }
+
     /// Whether the method searches for directions of descent in the risk's subdifferential.
     pub fn finds_directions(self) -> bool {
         use Method::{Hybrid, SubBfgs, SubGd, SubLbfgs};

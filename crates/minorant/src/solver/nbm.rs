@@ -18,7 +18,7 @@ use crate::master::{Gram, Master};
 use crate::risk::{Plane, Point};
 use minorant_linalg::dense::{axpy, dot, norm2};
 
-/// γ and ω of the locality measure.
+/// γ and ω of the locality measure; γ is 0 where the risk is convex, whose cuts hold everywhere.
 const GAMMA: f64 = 0.25;
 const OMEGA: i32 = 2;
 /// A serious step has this share of the foreseen decrease; a null step's subgradient must change
@@ -48,8 +48,8 @@ struct Cut {
 
 impl Cut {
     /// β = max(|α|, γ s^ω).
-    fn locality(&self) -> f64 {
-        self.error.abs().max(GAMMA * self.distance.powi(OMEGA))
+    fn locality(&self, gamma: f64) -> f64 {
+        self.error.abs().max(gamma * self.distance.powi(OMEGA))
     }
 }
 
@@ -58,6 +58,7 @@ impl Cut {
 pub struct Nbm {
     dim: usize,
     lambda: f64,
+    gamma: f64,
     most: usize,
     best: Option<Point>,
     /// A lower point that was not low enough for a serious step, if it is the lowest of all.
@@ -101,6 +102,7 @@ impl Nbm {
         Nbm {
             dim: problem.risk.dim(),
             lambda: problem.regularizer.lambda(),
+            gamma: if problem.risk.is_convex() { 0.0 } else { GAMMA },
             most: most.max(3),
             best: None,
             lowest: None,
@@ -135,7 +137,7 @@ impl Nbm {
 
     /// min over the simplex of ‖Σ α g‖²/(2 weight) + Σ α β.
     fn direction(&mut self, accuracy: f64) -> Direction {
-        let offsets: Vec<f64> = self.cuts.iter().map(|cut| -cut.locality()).collect();
+        let offsets: Vec<f64> = self.cuts.iter().map(|cut| -cut.locality(self.gamma)).collect();
         let curvature = 1.0 / self.weight;
         self.master.solve(&self.gram, &offsets, curvature, accuracy);
         let mut d = vec![0.0; self.dim];
@@ -192,7 +194,7 @@ impl Nbm {
                 error: objective - value + step * slope,
                 distance: step * span,
             };
-            if slope - cut.locality() >= NULL * direction.foreseen {
+            if slope - cut.locality(self.gamma) >= NULL * direction.foreseen {
                 return Ok(Some(found(false)));
             }
             last = Some(found(is_lower && value < objective));
@@ -302,7 +304,7 @@ impl Nbm {
         let mut sum = Cut { gradient: vec![0.0; self.dim], error: 0.0, distance: 0.0 };
         for (cut, &weight) in self.cuts.iter().zip(&weights) {
             axpy(weight, &cut.gradient, &mut sum.gradient);
-            sum.error += weight * cut.locality();
+            sum.error += weight * cut.locality(self.gamma);
             sum.distance += weight * cut.distance;
         }
         let mut keep = vec![true; self.cuts.len()];

@@ -135,18 +135,24 @@ impl ProxBmrm {
     /// One pass of stochastic descent, or the evaluation at its end.
     fn descend(&mut self, run: &mut Run<'_>, mut sgd: Passes, awaits: bool) -> Result<Step, Halt> {
         let mut step = Step { kind: "sgd", objective: self.best_objective(run), length: None };
-        match (run.problem.risk.examples(), sgd_pass::metric(run.problem)) {
-            (Some(examples), Some(metric)) if !awaits => {
+        let metric = sgd_pass::metric(run.problem);
+        match run.problem.risk.examples() {
+            Some(examples) if !awaits => {
                 run.charge()?;
-                sgd.pass(examples, &metric, self.seed);
+                let lambda = run.problem.regularizer.lambda();
+                sgd.pass(examples, metric.as_ref(), (lambda, self.seed));
                 self.descent = Some((sgd, true));
             }
             _ => {
-                let last = sgd.made >= PASSES;
+                // On structures the steps may be far too long for a small λ: passes that find nothing better
+                // are not gone on with.
+                let (before, is_plain) = (self.best_objective(run), metric.is_none());
+                let mut last = sgd.made >= PASSES;
                 match run.evaluate_with_planes(sgd.w(run.problem.regularizer.lambda()), self.parts)
                 {
                     Ok((point, planes)) if run.problem.objective(&point).is_finite() => {
                         step.objective = self.take(run, point, planes)?;
+                        last |= is_plain && step.objective >= before;
                         self.descent = Some((sgd, false)).filter(|_| !last);
                     }
                     // The descent has left the range of numbers; what it found before stands.
@@ -330,8 +336,10 @@ impl Solver for ProxBmrm {
         let descends =
             problem.start.is_none() && regularizer.is_centered() && regularizer.is_quadratic();
         match (problem.risk.examples(), sgd_pass::metric(problem)) {
-            (Some(examples), Some(metric)) if descends => {
-                self.descent = Some((Passes::new(problem, examples, &metric), false));
+            (Some(examples), metric)
+                if descends && (metric.is_some() || sgd_pass::goes_without_metric(problem)) =>
+            {
+                self.descent = Some((Passes::new(problem, examples, metric.as_ref()), false));
             }
             _ => self.center_at_best(run),
         }

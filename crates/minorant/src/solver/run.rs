@@ -391,18 +391,19 @@ impl<'a> Run<'a> {
     }
 
     /// Theorem 1 of Do and Artières: T₀ + 8G²/(λε) − 2 iterations lead to the gap ε that is asked for,
-    /// where no plane is steeper than G; here the steepest one seen. Nothing without λ, or with weights
-    /// that are penalised unevenly.
+    /// where no plane is steeper than G; here the steepest one seen. Nothing without λ, with weights
+    /// that are penalised unevenly, or where the risk is not convex.
     pub(super) fn iteration_bound(&self) -> Option<f64> {
         let regularizer = self.problem.regularizer;
         let (lambda, steepest) = (regularizer.lambda(), self.steepest.sqrt());
         let first = self.first_gap?;
-        if regularizer.weights().is_some() || lambda == 0.0 || steepest == 0.0 {
+        let is_even = regularizer.weights().is_none() && self.problem.risk.is_convex();
+        if !is_even || lambda == 0.0 || steepest == 0.0 {
             return None;
         }
         // gap₁ = λ/2 ‖w₁ + a₁/λ‖².
-        let ratio = lambda * first / (4.0 * steepest * steepest);
-        let doublings = elementary::ln(ratio) / std::f64::consts::LN_2 + 1.0;
+        let share = lambda * first / (4.0 * steepest * steepest);
+        let doublings = elementary::ln(share) / std::f64::consts::LN_2 + 1.0;
         let rest = 8.0 * steepest * steepest / (lambda * self.target()) - 2.0;
         Some((doublings.max(0.0) + rest).max(1.0).ceil()).filter(|bound| bound.is_finite())
     }

@@ -88,6 +88,17 @@ pub trait StructuredModel: Sync {
     /// it.
     fn worst(&self, example: usize, scores: Scores<'_>) -> Self::Output;
 
+    /// Whether [`StructuredModel::worst_rescaled`] can be asked.
+    fn rescales(&self) -> bool {
+        false
+    }
+
+    /// The output that maximises Δ · (1 + score − score of the truth), for slack rescaling. Asked only of
+    /// a model that says that it rescales; of others all outputs must be listed.
+    fn worst_rescaled(&self, example: usize, _scores: Scores<'_>) -> Self::Output {
+        self.truth(example).clone()
+    }
+
     /// Tells that the worst outputs of these examples will be asked for at these shared scores. A
     /// structure that finds several of them sooner than one by one can look them up now.
     fn look_ahead(&self, _shared: &[f64], _examples: std::ops::Range<usize>) {}

@@ -129,6 +129,61 @@ impl Segmentation {
         characters.into()
     }
 
+    /// The score of one segment.
+    fn segment_score(&self, example: usize, w: &[f64], a: usize, start: usize) -> f64 {
+        let template = &w[self.templates[a]..self.templates[a + 1]];
+        let pixels = &self.plates[example].pixels[start * self.height..];
+        template.iter().zip(pixels).map(|(w, x)| w * x).sum()
+    }
+
+    /// The way to cut an image that maximises Δ (1 + score − the truth's score). The loss is a number of
+    /// columns, so the best score for each such number is found column by column; of equal values the
+    /// one with the smaller loss wins, then the first character.
+    fn cut_rescaled(&self, example: usize, w: &[f64]) -> Box<[u16]> {
+        let columns = self.columns(example);
+        let counts = columns + 1;
+        let mut best = vec![f64::NEG_INFINITY; counts * counts];
+        let mut last = vec![0u16; counts * counts];
+        best[0] = 0.0;
+        for end in 1..=columns {
+            for (a, &width) in self.widths.iter().enumerate().filter(|(_, width)| **width <= end) {
+                let start = end - width;
+                let score = self.segment_score(example, w, a, start);
+                let loss = self.segment_loss(example, a as u16, start) as usize;
+                for count in loss..=end {
+                    let total = best[start * counts + count - loss] + score;
+                    if total > best[end * counts + count] {
+                        best[end * counts + count] = total;
+                        last[end * counts + count] = a as u16;
+                    }
+                }
+            }
+        }
+        let own: f64 = self
+            .segments(&self.plates[example].characters)
+            .map(|(a, start)| self.segment_score(example, w, a.into(), start))
+            .sum();
+        let value = |count: usize| match best[columns * counts + count] {
+            f64::NEG_INFINITY => f64::NEG_INFINITY,
+            score => count as f64 * (1.0 + (score - own)),
+        };
+        let better = |top: usize, count: usize| if value(count) > value(top) { count } else { top };
+        let mut count = (1..counts).fold(0, better);
+        let (mut characters, mut end) = (Vec::new(), columns);
+        // Without errors the truth is the only output, whatever scores tie with it.
+        if count == 0 {
+            return self.plates[example].characters.clone();
+        }
+        while end > 0 {
+            let a = last[end * counts + count];
+            characters.push(a);
+            end -= self.widths[a as usize];
+            count -= self.segment_loss(example, a, end) as usize;
+        }
+        characters.reverse();
+        characters.into()
+    }
+
     /// What a segment adds to the loss.
     fn segment_loss(&self, example: usize, a: u16, start: usize) -> f64 {
         let width = self.widths[a as usize];
@@ -186,6 +241,14 @@ impl StructuredModel for Segmentation {
 
     fn worst(&self, example: usize, scores: Scores<'_>) -> Self::Output {
         self.cut(example, scores.shared, true)
+    }
+
+    fn rescales(&self) -> bool {
+        true
+    }
+
+    fn worst_rescaled(&self, example: usize, scores: Scores<'_>) -> Self::Output {
+        self.cut_rescaled(example, scores.shared)
     }
 
     fn best(&self, example: usize, scores: Scores<'_>) -> Self::Output {

@@ -1,7 +1,8 @@
-//! Slack rescaling, of any structured model whose outputs can be listed: the risk is the maximum
-//! over y of Δ(y) (1 + w · ψ(x, y) − w · ψ(x, truth)). That is margin rescaling with the joint
-//! features Δ(y) (ψ(x, y) − ψ(x, truth)), so that the same risk, methods and proofs serve; but its
-//! argmax is not a sum over places of y, and dynamic programming cannot find it.
+//! Slack rescaling, of any structured model that has an argmax for it or whose outputs can be listed: the
+//! risk is the maximum over y of Δ(y) (1 + w · ψ(x, y) − w · ψ(x, truth)). That is margin rescaling with
+//! the joint features Δ(y) (ψ(x, y) − ψ(x, truth)), so that the same risk, methods and proofs serve; but
+//! its argmax is not a sum over places of y. Where Δ counts something, dynamic programming finds the best
+//! score for each count ([`StructuredModel::worst_rescaled`]); elsewhere all outputs are listed.
 
 use super::{Scores, StructuredModel, Weights};
 
@@ -12,13 +13,16 @@ pub const MOST_OUTPUTS: usize = 1 << 16;
 #[derive(Debug)]
 pub struct SlackRescaled<M: StructuredModel> {
     model: M,
-    /// All outputs of each example.
+    /// All outputs of each example, where the model has no argmax of its own.
     outputs: Vec<Vec<M::Output>>,
 }
 
 impl<M: StructuredModel> SlackRescaled<M> {
-    /// Lists the outputs of all examples; one sentence where that cannot be done.
+    /// Lists the outputs of all examples where that is needed; one sentence where it cannot be done.
     pub fn new(model: M) -> Result<Self, String> {
+        if model.rescales() {
+            return Ok(SlackRescaled { model, outputs: Vec::new() });
+        }
         let list = |example: usize| {
             model.all_outputs(example, MOST_OUTPUTS).ok_or_else(|| {
                 format!(
@@ -33,6 +37,21 @@ impl<M: StructuredModel> SlackRescaled<M> {
     /// The model itself.
     pub fn model(&self) -> &M {
         &self.model
+    }
+
+    /// What the model's own argmax says; the scores here are the weights.
+    fn ask(
+        &self,
+        example: usize,
+        w: &[f64],
+        argmax: impl FnOnce(&M, Scores<'_>) -> M::Output,
+    ) -> M::Output {
+        let mut shared = vec![0.0; self.model.shared_scores()];
+        self.model.write_shared(w, &mut shared);
+        let shared = self.model.prepare(&shared);
+        let mut own = vec![0.0; self.model.own_scores(example)];
+        self.model.write_own(example, Weights { folded: w, unfolded: &[] }, &mut own);
+        argmax(&self.model, Scores { shared: &shared, own: &own })
     }
 }
 
@@ -67,6 +86,9 @@ impl<M: StructuredModel> StructuredModel for SlackRescaled<M> {
     }
 
     fn worst(&self, example: usize, scores: Scores<'_>) -> Self::Output {
+        if self.model.rescales() {
+            return self.ask(example, scores.shared, |model, s| model.worst_rescaled(example, s));
+        }
         let value =
             |output: &M::Output| self.loss(example, output) + self.score(example, output, scores);
         let all = &self.outputs[example];
@@ -82,13 +104,7 @@ impl<M: StructuredModel> StructuredModel for SlackRescaled<M> {
 
     /// The model's own prediction, by its own features.
     fn best(&self, example: usize, scores: Scores<'_>) -> Self::Output {
-        let mut shared = vec![0.0; self.model.shared_scores()];
-        self.model.write_shared(scores.shared, &mut shared);
-        let shared = self.model.prepare(&shared);
-        let mut own = vec![0.0; self.model.own_scores(example)];
-        let weights = Weights { folded: scores.shared, unfolded: &[] };
-        self.model.write_own(example, weights, &mut own);
-        self.model.best(example, Scores { shared: &shared, own: &own })
+        self.ask(example, scores.shared, |model, scores| model.best(example, scores))
     }
 
     fn encode(&self, output: &Self::Output) -> Option<Vec<u32>> {

@@ -2,7 +2,8 @@
 //! there, and a deformation score by where it lies from its parent. The argmax is dynamic
 //! programming from the leaves to the root; where the quadratic deformation weights are negative,
 //! messages are distance transforms, linear in the grid. The loss is the mean distance of the
-//! parts from their true places.
+//! parts from their true places, over the distance κ between the true places of two of them where that is
+//! asked for: a face is wrong in units of its own size.
 
 use super::{ScoreSizes, Scores, StructuredModel};
 
@@ -35,6 +36,8 @@ pub struct TreeShape {
 pub struct Tree {
     shape: TreeShape,
     images: Vec<PartsImage>,
+    /// κ of each image; 1 where nothing else is asked for.
+    sizes: Vec<f64>,
 }
 
 /// Deformation weights of an edge: dx, dy, dx², dy².
@@ -66,7 +69,30 @@ impl Tree {
                 return Err(format!("image {at} does not fit the grid and the parts"));
             }
         }
-        Ok(Tree { shape, images })
+        let sizes = vec![1.0; images.len()];
+        Ok(Tree { shape, images, sizes })
+    }
+
+    /// The same images with their losses divided by the distance between the true places of two parts; one
+    /// sentence where an image has both at one place.
+    pub fn normalised_by(mut self, [a, b]: [usize; 2]) -> Result<Self, String> {
+        if a == b || a.max(b) >= self.parts() {
+            let parts = self.parts();
+            return Err(format!("expected two of the parts 1 to {parts} to divide losses by"));
+        }
+        for at in 0..self.images.len() {
+            let places = &self.images[at].places;
+            let distance = self.distance(places[a] as usize, places[b] as usize);
+            if distance == 0.0 {
+                return Err(format!(
+                    "image {at} has the parts {} and {}, by whose distance its loss is divided, at one place",
+                    a + 1,
+                    b + 1
+                ));
+            }
+            self.sizes[at] = distance;
+        }
+        Ok(self)
     }
 
     /// The shape of the tree and of the grid.
@@ -103,13 +129,14 @@ impl Tree {
             })
             .collect();
         if with_loss {
+            let share = parts as f64 * self.sizes[example];
             for (scores, &truth) in scores.iter_mut().zip(&image.places) {
                 let (tx, ty) = self.at(truth as usize);
                 for (x, column) in scores.chunks_exact_mut(shape.height).enumerate() {
                     let dx2 = (x as f64 - tx) * (x as f64 - tx);
                     for (y, score) in column.iter_mut().enumerate() {
                         let dy = y as f64 - ty;
-                        *score += (dx2 + dy * dy).sqrt() / parts as f64;
+                        *score += (dx2 + dy * dy).sqrt() / share;
                     }
                 }
             }
@@ -282,7 +309,7 @@ impl StructuredModel for Tree {
     fn loss(&self, example: usize, output: &Self::Output) -> f64 {
         let truth = self.truth(example).iter().zip(output);
         truth.map(|(&a, &b)| self.distance(a as usize, b as usize)).sum::<f64>()
-            / self.parts() as f64
+            / (self.parts() as f64 * self.sizes[example])
     }
 
     fn worst(&self, example: usize, scores: Scores<'_>) -> Self::Output {
@@ -296,9 +323,10 @@ impl StructuredModel for Tree {
     fn sizes(&self, share: &dyn Fn(usize) -> f64) -> Option<ScoreSizes> {
         let (channels, parts) = (self.shape.channels, self.parts());
         let mut largest = vec![0.0; channels];
-        let mut all = 0.0;
+        let (mut all, mut all_losses) = (0.0, 0.0);
         for (example, image) in self.images.iter().enumerate() {
             all += share(example);
+            all_losses += share(example) / self.sizes[example];
             for (channel, largest) in largest.iter_mut().enumerate() {
                 let values = image.pixels[channel..].iter().step_by(channels);
                 *largest += share(example) * values.fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -313,7 +341,7 @@ impl StructuredModel for Tree {
             let at = self.edge_weights(edge);
             features.extend((at..).zip(sizes).map(|(at, size)| (at..at + 1, all * size)));
         }
-        let losses = all * (dx * dx + dy * dy).sqrt();
+        let losses = all_losses * (dx * dx + dy * dy).sqrt();
         let roundings = (channels + 8 * parts + 8) as f64;
         Some(ScoreSizes { features, losses, roundings })
     }

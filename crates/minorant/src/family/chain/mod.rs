@@ -13,13 +13,14 @@ use super::memory::{ALWAYS, POINTS, in_words};
 use super::penalty;
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
-    Answer, Data, DataKind, Family, Model, TrainError, TrainReport, Walk, Wanted, refuse, solvers,
+    Answer, Data, DataKind, Family, FittedModel, Model, Settings, TrainError, TrainReport, Walk,
+    Wanted, refuse, solvers,
 };
 use crate::options::Kind::Choice;
 use crate::options::common::{
-    BIAS, EVERY_RUN, L1_RATIO, LABEL_LOSS, PARTS, PENALTY, PROOF, REGULARIZED, SEED,
+    BIAS, EVERY_RUN, L1_RATIO, LABEL_LOSS, PARTS, PENALTY, PROOF, REGULARIZED, SEED, START,
 };
-use crate::options::{Named, named, options, reading};
+use crate::options::{Named, Probe, named, options, reading};
 use crate::risk::{ExampleWeights, Risk};
 use crate::solver::{Method, Problem};
 use crate::structured::chain::{Chain, ChainShape, Pairs};
@@ -51,6 +52,9 @@ options! {
         .default("all").probe("observed");
 }
 
+/// Where the weights that a run begins with matter.
+const PROX: &[&str] = &["--solver", "prox-bmrm"];
+
 taken! {
     OWN;
     (ChainSvm ChainCrf) word per: PER;
@@ -63,6 +67,7 @@ taken! {
     (ChainSvm ChainCrf) whole parts: PARTS;
     (ChainSvm ChainCrf) whole seed: SEED;
     (ChainSvm ChainCrf) file proof: PROOF;
+    (ChainSvm ChainCrf) file start: START, Probe::with("{FILE}", PROX);
 }
 
 /// The family of chains.
@@ -73,9 +78,32 @@ pub(super) static FAMILY: Family = Family {
     data: |_| DataKind::Sequences,
     offers: &[Wanted::Labels, Wanted::Scores, Wanted::Marginals],
     fit,
-    start_from: None,
+    start_from: Some(start_from),
     load: |facts, file| Ok(Box::new(ChainForm::read(facts, file)?)),
 };
+
+/// The weights of a chain over the same attributes and labels.
+fn start_from(
+    model: &FittedModel,
+    data: Data<'_>,
+    settings: &Settings,
+) -> Result<Vec<f64>, TrainError> {
+    let data = labelled(data)?;
+    let Some(form) = model.form_as::<ChainForm>() else {
+        let (name, found) = (settings.model(), model.name());
+        return refuse(format!("{name} does not start from weights of {found}"));
+    };
+    let shape = shape(data, settings)?.0;
+    let fits = form.shape == shape
+        && form.vocabulary.classes == data.classes
+        && form.vocabulary.attributes == data.attributes;
+    if !fits {
+        return refuse(
+            "expected start weights for these attributes, labels and options, found some for others",
+        );
+    }
+    Ok(form.weights.clone())
+}
 
 /// The names of a model's solvers.
 fn solvers_of(model: &Model) -> Vec<&'static str> {
@@ -92,20 +120,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         check_costs(costs, data.classes.len())?;
     }
     check_memory(data, walk.get(&PAIRS), walk.settings.max_bytes())?;
-    let example_weights = walk.settings.example_weights();
-    let units = walk.get(&PER).units(&data.starts);
-    let mean = Mean::new(example_weights.as_deref(), units, "sequence")?;
-    let pairs = match walk.get(&PAIRS) {
-        Weighed::All => Pairs::All,
-        Weighed::Observed => observed(data, &mean.shares),
-    };
-    let shape = ChainShape {
-        attributes: data.attributes.len(),
-        labels: data.classes.len(),
-        pairs,
-        bias: walk.get(&BIAS),
-        boundary: walk.get(&BOUNDARY),
-    };
+    let (shape, mean) = shape(data, walk.settings)?;
     let lambda = walk.settings.lambda(mean.total)?;
     let regularizer = penalty::mixed(walk.settings, lambda)?;
     data.tokens.prepare_for_passes();
@@ -116,7 +131,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
             "chain-svm" => Box::new(MarginRisk::new(chain, mean.shares)),
             _ => Box::new(LikelihoodRisk::new(chain, mean.shares)),
         };
-        let problem = Problem::new(&*risk, &regularizer);
+        let problem = Problem::new(&*risk, &regularizer).starting_at(walk.start);
         walk.minimise(problem, walk.settings.rules())?
     };
     let sizes = (data.len(), data.attributes.len());
@@ -126,6 +141,25 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let (vocabulary, weights) = (Vocabulary::of(data), outcome.point.w);
     let form = ChainForm { shape, vocabulary, label_loss, weights };
     Ok(Answer { form: Box::new(form), proofs, report })
+}
+
+/// What the weights mean, and what the sequences count.
+fn shape(data: &Sequences, settings: &Settings) -> Result<(ChainShape, Mean), TrainError> {
+    let example_weights = settings.example_weights();
+    let units = settings.get(&PER).units(&data.starts);
+    let mean = Mean::new(example_weights.as_deref(), units, "sequence")?;
+    let pairs = match settings.get(&PAIRS) {
+        Weighed::All => Pairs::All,
+        Weighed::Observed => observed(data, &mean.shares),
+    };
+    let shape = ChainShape {
+        attributes: data.attributes.len(),
+        labels: data.classes.len(),
+        pairs,
+        bias: settings.get(&BIAS),
+        boundary: settings.get(&BOUNDARY),
+    };
+    Ok((shape, mean))
 }
 
 /// Refuses sequences that are too long, and too many labels: all scores of a sequence are held in memory at

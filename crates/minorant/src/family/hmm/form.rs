@@ -9,7 +9,7 @@ use crate::family::{
     Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Numbers, Outputs, Predictions,
     Reader, Reading, Wanted, Writer, classes, tokens,
 };
-use crate::hmm::{Frames, Group, HmmShape, Scaling, Tables, Task, best_path};
+use crate::hmm::{Covariance, Frames, Group, HmmShape, Scaling, Tables, Task, best_path};
 use crate::options::Named;
 use minorant_data::{Label, Recordings};
 use minorant_linalg::parallel;
@@ -76,7 +76,12 @@ impl HmmForm {
         let (units, features): (usize, usize) = (classes.len(), file.key("features")?);
         let states = file.key(STATES.spec.name)?;
         let mixtures = file.key(MIXTURES.spec.name)?;
-        let shape = HmmShape { task, topology, units, states, mixtures, features };
+        // Files of the first versions have diagonal ones.
+        let covariance: Option<String> = file.key("covariance")?;
+        let covariance = Covariance::named(covariance.as_deref().unwrap_or("diagonal"));
+        let unknown = || Misfit::without("covariances that this version knows");
+        let covariance = covariance.ok_or_else(unknown)?;
+        let shape = HmmShape { task, topology, units, states, mixtures, features, covariance };
         let weights = file.reals("weights").map_or(Vec::new(), |(_, weights)| weights);
         let most = weights.len();
         let counts = [units, states, mixtures, features];
@@ -191,7 +196,7 @@ impl Form for HmmForm {
     }
 
     fn describe(&self) -> Description {
-        let HmmShape { task, topology, states, mixtures, features, .. } = self.shape;
+        let HmmShape { task, topology, states, mixtures, features, covariance, .. } = self.shape;
         let (least, most) = self.tables().variances();
         let mut about = Description {
             variant: format!("{}, {}", task.name(), topology.name()),
@@ -201,6 +206,7 @@ impl Form for HmmForm {
         about.classes(&self.classes);
         about.line("features", features.to_string());
         about.line("states", format!("{states} a class, {mixtures} Gaussians a state"));
+        about.line("covariances", covariance.name().to_string());
         about.line("variances", format!("{least:.3} to {most:.3} of the features' own"));
         about.key("features", features);
         about.key("dim", self.weights.len());

@@ -15,7 +15,8 @@ use super::{
     Answer, Data, DataKind, Family, Settings, TrainError, TrainReport, Walk, Wanted, solvers,
 };
 use crate::hmm::{
-    Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth, maximum_likelihood,
+    Covariance, Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth,
+    maximum_likelihood,
 };
 use crate::options::Kind::{Choice, Pairs, Whole};
 use crate::options::Range::Positive;
@@ -35,6 +36,10 @@ named!(Task {
 named!(Topology {
     LeftRight = "left-right" "stay or go on",
     Ergodic = "ergodic" "any state after any",
+});
+named!(Covariance {
+    Diagonal = "diagonal" "each feature for itself",
+    Full = "full" "features that go together, by Cholesky factors of the precisions",
 });
 named!(Group {
     Transitions = "transitions",
@@ -63,6 +68,9 @@ options! {
     /// Which states may follow each other
     pub TOPOLOGY: Topology = ("topology", "TOPOLOGY", Choice(Topology::CHOICES))
         .default("left-right").probe("ergodic");
+    /// What Gaussians know of how the numbers of a frame go together
+    pub COVARIANCE: Covariance = ("covariance", "COVARIANCE", Choice(Covariance::CHOICES))
+        .default("diagonal").probe("full");
     /// Regularize transitions, means, variances or mixtures with this weight θ; may be given several
     /// times
     pub GROUP_WEIGHT: Vec<(Label, f64)> = ("group-weight", "GROUP=T", Pairs(Positive))
@@ -78,6 +86,7 @@ taken! {
     (LargeMarginHmm) whole states: STATES;
     (LargeMarginHmm) whole mixtures: MIXTURES;
     (LargeMarginHmm) word topology: TOPOLOGY;
+    (LargeMarginHmm) word covariance: COVARIANCE;
     (LargeMarginHmm) pair group_weight: GROUP_WEIGHT;
     (LargeMarginHmm) f64 validation_fraction: VALIDATION_FRACTION;
     (LargeMarginHmm) word locality: LOCALITY, Probe::with("squares", LOCALITY_PROBE);
@@ -229,7 +238,12 @@ fn shape(data: &Recordings, settings: &Settings) -> Result<HmmShape, String> {
     let times = |a: u128, b: usize| a.saturating_mul(b as u128);
     let gaussians = times(times(units as u128, states), mixtures);
     let arcs = times(times(units as u128, states.saturating_add(1)), states.saturating_add(1));
-    let weights = times(times(gaussians, 2), features + 1).saturating_add(arcs);
+    let covariance = settings.get(&COVARIANCE);
+    let each = match covariance {
+        Covariance::Diagonal => 2 * (features as u128 + 1),
+        Covariance::Full => times(features as u128 + 3, features + 1),
+    };
+    let weights = gaussians.saturating_mul(each).saturating_add(arcs);
     if weights > MOST_WEIGHTS {
         return Err(format!(
             "{units} units of {states} states with {mixtures} Gaussians have {weights} weights, more \
@@ -237,7 +251,7 @@ fn shape(data: &Recordings, settings: &Settings) -> Result<HmmShape, String> {
         ));
     }
     let (task, topology) = (settings.get(&TASK), settings.get(&TOPOLOGY));
-    Ok(HmmShape { task, topology, units, states, mixtures, features })
+    Ok(HmmShape { task, topology, units, states, mixtures, features, covariance })
 }
 
 /// θ of each weight, where some group has its own.

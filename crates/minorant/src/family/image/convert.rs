@@ -1,10 +1,11 @@
 //! Images as they are read, and the structures that they are for the mathematics.
 
-use super::ImageShape;
+use super::{ImageShape, NORMALISE, TreeSvm};
+use crate::family::Settings;
 use crate::risk::{ExampleWeights, Risk};
-use crate::structured::MarginRisk;
 use crate::structured::segment::{Plate, Segmentation};
 use crate::structured::tree::{PartsImage, Tree, TreeShape};
+use crate::structured::{MarginRisk, SlackRescaled};
 use minorant_data::Images;
 
 impl From<minorant_data::Plate> for Plate {
@@ -62,14 +63,39 @@ pub(super) fn structure(data: &Images, shape: &ImageShape) -> Result<Structure, 
     })
 }
 
-/// The risk of images, each with its share.
+/// The two parts, numbered from 0, by whose distance losses are divided.
+pub(super) fn unit(settings: &Settings) -> Result<Option<[usize; 2]>, String> {
+    if settings.model() != TreeSvm::MODEL.name {
+        return Ok(None);
+    }
+    match settings.get(&NORMALISE).as_deref() {
+        None => Ok(None),
+        Some(&[a, b]) => Ok(Some([a as usize - 1, b as usize - 1])),
+        Some(_) => Err("expected two parts, such as 1,2, to divide losses by".into()),
+    }
+}
+
+/// The trees with their losses in units of these two parts' distance.
+pub(super) fn in_units(model: Tree, unit: Option<[usize; 2]>) -> Result<Tree, String> {
+    match unit {
+        Some(unit) => model.normalised_by(unit),
+        None => Ok(model),
+    }
+}
+
+/// The risk of images, each with its share; with slack rescaling, or with losses divided by the distance
+/// of two parts, where that is asked for.
 pub(super) fn risk(
     data: &Images,
     shape: &ImageShape,
     shares: ExampleWeights,
+    (is_rescaled, unit): (bool, Option<[usize; 2]>),
 ) -> Result<Box<dyn Risk>, String> {
     Ok(match structure(data, shape)? {
+        Structure::Plates(model) if is_rescaled => {
+            Box::new(MarginRisk::new(SlackRescaled::new(model)?, shares))
+        }
         Structure::Plates(model) => Box::new(MarginRisk::new(model, shares)),
-        Structure::Parts(model) => Box::new(MarginRisk::new(model, shares)),
+        Structure::Parts(model) => Box::new(MarginRisk::new(in_units(model, unit)?, shares)),
     })
 }

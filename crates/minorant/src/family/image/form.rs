@@ -1,9 +1,9 @@
 //! A fitted model of images: what the images look like, weights, outputs for images, and how good
 //! they are.
 
-use super::convert::{Structure, structure};
-use super::{LOSS, SegmentSvm};
-use crate::audit::image::{PlainImages, PlainParts, PlainPlates};
+use super::convert::{Structure, in_units, structure, unit};
+use super::{LOSS, RESCALING, Rescaling, SegmentSvm};
+use crate::audit::image::{PlainImages, PlainParts, PlainPlates, PlainRescaled};
 use crate::audit::{Penalty, Plain, PlainLoss};
 use crate::family::classes::share;
 use crate::family::{
@@ -103,6 +103,8 @@ impl ImageShape {
 pub struct ImageForm {
     /// What the images and their outputs look like.
     pub shape: ImageShape,
+    /// Two parts by whose distance losses are divided.
+    pub unit: Option<[usize; 2]>,
     /// The weights.
     pub weights: Vec<f64>,
 }
@@ -113,7 +115,9 @@ impl ImageForm {
         let shape = ImageShape::load(facts, file)?;
         facts.lambda.ok_or_else(|| Misfit::without("a positive lambda"))?;
         let weights = file.weights("weights", shape.dim())?;
-        Ok(Box::new(ImageForm { shape, weights }))
+        let unit = unit(&facts.settings);
+        let unit = unit.map_err(|_| Misfit::without("two parts to divide losses by"))?;
+        Ok(Box::new(ImageForm { shape, unit, weights }))
     }
 
     /// The best output of each image: characters, or places as column · rows + row.
@@ -183,6 +187,7 @@ impl Form for ImageForm {
                 (found, ["columns", "wrong columns an image"])
             }
             Structure::Parts(model) => {
+                let model = in_units(model, self.unit)?;
                 let outputs = self.best(&model);
                 let compare = |image: usize| {
                     let (truth, output) = (model.truth(image), &outputs[image]);
@@ -242,12 +247,17 @@ impl Form for ImageForm {
                 Images::Plates { height: h, widths: w, plates, labelled: true },
             ) if height == h && widths == w => {
                 let by_label = *loss == SegmentLoss::Label;
-                Box::new(PlainImages(PlainPlates { height: *h, widths: w, plates, by_label }))
+                let plain = PlainPlates { height: *h, widths: w, plates, by_label };
+                match audited.facts.settings.get(&RESCALING) {
+                    Rescaling::Margin => Box::new(PlainImages(plain)),
+                    Rescaling::Slack => Box::new(PlainImages(PlainRescaled(plain))),
+                }
             }
             (ImageShape::Parts(shape), Images::Parts { shape: found, images, labelled: true })
                 if shape == found =>
             {
-                Box::new(PlainImages(PlainParts { shape, images }))
+                let unit = self.unit;
+                Box::new(PlainImages(PlainParts { shape, images, unit }))
             }
             _ => {
                 let what =

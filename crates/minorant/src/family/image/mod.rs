@@ -8,11 +8,12 @@ pub use form::{ImageForm, ImageShape};
 
 use super::builder::{models, taken};
 use super::{
-    Answer, Data, DataKind, Family, TrainError, TrainReport, Walk, Wanted, mean, refuse, solvers,
+    Answer, Data, DataKind, Family, FittedModel, Settings, TrainError, TrainReport, Walk, Wanted,
+    mean, refuse, solvers,
 };
-use crate::options::Kind::Choice;
-use crate::options::common::{self, PARTS, PROOF, SEED};
-use crate::options::{Named, named, options};
+use crate::options::Kind::{Choice, Wholes};
+use crate::options::common::{self, PARTS, PROOF, SEED, START};
+use crate::options::{Named, Probe, named, options};
 use crate::regularizer::L2;
 use crate::solver::{Method, Problem};
 use crate::structured::segment::SegmentLoss;
@@ -29,6 +30,19 @@ models! {
     TreeSvm { name: "tree-svm", is_convex: true, example: "parts.npz --lambda 0.01" }
 }
 
+/// What the loss of an output scales.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rescaling {
+    /// The margin: max over y of Δ + score − the truth's score.
+    Margin,
+    /// The slack: max over y of Δ (1 + score − the truth's score).
+    Slack,
+}
+
+named!(Rescaling {
+    Margin = "margin" "the margin that is asked for",
+    Slack = "slack" "the shortfall of a margin of 1",
+});
 named!(SegmentLoss {
     Position = "ak" "columns whose segment, character and start, is not one of the truth's",
     Label = "label" "columns whose character is not the true one",
@@ -38,14 +52,26 @@ options! {
     /// What counts as wrong in a segmentation
     pub LOSS: SegmentLoss = ("loss", "LOSS", Choice(SegmentLoss::CHOICES))
         .default("ak").probe("label");
+    /// Divide the loss of an image by the distance between the true places of these two parts,
+    /// numbered from 1
+    pub NORMALISE: Option<Vec<u64>> = ("normalise", "A,B", Wholes).otherwise("not").probe("2,4");
+    /// What the loss of a wrong answer scales
+    pub RESCALING: Rescaling = ("rescaling", "WHAT", Choice(Rescaling::CHOICES))
+        .default("margin").probe("slack");
 }
+
+/// Where the weights that a run begins with matter.
+const PROX: &[&str] = &["--solver", "prox-bmrm"];
 
 taken! {
     OWN;
     (SegmentSvm) word loss: LOSS;
+    (SegmentSvm) word rescaling: RESCALING;
+    (TreeSvm) wholes normalise: NORMALISE;
     (SegmentSvm TreeSvm) whole parts: PARTS;
     (SegmentSvm TreeSvm) whole seed: SEED;
     (SegmentSvm TreeSvm) file proof: PROOF;
+    (SegmentSvm TreeSvm) file start: START, Probe::with("{FILE}", PROX);
 }
 
 /// The family of models of images.
@@ -58,9 +84,27 @@ pub(super) static FAMILY: Family = Family {
     },
     offers: &[Wanted::Labels],
     fit,
-    start_from: None,
+    start_from: Some(start_from),
     load: ImageForm::load,
 };
+
+/// The weights of a model of images of the same shape.
+fn start_from(
+    model: &FittedModel,
+    data: Data<'_>,
+    settings: &Settings,
+) -> Result<Vec<f64>, TrainError> {
+    let shape = ImageShape::of(data.images()?, settings)?;
+    match model.form_as::<ImageForm>() {
+        Some(form) if form.shape == shape => Ok(form.weights.clone()),
+        Some(_) => {
+            refuse("expected start weights for images of this shape, found some for another")
+        }
+        None => {
+            refuse(format!("{} does not start from weights of {}", settings.model(), model.name()))
+        }
+    }
+}
 
 fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let (data, settings) = (data.images()?, walk.settings);
@@ -72,13 +116,16 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let lambda = settings.lambda(mean.total)?;
     let regularizer = L2::new(lambda)?;
     let shape = ImageShape::of(data, settings)?;
-    let risk = convert::risk(data, &shape, mean.shares)?;
-    let problem = Problem::new(&*risk, &regularizer);
+    let is_rescaled =
+        settings.model() == SegmentSvm::MODEL.name && settings.get(&RESCALING) == Rescaling::Slack;
+    let unit = convert::unit(settings)?;
+    let risk = convert::risk(data, &shape, mean.shares, (is_rescaled, unit))?;
+    let problem = Problem::new(&*risk, &regularizer).starting_at(walk.start);
     let (mut outcome, method) = walk.minimise(problem, settings.rules())?;
     let sizes = (data.len(), outcome.point.w.len());
     let outcomes = std::slice::from_ref(&outcome);
     let report = TrainReport::of_runs(method.name(), sizes, lambda, outcomes);
     let proofs = vec![outcome.proof.take()];
-    let form = Box::new(ImageForm { shape, weights: outcome.point.w });
+    let form = Box::new(ImageForm { shape, unit, weights: outcome.point.w });
     Ok(Answer { form, proofs, report })
 }

@@ -62,13 +62,16 @@ pub(super) fn solve(
     let loss = loss_of(rows.settings);
     let risk = loss.risk(&rows.targets, 0, design, weights.clone(), rows.settings);
     let mut method = Method::Auto;
-    let mut cut = stopped(state.carried.iter().take(first));
+    // Who says stop while a run ends by itself is heard by the next one.
+    let asked_to_stop = || asked.cancel.is_cancelled().then_some(Status::Interrupted);
+    let mut cut = stopped(state.carried.iter().take(first)).or_else(asked_to_stop);
     while state.carried.len() - first < starts {
         let run = state.carried.len() - first;
         let left = all.max_evaluations.map(|most| most.saturating_sub(sums.evaluations()));
         if run > 0 && left.is_some_and(|left| left < LEAST) {
             cut = cut.or(Some(Status::MaxEvals));
         }
+        cut = cut.or_else(asked_to_stop);
         if run > 0 && cut.is_some() {
             break;
         }

@@ -73,7 +73,7 @@ taken! {
     (Svm Logistic Regression) whole seed: SEED;
     (Tsvm) whole seed: SEED_OF_STARTS, Probe::with("7", &["--starts", "3"]);
     (RampSvm Tsvm) word locality: LOCALITY;
-    (Svm) f64 direction_tol: DIRECTION_TOL, Probe { data: "classes.svm", ..DIRECTION_TOL.spec.probe };
+    (Svm) f64 direction_tol: DIRECTION_TOL;
     (Svm) whole direction_limit: DIRECTION_LIMIT, Probe { data: "classes.svm", ..DIRECTION_LIMIT.spec.probe };
     (Svm) f64 curvature_floor: CURVATURE_FLOOR;
     (Svm) word search: SEARCH;
