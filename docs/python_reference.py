@@ -90,16 +90,26 @@ def markdown(docstring):
     return "\n".join(out)
 
 
-def parameters(node):
-    """The parameters of a class with their types and defaults, as they stand in its `__init__`."""
-    called = next(f.args for f in functions(node) if f.name == "__init__")
-    arguments = [*called.args, *called.kwonlyargs][1:]
-    least = len(arguments) - len(called.defaults) - len(called.kw_defaults)
-    defaults = [None] * least + [*called.defaults, *called.kw_defaults]
-    return {
-        argument.arg: (ast.unparse(argument.annotation), default and ast.unparse(default))
-        for argument, default in zip(arguments, defaults, strict=True)
-    }
+def parameters(bases):
+    """The parameters that an estimator and its bases declare, with their types and defaults as they stand
+    there, and whether an argument may be given by its place."""
+    lines = [[line for line in base.body if isinstance(line, ast.AnnAssign)] for base in bases]
+    declared = merged({line.target.id: line for line in of_class} for of_class in lines)
+    found = {}
+    for name, line in declared.items():
+        # What begins with an underscore is nobody's business, and what ends with one is there after a fit.
+        if name[0] == "_" or name[-1] == "_":
+            continue
+        default, by_place = line.value, isinstance(line.value, ast.Call)
+        if by_place:
+            default = next((k.value for k in line.value.keywords if k.arg == "default"), None)
+        found[name] = (ast.unparse(line.annotation), default and ast.unparse(default), by_place)
+    own = next((f.args for f in functions(bases[0]) if f.name == "__init__"), None)
+    if own is None:
+        return found
+    # A constructor of its own has fewer parameters than the bases declare.
+    defaults = zip(own.kwonlyargs, own.kw_defaults, strict=True)
+    return {a.arg: (ast.unparse(a.annotation), ast.unparse(d), False) for a, d in defaults}
 
 
 def model_of(bases):
@@ -111,7 +121,12 @@ def model_of(bases):
 
 
 def signature(node, bases):
-    """What a call looks like; a class is called like its `__init__`, or that of a base."""
+    """What a call looks like; a class is called like its `__init__`, and an estimator by its parameters."""
+    if is_estimator(bases):
+        typed = {True: [], False: []}
+        for name, (_, default, by_place) in parameters(bases).items():
+            typed[by_place].append(name if default is None else f"{name}={default}")
+        return f"{node.name}({', '.join([*typed[True], '*', *typed[False]])})"
     inits = [f for base in bases for f in functions(base) if f.name == "__init__"]
     called = next((f.args for f in inits or [node] if hasattr(f, "args")), None)
     if called is None:
@@ -123,14 +138,20 @@ def signature(node, bases):
     return f"{node.name}({re.sub(r'^(self|cls)(, )?', '', ast.unparse(called))})"
 
 
+def is_estimator(bases):
+    """Whether a class with these bases is one that declares its parameters."""
+    return any(base.name == "CertifiedEstimator" for base in bases)
+
+
 def entry(node, owner="", bases=()):
     """The lines of a class with its public methods, or of a function."""
     docstring = ast.get_docstring(node)
     if not docstring:
         return []
-    if any(base.name == "CertifiedEstimator" for base in bases):
+    if is_estimator(bases):
         docstrings = [ast.get_docstring(base) for base in bases]
-        docstring = complete(docstrings, parameters(node), OPTIONS.get(model_of(bases), {}))
+        told = {name: tuple(parameter[:2]) for name, parameter in parameters(bases).items()}
+        docstring = complete(docstrings, told, OPTIONS.get(model_of(bases), {}))
     call = signature(node, bases)
     if any(getattr(mark, "id", None) == "property" for mark in node.decorator_list):
         call = node.name

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from numpy.random import RandomState
-
 from ._sequence_estimator import ChainEstimator, MarginalsMixin
 
 
@@ -24,26 +22,6 @@ class ChainCRF(MarginalsMixin, ChainEstimator):
     array([1., 1.])
     """
 
-    _model_name = "chain-crf"
+    penalty: Literal["l2", "l1"] = "l2"
 
-    def __init__(
-        self,
-        *,
-        penalty: Literal["l2", "l1"] = "l2",
-        pairs: Literal["all", "observed"] = "all",
-        bias: float | None = None,
-        boundary: bool = False,
-        per: Literal["sequence", "token"] = "sequence",
-        min_count: int | None = None,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.penalty = penalty
-        self._keep(locals())
+    _model_name = "chain-crf"

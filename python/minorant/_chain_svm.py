@@ -1,9 +1,6 @@
 """Structured support vector machines for chains."""
 
-from typing import Literal
-
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
 from ._sequence_estimator import ChainEstimator
@@ -33,29 +30,9 @@ class ChainSVM(ChainEstimator):
     True
     """
 
-    _model_name = "chain-svm"
+    label_loss: ArrayLike | None = None
 
-    def __init__(
-        self,
-        *,
-        label_loss: ArrayLike | None = None,
-        pairs: Literal["all", "observed"] = "all",
-        bias: float | None = None,
-        boundary: bool = False,
-        per: Literal["sequence", "token"] = "sequence",
-        min_count: int | None = None,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.label_loss = label_loss
-        self._keep(locals())
+    _model_name = "chain-svm"
 
     def _options(self, model=None):
         options = super()._options(model)

@@ -1,7 +1,7 @@
 """Estimators that choose λ by cross-validation over warm paths, one for each whose path there is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import RandomState
@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_sample_weight
 
+from ._declared import fitted
 from ._examples import MatrixLike
 from ._huber_regressor import HuberRegressor
 from ._linear import LinearEstimator
@@ -24,7 +25,7 @@ from ._quantile_regressor import QuantileRegressor
 Scoring = str | Callable[..., float] | None
 
 
-class CrossValidated(LinearEstimator):
+class CrossValidated(LinearEstimator, is_base=True):
     """Base of the estimators that choose λ by cross-validation; not for use by itself.
 
     On each fold one warm path serves all λ: planes that were found for one of them bound all others.
@@ -51,15 +52,15 @@ class CrossValidated(LinearEstimator):
         The score of each λ on each fold.
     """
 
-    lams: ArrayLike | None
-    cv: Any
-    scoring: Scoring
+    lams: ArrayLike | None = None
+    cv: Any = None
+    scoring: Scoring = None
 
-    lams_: NDArray[np.float64]
-    scores_: NDArray[np.float64]
+    lams_: NDArray[np.float64] = fitted()
+    scores_: NDArray[np.float64] = fitted()
 
     #: The estimator that a chosen λ makes of it.
-    _kind: type[Any]
+    _kind: ClassVar[type[Any]]
 
     def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Chooses λ, and trains with it.

@@ -8,7 +8,6 @@ import math
 import sys
 import warnings
 from contextlib import contextmanager
-from functools import wraps
 from inspect import formatannotation, signature
 from typing import Any, ClassVar, Self
 
@@ -16,11 +15,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._declared import BaseEstimator, Declared, fitted, is_own
 from ._docstrings import complete
 from ._examples import FileName
 from ._labels import (
@@ -30,13 +29,13 @@ from ._labels import (
     note_of_classes,
     same_classes,
 )
-from ._names import option_of, sentence, unknown
+from ._names import option_of, sentence
 from ._parameters import MOST_EVALS, seed, table
 from ._progress import ProgressBar
 from ._results import Certificate, Trace, html_table, number
 
 
-class CertifiedEstimator(BaseEstimator):
+class CertifiedEstimator(Declared, BaseEstimator):
     """Base of all estimators; not for use by itself.
 
     Parameters
@@ -68,39 +67,36 @@ class CertifiedEstimator(BaseEstimator):
         The method that ran, and how it ended.
     """
 
-    tol: float
-    method: str
-    max_evals: int | None
-    max_seconds: float | None
-    random_state: int | RandomState | None
-    verbose: int
+    tol: float = 1e-3
+    method: str = "auto"
+    max_evals: int | None = None
+    max_seconds: float | None = None
+    random_state: int | RandomState | None = None
+    verbose: int = 0
 
-    certificate_: Certificate
-    trace_: Trace
-    n_iter_: int
-    n_evaluations_: int
-    method_: str
-    status_: str
+    certificate_: Certificate = fitted()
+    trace_: Trace = fitted()
+    n_iter_: int = fitted()
+    n_evaluations_: int = fitted()
+    method_: str = fitted()
+    status_: str = fitted()
 
-    def __init_subclass__(cls, **kwargs):
-        """Completes the docstring of an estimator, and lets its constructor say what is meant by a
-        parameter that it does not know."""
+    def __init_subclass__(cls, is_base=False, **kwargs):
+        """Completes the docstring of an estimator."""
         super().__init_subclass__(**kwargs)
-        ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == __package__]
-        if cls not in ours or "__init__" not in vars(cls):
+        if is_base or not is_own(cls):
             return
         parameters = {
             name: (formatannotation(parameter.annotation), repr(parameter.default))
             for name, parameter in signature(cls).parameters.items()
         }
         options = table(cls._model_name) if hasattr(cls, "_model_name") else {}
-        cls.__doc__ = complete([vars(base)["__doc__"] for base in ours], parameters, options)
-        cls.__init__ = _with_known_names(cls.__init__)
+        docstrings = [vars(base)["__doc__"] for base in cls.__mro__ if is_own(base)]
+        cls.__doc__ = complete(docstrings, parameters, options)
 
     def _keep(self, arguments):
-        """Keeps the arguments of a constructor, its ``locals()``, as they are. Parameters that several
-        estimators have are declared in the bases; an estimator assigns its own ones itself, so that
-        type checkers see them."""
+        """Keeps the arguments of a constructor, its ``locals()``, as they are: for estimators that do not
+        have all parameters of their bases, and so need a constructor of their own."""
         vars(self).update((name, kept) for name, kept in arguments.items() if name != "self")
 
     @contextmanager
@@ -171,21 +167,6 @@ class CertifiedEstimator(BaseEstimator):
         warnings.warn(text, ConvergenceWarning, stacklevel=_users_level())
 
 
-def _with_known_names(init):
-    """The constructor, which refuses a parameter that it does not know in a sentence."""
-
-    known = [name for name in signature(init).parameters if name != "self"]
-
-    @wraps(init)
-    def checked(self, *args, **kwargs):
-        for name in kwargs:
-            if name not in known:
-                raise TypeError(unknown(type(self).__name__, name, known))
-        init(self, *args, **kwargs)
-
-    return checked
-
-
 def _users_level():
     """How many frames above the caller's the user's own code is."""
     level, frame = 1, sys._getframe(1)
@@ -196,7 +177,7 @@ def _users_level():
     return level
 
 
-class StrengthMixin:
+class StrengthMixin(Declared):
     """The strength of the regularizer, said in one of two ways; not for use by itself.
 
     Parameters
@@ -213,10 +194,10 @@ class StrengthMixin:
         λ.
     """
 
-    C: float | None
-    lam: float | None
+    C: float | None = None
+    lam: float | None = None
 
-    lam_: float
+    lam_: float = fitted()
 
 
 class NoTableMixin:
@@ -230,7 +211,7 @@ class NoTableMixin:
         return tags
 
 
-class ModelEstimator(CertifiedEstimator):
+class ModelEstimator(CertifiedEstimator, is_base=True):
     """Base of the estimators that a model file can hold; not for use by itself.
 
     Parameters
@@ -246,10 +227,10 @@ class ModelEstimator(CertifiedEstimator):
         Number of features.
     """
 
-    n_jobs: int | None
+    n_jobs: int | None = None
 
-    classes_: NDArray[Any]
-    n_features_in_: int
+    classes_: NDArray[Any] = fitted()
+    n_features_in_: int = fitted()
 
     #: The library's name of the model.
     _model_name: ClassVar[str]
@@ -262,8 +243,8 @@ class ModelEstimator(CertifiedEstimator):
     #: Evaluations after which a run ends where ``max_evals`` does not say; None for no limit.
     _most_evals: ClassVar[int | None] = MOST_EVALS
 
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
+    def __init_subclass__(cls, is_base=False, **kwargs):
+        super().__init_subclass__(is_base, **kwargs)
         if "_model_name" in vars(cls):
             cls._known.append(cls)
 

@@ -1,9 +1,9 @@
 """Huber's robust regression."""
 
 import numpy as np
-from numpy.random import RandomState
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ._declared import fitted
 from ._regressor import LinearRegressor
 
 
@@ -31,8 +31,8 @@ class HuberRegressor(LinearRegressor):
 
     Notes
     -----
-    The intercept is free, as that of :class:`sklearn.linear_model.HuberRegressor`. What differs from there: the objective is half of its one,
-    divided by the sum of the sample weights, so that ``lam`` is its ``alpha`` over that sum (``C`` is
+    The intercept is free, as that of :class:`sklearn.linear_model.HuberRegressor`. What differs from
+    there: the objective is half of its one, divided by the sum of the sample weights, so that ``lam`` is its ``alpha`` over that sum (``C`` is
     1/``alpha``); ``tol`` is a proven relative gap of the objective; ``max_evals`` and ``max_seconds``
     stand in for ``max_iter``.
 
@@ -50,36 +50,15 @@ class HuberRegressor(LinearRegressor):
     True
     """
 
+    epsilon: float = 1.35
+    fit_scale: bool = True
+    intercept_scaling: float | None = None
+
     _model_name = "regression"
     _loss = "huber"
 
-    scale_: float
-    outliers_: NDArray[np.bool_]
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.35,
-        fit_scale: bool = True,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.fit_scale = fit_scale
-        self._keep(locals())
+    scale_: float = fitted()
+    outliers_: NDArray[np.bool_] = fitted()
 
     def _train_rows(self, X, y, classes, examples, options):
         super()._train_rows(X, y, classes, examples, options)

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._declared import fitted
 from ._estimator import ModelEstimator
 from ._examples import LAYOUT, Examples, MatrixLike, hand_over
 from ._rows import RowsMixin
 
 
-class KernelEstimator(RowsMixin, ModelEstimator):
+class KernelEstimator(RowsMixin, ModelEstimator, is_base=True):
     """Base of the estimators with kernels; not for use by itself.
 
     Parameters
@@ -50,14 +51,15 @@ class KernelEstimator(RowsMixin, ModelEstimator):
         Iterations, and inner optimisations.
     """
 
-    kernel: str | Callable[[Any, Any], Any]
-    sigma: float | None
-    power: int
-    offset: float
+    kernel: str | Callable[[Any, Any], Any] = "rbf"
+    sigma: float | None = None
+    power: int = 3
+    offset: float = 1.0
+    tol: float = 1e-6
 
-    support_: NDArray[np.intp]
-    dual_coef_: NDArray[np.float64]
-    sigma_: float | None
+    support_: NDArray[np.intp] = fitted()
+    dual_coef_: NDArray[np.float64] = fitted()
+    sigma_: float | None = fitted()
 
     _has_texts = True
     # What is counted here are searches, each of which ends by itself.

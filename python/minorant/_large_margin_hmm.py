@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from ._declared import fitted
 from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
 from ._examples import Examples, starts_of
 from ._labels import class_numbers, labels
-from ._sequences import share_right
+from ._sequences import check_lengths, share_right
 
 
 class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
@@ -62,38 +62,17 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     True
     """
 
-    validation_error_: float | None
+    task: Literal["classify", "label"] = "classify"
+    n_states: int = 3
+    n_mixtures: int = 1
+    topology: Literal["left-right", "ergodic"] = "left-right"
+    covariance: Literal["diagonal", "full"] = "diagonal"
+    group_weights: Mapping[str, float] | None = None
+    validation_fraction: float = 0.0
+
+    validation_error_: float | None = fitted()
 
     _model_name = "hmm"
-
-    def __init__(
-        self,
-        *,
-        task: Literal["classify", "label"] = "classify",
-        n_states: int = 3,
-        n_mixtures: int = 1,
-        topology: Literal["left-right", "ergodic"] = "left-right",
-        covariance: Literal["diagonal", "full"] = "diagonal",
-        group_weights: Mapping[str, float] | None = None,
-        validation_fraction: float = 0.0,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.task = task
-        self.n_states = n_states
-        self.n_mixtures = n_mixtures
-        self.topology = topology
-        self.covariance = covariance
-        self.group_weights = group_weights
-        self.validation_fraction = validation_fraction
-        self._keep(locals())
 
     def fit(self, X: Sequence[ArrayLike], y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Trains.
@@ -235,10 +214,6 @@ def _join(X, n_features=None):
 
 def _join_labels(y, lengths):
     """The labels of all frames, which must be as many as each sequence has."""
-    labels = [np.asarray(z) for z in y]
-    if len(labels) != len(lengths):
-        raise ValueError(f"expected labels for {len(lengths)} sequences, found {len(labels)}")
-    for at, (z, length) in enumerate(zip(labels, lengths, strict=True)):
-        if z.shape != (length,):
-            raise ValueError(f"expected {length} labels in sequence {at}, found shape {z.shape}")
+    labels = [np.atleast_1d(z) for z in y]
+    check_lengths(labels, lengths)
     return np.concatenate(labels)

@@ -1,10 +1,5 @@
 """Latent support vector classification: a positive row belongs to one of several components."""
 
-from collections.abc import Callable
-from typing import Any
-
-from numpy.random import RandomState
-
 from ._kernel import KernelEstimator
 
 
@@ -31,27 +26,8 @@ class LatentSVC(KernelEstimator):
     array([1, 1, 0, 0, 0, 1, 1])
     """
 
-    _model_name = "latent-svm"
+    n_components: int = 2
+    C_pos: float = 1.0
+    C_neg: float = 1.0
 
-    def __init__(
-        self,
-        *,
-        n_components: int = 2,
-        C_pos: float = 1.0,
-        C_neg: float = 1.0,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        sigma: float | None = None,
-        power: int = 3,
-        offset: float = 1.0,
-        n_jobs: int | None = None,
-        tol: float = 1e-6,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.C_pos = C_pos
-        self.C_neg = C_neg
-        self._keep(locals())
+    _model_name = "latent-svm"

@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
 
 from . import _core
 from ._callbacks import Callbacks, CallbackSupportMixin, with_callbacks
+from ._declared import fitted
 from ._estimator import ModelEstimator, StrengthMixin
 from ._examples import LAYOUT, Examples, MatrixLike, entries, hand_over
 from ._labels import class_weights
@@ -25,7 +26,7 @@ SMALL = 10**4
 FEW = 10**4
 
 
-class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
+class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_base=True):
     """Base of the linear estimators; not for use by itself.
 
     Parameters
@@ -55,14 +56,14 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
         Intercepts.
     """
 
-    fit_intercept: bool
-    intercept_scaling: float | None
-    l1_ratio: float | None
-    positive: bool
-    bounds: ArrayLike | None
-    warm_start: bool
+    fit_intercept: bool = True
+    intercept_scaling: float | None = 1.0
+    l1_ratio: float | None = None
+    positive: bool = False
+    bounds: ArrayLike | None = None
+    warm_start: bool = False
 
-    coef_: NDArray[np.float64]
+    coef_: NDArray[np.float64] = fitted()
 
     #: Whether ``y`` may have columns, and whether it is numbers to be met.
     _takes_sets, _takes_targets = False, False
@@ -219,7 +220,7 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator):
         return found
 
 
-class LinearClassifier(RowsMixin, LinearEstimator):
+class LinearClassifier(RowsMixin, LinearEstimator, is_base=True):
     """Base of the linear estimators that give each row one of the classes; not for use by itself.
 
     Parameters
@@ -228,7 +229,7 @@ class LinearClassifier(RowsMixin, LinearEstimator):
         Weights of the classes; 1 for those that are not named.
     """
 
-    class_weight: Mapping[Any, float] | Literal["balanced"] | None
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
     def _checked(self, X, y, sample_weight):
         X, y, classes, examples, options = super()._checked(X, y, sample_weight)
@@ -254,7 +255,7 @@ class LinearClassifier(RowsMixin, LinearEstimator):
         return {**found, "class_weight": weights or None}
 
 
-class NonConvexClassifier(LinearClassifier):
+class NonConvexClassifier(LinearClassifier, is_base=True):
     """Base of the linear estimators whose answer is a local one; not for use by itself.
 
     Parameters

@@ -1,10 +1,6 @@
 """Linear support vector classification."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
-
-from numpy.random import RandomState
-from numpy.typing import ArrayLike
+from typing import Literal
 
 from ._linear import LinearClassifier
 from ._path import PathMixin
@@ -35,35 +31,11 @@ class LinearSVC(PathMixin, LinearClassifier):
     True
     """
 
-    _model_name = "svm"
+    loss: Literal["hinge", "squared_hinge", "huber_hinge"] = "hinge"
+    huber: float = 0.5
+    multi_class: Literal["joint", "ovr"] = "joint"
 
-    def __init__(
-        self,
-        *,
-        loss: Literal["hinge", "squared_hinge", "huber_hinge"] = "hinge",
-        huber: float = 0.5,
-        multi_class: Literal["joint", "ovr"] = "joint",
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = 1.0,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.huber = huber
-        self.multi_class = multi_class
-        self._keep(locals())
+    _model_name = "svm"
 
     def _checked(self, X, y, sample_weight):
         X, y, classes, examples, options = super()._checked(X, y, sample_weight)

@@ -2,9 +2,6 @@
 
 from typing import Literal
 
-from numpy.random import RandomState
-from numpy.typing import ArrayLike
-
 from ._regressor import LinearRegressor
 
 #: The library's names of the losses.
@@ -45,32 +42,10 @@ class LinearSVR(LinearRegressor):
     True
     """
 
-    _model_name = "regression"
+    epsilon: float = 0.0
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = 1.0,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.loss = loss
-        self._keep(locals())
+    _model_name = "regression"
 
     @property
     def _loss(self):

@@ -1,11 +1,9 @@
 """Logistic regression."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.random import RandomState
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
 
@@ -43,33 +41,11 @@ class LogisticRegression(PathMixin, LinearClassifier):
     array([[0.98, 0.02, 0.  ]])
     """
 
-    _model_name = "logistic"
+    penalty: Literal["l2", "l1"] = "l2"
+    multi_class: Literal["joint", "ovr"] = "joint"
+    intercept_scaling: float | None = None
 
-    def __init__(
-        self,
-        *,
-        penalty: Literal["l2", "l1"] = "l2",
-        multi_class: Literal["joint", "ovr"] = "joint",
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.multi_class = multi_class
-        self._keep(locals())
+    _model_name = "logistic"
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:

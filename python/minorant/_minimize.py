@@ -2,14 +2,13 @@
 
 import itertools
 from collections.abc import Callable
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult
 
 from . import _core
-from ._parameters import not_negative, of_run, positive
+from ._parameters import not_negative
 from ._results import Trace, html_table, number
 
 _MESSAGES = {
@@ -206,10 +205,14 @@ def minimize(
         raise ValueError("x0 must have at least one number")
     options = {
         "lam": not_negative("lam", lam),
+        "method": method,
         "center": None if center is None else _vector("center", center),
         "weights": None if weights is None else _vector("weights", weights),
-        "memory": positive("memory", memory, Integral),
-        "of_method": {
+        "given": {
+            "tol": tol,
+            "max_evals": max_evals,
+            "max_seconds": max_seconds,
+            "memory": memory,
             "locality": locality,
             "direction_tol": direction_tol,
             "direction_limit": direction_limit,
@@ -223,7 +226,6 @@ def minimize(
             "stop_change": stop_change,
             "stop_idle": stop_idle,
         },
-        **of_run(method, tol, max_evals, max_seconds),
     }
     calls = itertools.count(1)
 

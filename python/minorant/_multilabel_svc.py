@@ -1,12 +1,11 @@
 """Support vector classification with sets of labels."""
 
 import numpy as np
-from numpy.random import RandomState
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from ._declared import fitted
 from ._labels import labels
 from ._linear import LinearEstimator
 from ._rows import RowsMixin
@@ -41,33 +40,12 @@ class MultilabelSVC(RowsMixin, LinearEstimator):
     (2, 4)
     """
 
-    threshold_: float
+    threshold_: float = fitted()
 
     _model_name = "svm"
     _takes_sets = True
     #: As models of files have them.
     _has_sets = True
-
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = 1.0,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep(locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,13 +1,14 @@
 """Networks under a conditional random field."""
 
 from collections.abc import Sequence
+from dataclasses import field
 from numbers import Integral, Number
 from typing import Literal
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 
+from ._declared import fitted
 from ._sequence_estimator import MarginalsMixin, SequenceEstimator
 
 
@@ -58,39 +59,18 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
     array([1., 1.])
     """
 
-    coefs_: list[NDArray[np.float64]]
-    intercepts_: list[NDArray[np.float64]]
-    start_: NDArray[np.float64]
-    end_: NDArray[np.float64]
-    validation_error_: float | None
+    hidden: int | Sequence[int] = field(default=(300, 300), kw_only=False)
+    activation: Literal["sigmoid", "tanh", "relu"] = "sigmoid"
+    pretrain: Literal["rbm", "none"] = "rbm"
+    validation_fraction: float = 0.0
+
+    coefs_: list[NDArray[np.float64]] = fitted()
+    intercepts_: list[NDArray[np.float64]] = fitted()
+    start_: NDArray[np.float64] = fitted()
+    end_: NDArray[np.float64] = fitted()
+    validation_error_: float | None = fitted()
 
     _model_name = "neuro-crf"
-
-    def __init__(
-        self,
-        hidden: int | Sequence[int] = (300, 300),
-        *,
-        activation: Literal["sigmoid", "tanh", "relu"] = "sigmoid",
-        pretrain: Literal["rbm", "none"] = "rbm",
-        validation_fraction: float = 0.0,
-        boundary: bool = False,
-        per: Literal["sequence", "token"] = "sequence",
-        min_count: int | None = None,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.hidden = hidden
-        self.activation = activation
-        self.pretrain = pretrain
-        self.validation_fraction = validation_fraction
-        self._keep(locals())
 
     def _options(self, model=None):
         hidden = (300, 300) if self.hidden is None else self.hidden

@@ -2,7 +2,7 @@
 
 import math
 from functools import cache
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -16,14 +16,13 @@ MOST_EVALS = 10_000
 table = cache(_core.options)
 
 
-def positive(name, value, kind=Real):
+def positive(name, value):
     """A positive number, or None for None."""
     if value is None:
         return None
-    if not isinstance(value, kind) or isinstance(value, bool) or not 0 < value < math.inf:
-        number = "integer" if kind is Integral else "number"
-        raise ValueError(f"{name} must be a positive {number} or None, got {value!r}")
-    return int(value) if kind is Integral else float(value)
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < math.inf:
+        raise ValueError(f"{name} must be a positive number or None, got {value!r}")
+    return float(value)
 
 
 def not_negative(name, value):
@@ -31,16 +30,6 @@ def not_negative(name, value):
     if not isinstance(value, Real) or not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a number of 0 or more, got {value!r}")
     return float(value)
-
-
-def of_run(method, tol, max_evals, max_seconds):
-    """The options that a run on a user's own function or structure has."""
-    return {
-        "method": method,
-        "tol": not_negative("tol", tol),
-        "max_evals": positive("max_evals", max_evals, Integral),
-        "max_seconds": positive("max_seconds", max_seconds),
-    }
 
 
 def seed(random_state):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.metrics import r2_score
 
@@ -50,31 +49,11 @@ class QuantileRegressor(LinearRegressor):
     True
     """
 
+    quantile: float | Sequence[float] = 0.5
+    intercept_scaling: float | None = None
+
     _model_name = "regression"
     _loss = "quantile"
-
-    def __init__(
-        self,
-        *,
-        quantile: float | Sequence[float] = 0.5,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.quantile = quantile
-        self._keep(locals())
 
     def _outputs(self):
         return np.size(self.quantile)

@@ -1,11 +1,5 @@
 """Support vector classification with the ramp loss, for data with outliers."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
-
-from numpy.random import RandomState
-from numpy.typing import ArrayLike
-
 from ._linear import NonConvexClassifier
 
 
@@ -42,31 +36,9 @@ class RampSVC(NonConvexClassifier):
     (True, True)
     """
 
-    _model_name = "ramp-svm"
+    ramp: float = -1.0
 
-    def __init__(
-        self,
-        *,
-        ramp: float = -1.0,
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = 1.0,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.ramp = ramp
-        self._keep(locals())
+    _model_name = "ramp-svm"
 
     def _options(self, X, sample_weight, model):
         options = super()._options(X, sample_weight, model)

@@ -1,17 +1,17 @@
 """What the estimators share that predict numbers by linear outputs."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 
+from ._declared import RegressorMixin, fitted
 from ._examples import MatrixLike
 from ._linear import LinearEstimator
 from ._path import PathMixin
 
 
-class LinearRegressor(RegressorMixin, PathMixin, LinearEstimator):
+class LinearRegressor(RegressorMixin, PathMixin, LinearEstimator, is_base=True):
     """Base of the linear estimators that predict numbers; not for use by itself.
 
     Parameters
@@ -29,12 +29,12 @@ class LinearRegressor(RegressorMixin, PathMixin, LinearEstimator):
         Names of the features, if the training data had some.
     """
 
-    intercept_: float | NDArray[np.float64]
-    feature_names_in_: NDArray[Any]
+    intercept_: float | NDArray[np.float64] = fitted()
+    feature_names_in_: NDArray[Any] = fitted()
 
     _takes_targets, _has_classes = True, False
     #: The library's name of the loss.
-    _loss: str
+    _loss: ClassVar[str]
 
     def predict(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predicts numbers.

@@ -1,10 +1,5 @@
 """Support vector classification with kernels that outliers cannot pull at."""
 
-from collections.abc import Callable
-from typing import Any
-
-from numpy.random import RandomState
-
 from ._kernel import KernelEstimator
 
 
@@ -31,25 +26,7 @@ class RobustSVC(KernelEstimator):
     array([0, 0, 1, 1, 0])
     """
 
-    _model_name = "robust-svm"
+    C: float = 1.0
+    ramp: float = -1.0
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        ramp: float = -1.0,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        sigma: float | None = None,
-        power: int = 3,
-        offset: float = 1.0,
-        n_jobs: int | None = None,
-        tol: float = 1e-6,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.ramp = ramp
-        self._keep(locals())
+    _model_name = "robust-svm"

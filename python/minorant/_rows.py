@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from ._declared import ClassifierMixin
 from ._examples import MatrixLike
 from ._labels import class_numbers, has_label, labelled_classes, labels
 

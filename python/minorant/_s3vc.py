@@ -1,9 +1,6 @@
 """Semi-supervised support vector classification with kernels."""
 
-from collections.abc import Callable
-from typing import Any, Literal
-
-from numpy.random import RandomState
+from typing import Literal
 
 from ._kernel import KernelEstimator
 from ._rows import SemiSupervisedMixin
@@ -50,35 +47,14 @@ class S3VC(SemiSupervisedMixin, KernelEstimator):
     True
     """
 
+    C1: float = 100.0
+    C2: float | None = None
+    balance: Literal["auto", "none"] | int | tuple[int, int] = "auto"
+    mode: Literal["search", "strict"] = "search"
+    degree: float = 0.1
+
     _model_name = "s3vm"
     _several_classes = True
-
-    def __init__(
-        self,
-        *,
-        C1: float = 100.0,
-        C2: float | None = None,
-        balance: Literal["auto", "none"] | int | tuple[int, int] = "auto",
-        mode: Literal["search", "strict"] = "search",
-        degree: float = 0.1,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        sigma: float | None = None,
-        power: int = 3,
-        offset: float = 1.0,
-        n_jobs: int | None = None,
-        tol: float = 1e-6,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C1 = C1
-        self.C2 = C2
-        self.balance = balance
-        self.mode = mode
-        self.degree = degree
-        self._keep(locals())
 
     def _options(self, model=None):
         balance = self.balance

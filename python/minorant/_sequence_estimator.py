@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from ._declared import fitted
 from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
 from ._sequences import labels_of, share_right, tokens_of
 
 
-class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
+class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=True):
     """Base of the estimators of sequences; not for use by itself.
 
     Parameters
@@ -37,12 +38,12 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         Number of attributes.
     """
 
-    boundary: bool
-    per: Literal["sequence", "token"]
-    min_count: int | None
+    boundary: bool = False
+    per: Literal["sequence", "token"] = "sequence"
+    min_count: int | None = None
 
-    transitions_: NDArray[np.float64]
-    feature_names_: list[str] | None
+    transitions_: NDArray[np.float64] = fitted()
+    feature_names_: list[str] | None = fitted()
 
     _classes_key, _has_texts = "labels", True
 
@@ -135,7 +136,7 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator):
         return super()._of_model(path, model)
 
 
-class ChainEstimator(SequenceEstimator):
+class ChainEstimator(SequenceEstimator, is_base=True):
     """Base of the chains; not for use by itself.
 
     Parameters
@@ -152,13 +153,13 @@ class ChainEstimator(SequenceEstimator):
         are none.
     """
 
-    pairs: Literal["all", "observed"]
-    bias: float | None
+    pairs: Literal["all", "observed"] = "all"
+    bias: float | None = None
 
-    coef_: Any
-    intercept_: NDArray[np.float64]
-    start_: NDArray[np.float64]
-    end_: NDArray[np.float64]
+    coef_: Any = fitted()
+    intercept_: NDArray[np.float64] = fitted()
+    start_: NDArray[np.float64] = fitted()
+    end_: NDArray[np.float64] = fitted()
 
     def _take_weights(self, header, arrays):
         super()._take_weights(header, arrays)

@@ -62,14 +62,12 @@ def share_right(predicted, y):
 
 
 def check_lengths(y, lengths):
-    """Refuses labels that are not one for each token of each sequence."""
+    """Refuses labels that are not one for each token or frame of each sequence."""
     if len(y) != len(lengths):
         raise ValueError(f"expected labels for {len(lengths)} sequences, got {len(y)}")
     for at, (labels, length) in enumerate(zip(y, lengths, strict=True)):
         if len(labels) != length:
-            raise ValueError(
-                f"sequence {at} has {length} tokens but {len(labels)} labels: expected one each"
-            )
+            raise ValueError(f"expected {length} labels in sequence {at}, got {len(labels)}")
 
 
 def _as_list(X):

@@ -3,17 +3,18 @@
 import pickle
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._declared import fitted
 from ._estimator import CertifiedEstimator, NoTableMixin, StrengthMixin
-from ._parameters import MOST_EVALS, of_run, positive, seed
+from ._parameters import MOST_EVALS, positive, seed
 from ._results import Certificate, Trace
 
 
@@ -105,26 +106,11 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
     [0, 0]
     """
 
-    coef_: NDArray[np.float64]
-    n_outputs_: int
+    model: StructuredModel = field(kw_only=False)
+    rescaling: Literal["margin", "slack"] = "margin"
 
-    def __init__(
-        self,
-        model: StructuredModel,
-        *,
-        rescaling: Literal["margin", "slack"] = "margin",
-        C: float | None = None,
-        lam: float | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.model = model
-        self.rescaling = rescaling
-        self._keep(locals())
+    coef_: NDArray[np.float64] = fitted()
+    n_outputs_: int = fitted()
 
     def fit(
         self, X: Sequence[Any], y: Sequence[Any], sample_weight: ArrayLike | None = None
@@ -186,13 +172,13 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
             raise ValueError("lam and C say the same in two ways: give one of them")
         return {
             "lam": 1.0 / ((c or 1.0) * total) if lam is None else lam,
-            "seed": seed(self.random_state),
-            **of_run(
-                self.method,
-                self.tol,
-                MOST_EVALS if self.max_evals is None else self.max_evals,
-                self.max_seconds,
-            ),
+            "method": self.method,
+            "given": {
+                "tol": self.tol,
+                "max_evals": MOST_EVALS if self.max_evals is None else self.max_evals,
+                "max_seconds": self.max_seconds,
+                "seed": seed(self.random_state),
+            },
         }
 
     def predict(self, X: Sequence[Any]) -> list[Any]:

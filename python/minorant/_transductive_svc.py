@@ -1,11 +1,6 @@
 """Semi-supervised support vector classification."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
-
 import numpy as np
-from numpy.random import RandomState
-from numpy.typing import ArrayLike
 
 from ._labels import has_label, labels
 from ._linear import NonConvexClassifier
@@ -46,36 +41,12 @@ class TransductiveSVC(SemiSupervisedMixin, NonConvexClassifier):
     True
     """
 
+    gamma: float = 1.0
+    n_starts: int = 1
+    balance_mean: float | None = None
+
     _model_name = "tsvm"
     _has_texts = True
-
-    def __init__(
-        self,
-        *,
-        gamma: float = 1.0,
-        n_starts: int = 1,
-        balance_mean: float | None = None,
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = 1.0,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        C: float | None = None,
-        lam: float | None = None,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.gamma = gamma
-        self.n_starts = n_starts
-        self.balance_mean = balance_mean
-        self._keep(locals())
 
     def _labelled(self, y):
         return has_label(y)

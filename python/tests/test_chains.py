@@ -217,7 +217,7 @@ def test_a_run_that_stops_early_warns():
 @pytest.mark.parametrize(
     ("X", "y", "words"),
     [
-        ([np.ones((2, 2))], [["a"]], "2 tokens but 1 labels"),
+        ([np.ones((2, 2))], [["a"]], "expected 2 labels in sequence 0, got 1"),
         ([np.ones((2, 2))], [["a", "b"], ["a"]], "1 sequences, got 2"),
         ([np.ones((2, 2)), np.ones((1, 3))], [["a", "b"], ["a"]], "3 features, expected 2"),
         ([np.full((1, 1), np.nan)], [["a"]], "NaN"),
@@ -289,7 +289,7 @@ def test_scores_need_tokens_and_labels():
         ([], [], "at least one token to score"),
         ([np.zeros((0, 2))], [[]], "at least one token to score"),
         (X, y[:1], "labels for 3 sequences, got 1"),
-        (X, [["a"]] * 3, "sequence 0 has 2 tokens but 1 labels"),
+        (X, [["a"]] * 3, "expected 2 labels in sequence 0, got 1"),
     ):
         with pytest.raises(ValueError, match=why):
             model.score(inputs, labels)

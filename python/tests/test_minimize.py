@@ -184,7 +184,7 @@ def test_callbacks():
         ({"weights": [0.0, 1.0, 1.0]}, "weight"),
         ({"memory": 2}, "memory"),
         ({"max_evals": -1}, "max_evals"),
-        ({"max_seconds": 0}, "max_seconds"),
+        ({"max_seconds": -1}, "max_seconds"),
         ({"tol": -1}, "tol"),
     ],
 )

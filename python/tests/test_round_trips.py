@@ -27,6 +27,11 @@ SEQUENCES = [
     minorant.LargeMarginHMM(n_states=1, max_evals=20),
     minorant.LargeMarginHMM(task="label", n_states=1, max_evals=20),
 ]
+REGRESSORS = [
+    minorant.LinearSVR(epsilon=0.2),
+    minorant.QuantileRegressor(),
+    minorant.QuantileRegressor(quantile=[0.2, 0.8]),
+]
 BINARY = (minorant.LatentSVC, minorant.RobustSVC)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -68,7 +73,8 @@ def attributes(estimator):
 
 def assert_same(again, estimator, X):
     assert type(again) is type(estimator)
-    assert again.classes_.dtype == estimator.classes_.dtype
+    if hasattr(estimator, "classes_"):
+        assert again.classes_.dtype == estimator.classes_.dtype
     found, expected = attributes(again), attributes(estimator)
     assert found.keys() == expected.keys()
     for name, value in expected.items():
@@ -114,6 +120,12 @@ def test_rows(estimator, tmp_path):
                 # Beyond what an array that holds -1 too can hold.
                 continue
         check(estimator, X + (np.arange(24) % len(names))[:, None], y, tmp_path)
+
+
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=name_of)
+def test_regressors(estimator, tmp_path):
+    X = np.random.default_rng(0).normal(size=(24, 3)).round(2)
+    check(estimator, X, X @ [1.0, -2.0, 0.5], tmp_path)
 
 
 @pytest.mark.parametrize("estimator", SEQUENCES, ids=name_of)

@@ -6,12 +6,11 @@ use crate::options::value_of_method;
 use crate::train::refuse;
 use crate::{trace, watch};
 use minorant::certificate::Certificate;
-use minorant::family::method_options;
-use minorant::options::common::{STOP_CHANGE, STOP_IDLE};
-use minorant::options::{Asked, Given};
+use minorant::family::{method_options, stop_rules};
+use minorant::options::Given;
 use minorant::regularizer::L2;
 use minorant::risk::{Cancel, FunctionRisk, Risk};
-use minorant::solver::{self, Method, MethodError, MethodOptions, Outcome, Problem, StopRules};
+use minorant::solver::{self, Method, MethodError, MethodOptions, Outcome, Problem};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,20 +23,12 @@ type Vector<'py> = PyReadonlyArray1<'py, f64>;
 pub(crate) struct Options<'py> {
     lam: f64,
     method: String,
-    tol: f64,
-    max_evals: Option<u64>,
-    max_seconds: Option<f64>,
-    #[pyo3(default)]
-    seed: u64,
-    #[pyo3(default)]
-    memory: Option<usize>,
     #[pyo3(default)]
     center: Option<Vector<'py>>,
     #[pyo3(default)]
     weights: Option<Vector<'py>>,
-    /// Options of the method, by their names.
-    #[pyo3(default)]
-    of_method: Option<Bound<'py, PyDict>>,
+    /// Options of the method and of when it stops, by their names.
+    given: Bound<'py, PyDict>,
 }
 
 impl Options<'_> {
@@ -72,9 +63,8 @@ pub(crate) fn solve<'py>(
 ) -> PyResult<Solved<'py>> {
     let method = Method::from_name(&options.method).or_else(refuse)?;
     let regularizer = options.regularizer(risk.dim())?;
-    let Options { seed, memory, .. } = *options;
     let mut given = Given::default();
-    for (name, object) in options.of_method.iter().flatten() {
+    for (name, object) in &options.given {
         let name = name.extract::<String>()?.replace('_', "-");
         if let Some(value) = value_of_method(&name, &object)? {
             let set = given.set(&name, value);
@@ -83,16 +73,9 @@ pub(crate) fn solve<'py>(
             })?;
         }
     }
-    let settings = MethodOptions { seed, memory, ..method_options(&given, 0, None) };
+    let settings = method_options(&given, 0, None);
     MethodOptions { seed: 0, memory: None, ..settings }.refuse_unused(method).or_else(refuse)?;
-    let rules = StopRules {
-        tol: options.tol,
-        max_evaluations: options.max_evals,
-        max_seconds: options.max_seconds,
-        least_change: given.value_of(&STOP_CHANGE),
-        most_idle: given.value_of(&STOP_IDLE),
-        ..StopRules::default()
-    };
+    let rules = stop_rules(&given);
     let watched = watch::here(py, cancel, callback, |observer| {
         let problem = Problem::new(risk, &regularizer).starting_at(start);
         let mut solver = method.build(problem, &settings)?;

@@ -80,22 +80,6 @@ impl Model {
         }
     }
 
-    /// Predicted numbers, a row for each example and one column for each quantile.
-    fn values<'py>(
-        &self,
-        py: Python<'py>,
-        examples: Examples<'py>,
-        threads: usize,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        match self.predictions(py, &examples, Wanted::Labels, threads)?.outputs {
-            Outputs::Values(numbers) => {
-                let shape = [numbers.rows(), numbers.width];
-                numbers.values.into_pyarray(py).reshape(shape)
-            }
-            _ => refuse(format!("{} predicts classes, not numbers", self.0.name())),
-        }
-    }
-
     /// Decision values, a row for each example or token; or the probabilities of a token's labels.
     #[pyo3(signature = (examples, threads, *, marginals=false))]
     fn scores<'py>(

@@ -189,8 +189,6 @@ fn the_audit_shares_nothing_with_training() {
         "crate::bundle",
         "crate::regularizer",
         "crate::certificate",
-        "crate::bundle",
-        "crate::regularizer",
         "Design",
         "PackedWeights",
         "DualPoint",
@@ -231,5 +229,35 @@ fn a_loss_and_a_structure_of_ones_own_stay_small() {
         let path = root().join("crates/minorant/examples").join(name);
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         assert!(lines <= most, "{name} has {lines} lines");
+    }
+}
+
+/// ARCHITECTURE.md lists every record of a decision by its title, in order, and names no file or room that
+/// does not exist.
+#[test]
+fn the_map_is_that_of_the_house() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let mut records = files(&root().join("docs/decisions"), "md");
+    records.sort();
+    let line = |(path, text): &(PathBuf, String)| {
+        let title = text.lines().next().unwrap_or_default().trim_start_matches("# ");
+        let name = path.file_name().unwrap().to_string_lossy();
+        format!("- [{title}](docs/decisions/{name})")
+    };
+    let listed: Vec<&str> = map.lines().filter(|line| line.contains("docs/decisions/")).collect();
+    assert_eq!(listed, records.iter().map(line).collect::<Vec<_>>());
+    let rust = ["crates", "xtask"].map(|folder| files(&root().join(folder), "rs"));
+    let python = files(&root().join("python"), "py");
+    let all = rust.iter().flatten().chain(&python);
+    let all: Vec<String> = all.map(|(path, _)| path.to_string_lossy().into_owned()).collect();
+    for name in map.split('`').skip(1).step_by(2) {
+        let is_path = name.ends_with(".rs") || name.ends_with(".py") || name.ends_with('/');
+        let folder = format!("/{}", name.trim_end_matches('/'));
+        let exists = |path: &String| match name.ends_with('/') {
+            true => path.contains(&format!("{folder}/")),
+            false => path.ends_with(&folder),
+        };
+        let is_there = !is_path || all.iter().any(exists);
+        assert!(is_there, "ARCHITECTURE.md names {name}, which does not exist");
     }
 }

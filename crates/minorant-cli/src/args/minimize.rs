@@ -1,12 +1,9 @@
 //! `minorant minimize` as typed: a test problem, and how it is minimised.
 
 use super::table::{MINIMIZE, TableArgs};
-use anyhow::ensure;
 use clap::Args;
-use minorant::options::Asked;
-use minorant::options::common::{STOP_CHANGE, STOP_IDLE};
 use minorant::problems::ProblemName;
-use minorant::solver::{Method, StopRules};
+use minorant::solver::Method;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -35,23 +32,8 @@ pub(crate) struct MinimizeArgs {
     /// Solver, as for train; lbfgs runs despite kinks
     #[arg(long, value_name = "S", default_value = "auto", value_parser = Method::from_name)]
     pub(crate) solver: Method,
-    /// Stop at this certified relative gap
-    #[arg(long, value_name = "TOL", default_value = "1e-3", help_heading = "Stopping")]
-    tol: f64,
-    /// Stop at this certified absolute gap
-    #[arg(long, value_name = "TOL", default_value = "1e-12", help_heading = "Stopping")]
-    abs_tol: f64,
-    /// Stop after this many evaluations
-    #[arg(long, value_name = "N", help_heading = "Stopping")]
-    max_evals: Option<u64>,
-    /// Stop after this many seconds of optimisation
-    #[arg(long, value_name = "S", help_heading = "Stopping")]
-    max_seconds: Option<f64>,
-    /// Planes to keep (lm-bmrm: 200); steps that sublbfgs and lbfgs (15) and lmbm (7) remember
-    #[arg(long, value_name = "M", help_heading = "Method")]
-    pub(crate) memory: Option<usize>,
     #[command(flatten)]
-    pub(crate) method: TableArgs<MINIMIZE>,
+    pub(crate) options: TableArgs<MINIMIZE>,
     /// Write one JSON object per iteration here
     #[arg(long, value_name = "FILE.jsonl")]
     pub(crate) trace: Option<PathBuf>,
@@ -64,27 +46,6 @@ pub(crate) struct MinimizeArgs {
     /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
-}
-
-impl MinimizeArgs {
-    /// When to stop.
-    pub(crate) fn rules(&self) -> anyhow::Result<StopRules> {
-        let seconds = self.max_seconds.unwrap_or(0.0);
-        let limits = [("--tol", self.tol), ("--abs-tol", self.abs_tol), ("--max-seconds", seconds)];
-        for (flag, limit) in limits {
-            ensure!(limit >= 0.0, "{flag} must be a number of 0 or more, not {limit}");
-        }
-        ensure!(self.max_evals != Some(0), "--max-evals must be at least 1, not 0");
-        let given = self.method.given()?;
-        Ok(StopRules {
-            tol: self.tol,
-            abs_tol: self.abs_tol,
-            max_evaluations: self.max_evals,
-            max_seconds: self.max_seconds,
-            least_change: given.value_of(&STOP_CHANGE),
-            most_idle: given.value_of(&STOP_IDLE),
-        })
-    }
 }
 
 fn parse_problem(name: &str) -> Result<ProblemName, String> {

@@ -18,10 +18,10 @@ pub(crate) const PATH: u8 = 2;
 pub(crate) const TUNE: u8 = 3;
 /// The verbs on fitted models, which take the options for reading data.
 pub(crate) const READ: u8 = 4;
-/// The verb on test problems, which have no model.
-pub(crate) const MINIMIZE: u8 = 6;
 /// The verb that makes data up has a table of its own.
 pub(crate) const GENERATE: u8 = 5;
+/// The verb on test problems, which have no model.
+pub(crate) const MINIMIZE: u8 = 6;
 
 /// Whether a verb takes an option.
 fn takes(verb: u8, spec: &OptionSpec) -> bool {

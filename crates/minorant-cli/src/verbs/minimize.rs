@@ -7,21 +7,22 @@ use crate::output::{self, aligned};
 use crate::progress::{Watchers, write_trace};
 use anyhow::ensure;
 use minorant::FileError;
-use minorant::family::{TrainReport, method_options, quarter_of_memory};
+use minorant::family::{TrainReport, method_options, quarter_of_memory, stop_rules};
 use minorant::solver::{self, MethodOptions, Problem};
 
 /// Weights of a problem whose iterates a trace may hold.
 const FEW_WEIGHTS: usize = 1000;
 
 pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<()> {
-    let rules = args.rules()?;
+    let given = args.options.given()?;
+    let rules = stop_rules(&given);
     args.trace.iter().try_for_each(|path| FileError::check_writable(path))?;
     let test = args.problem.build(args.dim, args.lambda, args.convex)?;
     let problem = Problem::new(&*test.risk, &test.regularizer).starting_at(Some(&test.start));
     let (method, name) = (args.solver.resolve(problem), args.problem.as_str());
-    let given = method_options(&args.method.given()?, 0, quarter_of_memory());
-    given.refuse_unused(args.solver)?;
-    let options = MethodOptions { memory: args.memory, despite_kinks: true, ..given };
+    let options = method_options(&given, 0, quarter_of_memory());
+    options.refuse_unused(args.solver)?;
+    let options = MethodOptions { despite_kinks: true, ..options };
     ensure!(
         !args.trace_weights || test.risk.dim() <= FEW_WEIGHTS,
         "--trace-weights is for problems of up to {FEW_WEIGHTS} weights, not {}",

@@ -72,8 +72,8 @@ fn as_json(predictions: &Predictions, key: &str) -> Value {
     object
 }
 
-/// One label a line, or numbers with tabs between them; sequences with a blank line between them, and with the columns of the input
-/// where those are kept.
+/// One label a line, or numbers with tabs between them; sequences with a blank line between them, and
+/// with the columns of the input where those are kept.
 fn as_text(predictions: &Predictions, columns: &[String]) -> String {
     let name = |z: &u32| predictions.classes[*z as usize].to_string();
     let joined = |words: &mut dyn Iterator<Item = String>, by| words.collect::<Vec<_>>().join(by);

@@ -45,7 +45,7 @@ pub use form::{Audited, Description, Form, label_in_output, setting_in_words};
 pub use predictions::{Numbers, Outputs, Predictions, Wanted, ignored_entries};
 pub use report::TrainReport;
 pub use settings::{Lambda, Settings, quarter_of_memory};
-pub use walk::{Context, TrainError, method_options, train};
+pub use walk::{Context, TrainError, method_options, stop_rules, train};
 
 pub(crate) use memory::{check_size, left_for_planes};
 pub(crate) use stored::{Reader, Writer};

@@ -29,7 +29,7 @@ pub(crate) fn mixed(settings: &Settings, lambda: f64) -> Result<L2, RegularizerE
 /// The weights of a linear model, which lie feature by feature: `columns` of the data, the constant
 /// feature with its θ where there is one, and so many outputs of each.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Weighed {
+pub(crate) struct LinearWeights {
     /// Columns of the data.
     pub(crate) columns: usize,
     /// Whether there is a constant feature.
@@ -40,7 +40,7 @@ pub(crate) struct Weighed {
     pub(crate) outputs: usize,
 }
 
-impl Weighed {
+impl LinearWeights {
     fn features(&self) -> usize {
         self.columns + usize::from(self.has_bias)
     }

@@ -1,11 +1,8 @@
 //! What a user asks of a training run: a model, and values for some of its options. A value is
 //! checked when it is set; what options ask of each other is checked before the run.
 
-use super::{Entry, model, models_with};
-use crate::options::common::{
-    ABS_TOL, C, LAMBDA, MAX_EVALS, MAX_MEMORY, MAX_SECONDS, PARTS, SOLVER, STOP_CHANGE, STOP_IDLE,
-    WEIGHTS,
-};
+use super::{Entry, model, models_with, stop_rules};
+use crate::options::common::{C, LAMBDA, MAX_MEMORY, PARTS, SOLVER, WEIGHTS};
 use crate::options::{
     Asked, Effect, Key, Kind, Need, OptionError, OptionSpec, Setting, Taken, Value, in_words,
 };
@@ -65,10 +62,7 @@ impl Settings {
     /// range.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), OptionError> {
         let Some(spec) = self.entry.option(name) else { return Err(self.foreign(name)) };
-        let value = spec.kind.adapt(value);
-        if let Some(what) = spec.kind.refusal(&value) {
-            return Err(OptionError::new(name, what));
-        }
+        let value = spec.accept(value)?;
         if matches!(spec.kind, Kind::Solver) {
             self.check_solver(&value)?;
         }
@@ -109,16 +103,7 @@ impl Settings {
 
     /// The value of an option, or its default.
     pub fn get<T: Setting>(&self, key: &Key<T>) -> T {
-        self.find(key).unwrap_or_else(|| {
-            unreachable!("the option {} has no value and no default", key.spec.name)
-        })
-    }
-
-    fn find<T: Setting>(&self, key: &Key<T>) -> Option<T> {
-        if let Some(value) = self.values.get(key.spec.name) {
-            return T::of(Some(value));
-        }
-        T::of(key.spec.default_value().as_ref())
+        key.read(self.values.get(key.spec.name))
     }
 
     /// The value of an option as it would be typed: given or by default.
@@ -213,14 +198,7 @@ impl Settings {
 
     /// When to stop.
     pub fn rules(&self) -> StopRules {
-        StopRules {
-            tol: self.tol(),
-            abs_tol: self.get(&ABS_TOL),
-            max_evaluations: self.get(&MAX_EVALS),
-            max_seconds: self.get(&MAX_SECONDS),
-            least_change: self.get(&STOP_CHANGE),
-            most_idle: self.get(&STOP_IDLE),
-        }
+        StopRules { tol: self.tol(), ..stop_rules(self) }
     }
 
     /// The relative gap to stop at, whose default is the model's own.

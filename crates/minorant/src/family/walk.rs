@@ -9,9 +9,10 @@ use super::{Data, Facts, FittedModel, Form, PROOF_BYTES, Settings, TrainReport};
 use crate::certificate::BoundOverLambda;
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{
-    CONVEX_PROBLEMS, CURVATURE_FLOOR, DESPITE_KINKS, DIRECTION_LIMIT, DIRECTION_TOL, LOCALITY,
-    MEMORY, PARTS, PROX_DISTANCE, PROX_ITERATIONS, SEARCH, SEED, SOLVER, STOP_GRADIENT,
-    SUBGRADIENTS, WOLFE_CURVATURE, WOLFE_DECREASE,
+    ABS_TOL, CONVEX_PROBLEMS, CURVATURE_FLOOR, DESPITE_KINKS, DIRECTION_LIMIT, DIRECTION_TOL,
+    LOCALITY, MAX_EVALS, MAX_SECONDS, MEMORY, PARTS, PROX_DISTANCE, PROX_ITERATIONS, SEARCH, SEED,
+    SOLVER, STOP_CHANGE, STOP_GRADIENT, STOP_IDLE, SUBGRADIENTS, TOL, WOLFE_CURVATURE,
+    WOLFE_DECREASE,
 };
 use crate::options::{Asked as Asks, Key, OptionError, Setting};
 use crate::proof::Proof;
@@ -245,6 +246,18 @@ pub fn method_options(
             stop_gradient: settings.value_of(&STOP_GRADIENT),
         },
         hands_over: false,
+    }
+}
+
+/// When a run stops.
+pub fn stop_rules(settings: &impl Asks) -> StopRules {
+    StopRules {
+        tol: settings.value_of(&TOL),
+        abs_tol: settings.value_of(&ABS_TOL),
+        max_evaluations: settings.value_of(&MAX_EVALS),
+        max_seconds: settings.value_of(&MAX_SECONDS),
+        least_change: settings.value_of(&STOP_CHANGE),
+        most_idle: settings.value_of(&STOP_IDLE),
     }
 }
 

@@ -24,7 +24,7 @@ impl InterceptRisk<'_> {
         SmallSystem::new(&matrix, k)
     }
 
-    /// Takes off of the outputs' change what the intercept makes up for, and turns it into that of the
+    /// Takes what the intercept makes up for off the outputs' change, and turns it into the change of the
     /// slopes.
     fn follow(&self, second: &SecondDerivatives, change: &mut [f64]) {
         let k = self.loss().outputs();

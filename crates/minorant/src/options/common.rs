@@ -20,6 +20,7 @@ pub enum Norm {
 }
 
 named!(Norm { L2 = "l2" "λ/2 ‖w‖²", L1 = "l1" "λ ‖w‖₁" });
+
 /// An intercept that is not a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intercept {

@@ -2,14 +2,16 @@
 //! and for functions of users. What such runs take is listed once, in [`OF_METHODS`].
 
 use super::common::{
-    CURVATURE_FLOOR, DIRECTION_LIMIT, DIRECTION_TOL, LOCALITY, PROX_DISTANCE, PROX_ITERATIONS,
-    SEARCH, SEED, STOP_CHANGE, STOP_GRADIENT, STOP_IDLE, WOLFE_CURVATURE, WOLFE_DECREASE,
+    ABS_TOL, CURVATURE_FLOOR, DIRECTION_LIMIT, DIRECTION_TOL, LOCALITY, MAX_EVALS, MAX_SECONDS,
+    MEMORY, PROX_DISTANCE, PROX_ITERATIONS, SEARCH, SEED, STOP_CHANGE, STOP_GRADIENT, STOP_IDLE,
+    TOL, WOLFE_CURVATURE, WOLFE_DECREASE,
 };
 use super::{Key, OptionError, OptionSpec, Setting, Value};
 use std::collections::BTreeMap;
 
-/// The options of methods that a run without a model takes.
+/// The options of methods, and of when they stop, that a run without a model takes.
 pub static OF_METHODS: &[&OptionSpec] = &[
+    &MEMORY.spec,
     &SEED.spec,
     &LOCALITY.spec,
     &DIRECTION_TOL.spec,
@@ -20,6 +22,10 @@ pub static OF_METHODS: &[&OptionSpec] = &[
     &WOLFE_CURVATURE.spec,
     &PROX_DISTANCE.spec,
     &PROX_ITERATIONS.spec,
+    &TOL.spec,
+    &ABS_TOL.spec,
+    &MAX_EVALS.spec,
+    &MAX_SECONDS.spec,
     &STOP_GRADIENT.spec,
     &STOP_CHANGE.spec,
     &STOP_IDLE.spec,
@@ -41,20 +47,13 @@ impl Given {
         let Some(spec) = OF_METHODS.iter().find(|spec| spec.name == name) else {
             return Err(OptionError::new(name, "is not an option of methods"));
         };
-        let value = spec.kind.adapt(value);
-        if let Some(what) = spec.kind.refusal(&value) {
-            return Err(OptionError::new(name, what));
-        }
-        self.0.insert(spec.name, value);
+        self.0.insert(spec.name, spec.accept(value)?);
         Ok(())
     }
 }
 
 impl Asked for Given {
     fn value_of<T: Setting>(&self, key: &Key<T>) -> T {
-        let given = self.0.get(key.spec.name).and_then(|value| T::of(Some(value)));
-        given.or_else(|| T::of(key.spec.default_value().as_ref())).unwrap_or_else(|| {
-            unreachable!("the option {} has no value and no default", key.spec.name)
-        })
+        key.read(self.0.get(key.spec.name))
     }
 }

@@ -230,6 +230,15 @@ impl OptionSpec {
         }
     }
 
+    /// A value as the option holds it; refuses one that is out of range.
+    pub(crate) fn accept(&self, value: Value) -> Result<Value, OptionError> {
+        let value = self.kind.adapt(value);
+        match self.kind.refusal(&value) {
+            Some(what) => Err(OptionError::new(self.name, what)),
+            None => Ok(value),
+        }
+    }
+
     /// The value where none is given.
     pub(crate) fn default_value(&self) -> Option<Value> {
         self.default.and_then(|text| self.kind.parse(text).ok())
@@ -271,6 +280,19 @@ pub struct Key<T: 'static> {
     /// The declaration.
     pub spec: OptionSpec,
     of: PhantomData<fn() -> T>,
+}
+
+impl<T: Setting + 'static> Key<T> {
+    /// The value that was given, or the default.
+    pub(crate) fn read(&self, given: Option<&Value>) -> T {
+        let found = match given {
+            Some(value) => T::of(Some(value)),
+            None => T::of(self.spec.default_value().as_ref()),
+        };
+        found.unwrap_or_else(|| {
+            unreachable!("the option {} has no value and no default", self.spec.name)
+        })
+    }
 }
 
 /// What is wrong with an option that was given: its name, and the rest of the sentence.

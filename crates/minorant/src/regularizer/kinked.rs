@@ -54,7 +54,7 @@ impl L2 {
         let theta = self.theta(i);
         let l1 = self.l1 / theta;
         let over = pull.abs() - l1;
-        // Written so that no pull is no way, whatever the stiffness.
+        // A pull that is no stronger than λ₁ moves nothing, even where there is no stiffness.
         let free = if over > 0.0 { (over / stiffness).copysign(pull) } else { 0.0 };
         let is_free = over > 0.0 || l1 == 0.0;
         let Some(ranges) = &self.ranges else { return Rest { at: free, is_free } };
@@ -134,7 +134,7 @@ impl L2 {
                 longest = longest.min((end - w) / way);
             }
         }
-        // Both ends keep within the bounds.
+        // `w` and `to` keep within the bounds, so that the whole way is allowed whatever rounding says.
         longest.max(1.0)
     }
 }

@@ -1,7 +1,7 @@
 //! The regularizer Ω(w) = λ/2 ‖θ ∘ (w − w_reg)‖² and its metric. In the coordinates
 //! u = θ ∘ (w − w_reg) it is λ/2 ‖u‖², so bundles, masters and bounds work on u alone; planes are
 //! carried over when they enter the bundle, and minimisers when they leave it. It may have λ₁‖w‖₁ and
-//! bounds on single weights besides (`kinked.rs`), and nothing of its quadratic.
+//! bounds on single weights besides (`kinked.rs`), and then its quadratic may be missing.
 
 mod kinked;
 

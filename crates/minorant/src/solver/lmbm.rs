@@ -7,8 +7,8 @@
 //! Everything is in the coordinates u = θ ∘ (w − w_reg) of the regularizer. The method's own stop rule
 //! is its progress measure: half of w_k = ξ̃·Dξ̃ + 2α̃, the decrease that its quadratic model foresees,
 //! is within the target. It proves nothing. Where the risk is convex, the planes at all points give a
-//! bound, and the run has converged once that is near enough: where the own rule holds before, it goes on
-//! with the minimisers of the planes' model.
+//! bound, and the run has converged once that is near enough: where the method's own rule holds earlier,
+//! the run goes on with the minimisers of the planes' model.
 //!
 //! Departures: the SR1 corrections are made to the matrix as the last serious step left it, so that it
 //! can only shrink between serious steps; a step is null only where the objective rises by no more than

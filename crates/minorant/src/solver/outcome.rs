@@ -37,6 +37,27 @@ pub struct Outcome {
     pub rounding: f64,
 }
 
+impl Outcome {
+    /// The outcome of which only a point and its certificate are known.
+    pub(crate) fn bare(point: Point, certificate: Certificate, status: Status) -> Self {
+        Outcome {
+            point,
+            certificate,
+            proof: None,
+            local_gap: None,
+            bounds: None,
+            status,
+            evaluations: 0,
+            iterations: 0,
+            direction_steps: 0,
+            iteration_bound: None,
+            seconds: 0.0,
+            master_seconds: 0.0,
+            rounding: 0.0,
+        }
+    }
+}
+
 /// Why there is no outcome.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RunError {

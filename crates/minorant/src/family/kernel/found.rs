@@ -28,23 +28,14 @@ pub(super) struct Found {
 macro_rules! outcome {
     ($fit:expr) => {{
         let (fit, solution) = (&$fit, &$fit.solution);
+        let objective = solution.regularizer + solution.risk;
+        let certificate = Certificate { objective, lower_bound: fit.lower_bound };
         Outcome {
-            point: Point::bare(Vec::new(), solution.risk),
-            certificate: Certificate {
-                objective: solution.regularizer + solution.risk,
-                lower_bound: fit.lower_bound,
-            },
-            proof: None,
             local_gap: Some(solution.local_gap),
-            bounds: None,
-            status: fit.status,
             evaluations: fit.evaluations,
             iterations: fit.iterations,
-            direction_steps: 0,
-            iteration_bound: None,
             seconds: fit.seconds,
-            master_seconds: 0.0,
-            rounding: 0.0,
+            ..Outcome::bare(Point::bare(Vec::new(), solution.risk), certificate, fit.status)
         }
     }};
 }

@@ -8,7 +8,7 @@ use crate::audit::linear::{LinearLosses, PlainKind, PlainMargin};
 use crate::audit::{self, Plain};
 use crate::certificate::Certificate;
 use crate::family::classes::{self, of_counts, share};
-use crate::family::penalty::Weighed;
+use crate::family::penalty::LinearWeights;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
     Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit,
@@ -475,13 +475,13 @@ impl Form for LinearForm {
         };
         let of_row = |i: usize| data.labels.row(i).iter().map(of_class).product::<f64>();
         let shares: Vec<f64> = (0..shares.len()).map(|i| shares[i] * of_row(i)).collect();
-        let weighed = Weighed {
+        let weights = LinearWeights {
             columns: self.features,
             has_bias: self.bias.is_some(),
             bias_weight: facts.settings.get(&BIAS_WEIGHT),
             outputs: self.outputs(),
         };
-        let penalty = weighed.plain(&facts.settings, lambda)?;
+        let penalty = weights.plain(&facts.settings, lambda)?;
         // Targets come with a loss of their own.
         let loss = match truths {
             PlainKind::Targets(..) => PlainMargin::Hinge,

@@ -10,7 +10,7 @@ use crate::audit::linear::PlainMargin;
 use crate::family::Settings;
 use crate::family::builder::taken;
 use crate::intercept::InterceptRisk;
-use crate::options::Kind::{Choice, Number};
+use crate::options::Kind::{self, Choice, Number};
 use crate::options::Range::Positive;
 use crate::options::common::{INTERCEPT, LABEL_LOSS};
 use crate::options::{Named, Need, named, options};
@@ -30,7 +30,7 @@ use minorant_linalg::Design;
 
 options! {
     /// The loss of a margin m
-    pub LOSS: LossName = ("loss", "LOSS", Choice(LossName::CHOICES))
+    pub LOSS: LossName = ("loss", "LOSS", OF_CLASSES)
         .default("hinge").probe("squared-hinge");
     /// huber-hinge: the loss is quadratic within H of the margin 1
     pub HUBER: f64 = ("huber", "H", Number(Positive))
@@ -74,22 +74,28 @@ pub enum LossName {
     Huber,
 }
 
-// Those with a meaning are the svm's choices; the others belong to models of their own, and those of
-// targets are listed in `regression.rs`.
+// Those with a meaning are choices, first the svm's and then those of a regression; the others belong to
+// models of their own.
 named!(LossName {
     Hinge = "hinge" "max(0, 1 − m)",
     SquaredHinge = "squared-hinge" "its square",
     HuberHinge = "huber-hinge" "the hinge with a quadratic piece around its kink",
+    Squares = "squares" "½(y − f)²",
+    Absolute = "absolute" "|y − f|",
+    Quantile = "quantile" "τ for each unit below the target, 1 − τ for each above it",
+    EpsilonInsensitive = "epsilon-insensitive" "max(0, |y − f| − ε)",
+    SquaredEpsilonInsensitive = "squared-epsilon-insensitive" "its square",
+    Huber = "huber" "½(y − f)² as far as D, straight beyond",
     Logistic = "logistic",
     Ramp = "ramp",
     Transductive = "transductive",
-    Squares = "squares",
-    Absolute = "absolute",
-    Quantile = "quantile",
-    EpsilonInsensitive = "epsilon-insensitive",
-    SquaredEpsilonInsensitive = "squared-epsilon-insensitive",
-    Huber = "huber",
 });
+
+/// How many of the choices are the svm's.
+const OF_SVM: usize = 3;
+const OF_CLASSES: Kind = Choice(LossName::CHOICES.split_at(OF_SVM).0);
+/// The losses of targets.
+pub(super) const OF_TARGETS: Kind = Choice(LossName::CHOICES.split_at(OF_SVM).1);
 
 impl LossName {
     /// The loss of classes as the audit has it, which checks convex ones only.

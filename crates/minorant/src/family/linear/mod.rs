@@ -1,6 +1,6 @@
-//! Linear models of rows: `svm`, `logistic`, `regression`, `ramp-svm` and `tsvm`. Labels become targets, targets
-//! and a loss a risk; classes may be trained one against the rest, and models that are not convex
-//! start at the svm of their labelled rows.
+//! Linear models of rows: `svm`, `logistic`, `regression`, `ramp-svm` and `tsvm`. Labels become targets,
+//! and targets with a loss a risk; classes may be trained one against the rest, and models that are not
+//! convex start at the svm of their labelled rows.
 
 mod form;
 mod from_svm;
@@ -25,7 +25,7 @@ use super::{
     Answer, Data, DataKind, Family, Model, Settings, TrainError, TrainReport, Walk, Wanted, refuse,
 };
 use crate::family::builder::models;
-use crate::family::penalty::Weighed;
+use crate::family::penalty::LinearWeights;
 use crate::options::common::{self, BIAS};
 use crate::options::reading;
 use crate::regularizer::L2;
@@ -166,13 +166,13 @@ impl<'a> Rows<'a> {
 
     /// Ω of a problem.
     pub(crate) fn regularizer(&self, lambda: f64) -> Result<L2, TrainError> {
-        let weighed = Weighed {
+        let weights = LinearWeights {
             columns: self.data.features.cols(),
             has_bias: self.settings.get(&BIAS).is_some(),
             bias_weight: self.settings.get(&BIAS_WEIGHT),
             outputs: self.targets.outputs(),
         };
-        weighed.regularizer(self.settings, lambda)
+        weights.regularizer(self.settings, lambda)
     }
 
     /// Refuses start weights that are not one finite number for each weight of all problems.

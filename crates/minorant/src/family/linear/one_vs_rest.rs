@@ -104,21 +104,8 @@ pub(crate) fn check_evaluations(most: Option<u64>, classes: usize) -> Result<(),
 /// The outcome of a run that was not begun: its start point, which is not evaluated, with the value that
 /// is known of it.
 pub(super) fn not_begun(w: Vec<f64>, value: f64, status: Status) -> Outcome {
-    Outcome {
-        bounds: None,
-        local_gap: None,
-        point: Point::bare(w, value),
-        certificate: Certificate { objective: value, lower_bound: None },
-        proof: None,
-        status,
-        evaluations: 0,
-        iterations: 0,
-        direction_steps: 0,
-        iteration_bound: None,
-        seconds: 0.0,
-        master_seconds: 0.0,
-        rounding: 0.0,
-    }
+    let certificate = Certificate { objective: value, lower_bound: None };
+    Outcome::bare(Point::bare(w, value), certificate, status)
 }
 
 /// Makes the records of one class those of the whole sequence. Classes that wait count with the
@@ -206,28 +193,25 @@ fn load_outcome(archive: &mut Archive) -> Result<Outcome, ArchiveError> {
     let intercept = archive.take_reals("intercept").unwrap_or_default();
     let counts = archive.take_integers("counts")?;
     let (
-        [value, objective, bound, local_gap, seconds, master_seconds, rounding],
-        [evaluations, iterations, direction_steps, status],
+        &[value, objective, bound, local_gap, seconds, master_seconds, rounding],
+        &[evaluations, iterations, direction_steps, status],
     ) = (&numbers[..], &counts[..])
     else {
         return Err(ArchiveError("numbers".into()));
     };
+    let known = |number: f64| Some(number).filter(|number| !number.is_nan());
+    let point = Point { intercept, ..Point::bare(w, value) };
+    let certificate = Certificate { objective, lower_bound: known(bound) };
+    let status = Status::of_number(status).unwrap_or(Status::Stalled);
     Ok(Outcome {
-        point: Point { intercept, ..Point::bare(w, *value) },
-        certificate: Certificate {
-            objective: *objective,
-            lower_bound: Some(*bound).filter(|bound| !bound.is_nan()),
-        },
-        local_gap: Some(*local_gap).filter(|gap| !gap.is_nan()),
+        local_gap: known(local_gap),
         proof: Proof::load("", archive)?,
-        bounds: None,
-        status: Status::of_number(*status).unwrap_or(Status::Stalled),
-        evaluations: *evaluations,
-        iterations: *iterations,
-        direction_steps: *direction_steps,
-        iteration_bound: None,
-        seconds: *seconds,
-        master_seconds: *master_seconds,
-        rounding: *rounding,
+        evaluations,
+        iterations,
+        direction_steps,
+        seconds,
+        master_seconds,
+        rounding,
+        ..Outcome::bare(point, certificate, status)
     })
 }

@@ -3,13 +3,13 @@
 //! in `residuals.rs`; fitting, paths and files are those of all linear models.
 
 use super::builders::Regression;
-use super::losses::{LossName, of_rows};
+use super::losses::{LossName, OF_TARGETS, of_rows};
 use super::targets::Targets;
 use crate::audit::residual::PlainResidual;
 use crate::family::builder::taken;
 use crate::family::{Settings, TrainError, refuse};
 use crate::intercept::huber_scale::{HuberScale, Scale};
-use crate::options::Kind::{Ascending, Choice, Flag, Number};
+use crate::options::Kind::{Ascending, Flag, Number};
 use crate::options::Range::{Inside, NotNegative, Positive};
 use crate::options::common::INTERCEPT;
 use crate::options::{Need, options};
@@ -20,19 +20,9 @@ use crate::solver::StopRules;
 use minorant_data::{LabelRows, Labels};
 use minorant_linalg::Design;
 
-/// The names of the losses of a target y and a prediction f.
-const LOSSES: &[(&str, &str)] = &[
-    ("squares", "½(y − f)²"),
-    ("absolute", "|y − f|"),
-    ("quantile", "τ for each unit below the target, 1 − τ for each above it"),
-    ("epsilon-insensitive", "max(0, |y − f| − ε)"),
-    ("squared-epsilon-insensitive", "its square"),
-    ("huber", "½(y − f)² as far as D, straight beyond"),
-];
-
 options! {
     /// What it costs to miss a target y with a prediction f
-    pub LOSS: LossName = ("loss", "LOSS", Choice(LOSSES)).default("squares").probe("absolute");
+    pub LOSS: LossName = ("loss", "LOSS", OF_TARGETS).default("squares").probe("absolute");
     /// Quantiles to predict, ascending; several are one problem, which crossings make dearer
     pub TAU: Vec<f64> = ("tau", "T[,T...]", Ascending(Inside))
         .default("0.5").needs(&[Need::Is("loss", &["quantile"])])

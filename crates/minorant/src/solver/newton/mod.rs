@@ -77,9 +77,7 @@ impl Newton {
         run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         Ok(objective)
     }
-}
 
-impl Newton {
     /// The minimiser of the model at the best point, less that point.
     fn direction(&mut self, run: &mut Run<'_>, point: &Point) -> Result<Vec<f64>, Halt> {
         let Some(curvature) = run.problem.risk.curvature() else {
