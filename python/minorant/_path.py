@@ -234,7 +234,7 @@ def path(
     >>> max(between.relative_gap for between in path.between) < 3e-3
     True
     """
-    if not isinstance(estimator, PathMixin) or not hasattr(estimator, "lam"):
+    if not isinstance(estimator, PathMixin) or "lam" not in estimator.get_params():
         name = type(estimator).__name__
         raise TypeError(f"a path needs a linear estimator whose problem is convex, not {name}")
     template = clone(estimator).set_params(C=None, lam=None)

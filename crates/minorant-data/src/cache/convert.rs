@@ -55,7 +55,12 @@ pub fn write_cache(
     }
     match (failure, read) {
         (Some(why), _) | (None, Err(why)) => {
+            // Rows that are refused must be mended, and then they are other files.
+            let is_worth_it = matches!(why, ReadError::Io { .. }) && writer.rows() > 0;
             writer.pause();
+            if !is_worth_it {
+                resume::clear(target);
+            }
             Err(why)
         }
         (None, Ok(declared)) => {

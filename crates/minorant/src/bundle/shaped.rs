@@ -2,10 +2,8 @@
 //! is then concave and piecewise quadratic. It is climbed by semismooth Newton steps: where the
 //! coordinates that are held at 0 or at a bound stay there, the dual is the quadratic of the inner
 //! products over the free coordinates, which the master solves over the simplexes, warm; what it finds is
-//! the end of a line on which the dual itself is maximised. Where that line soon runs into coordinates
-//! that become free on it, these are counted as free from the beginning: the more there are, the more
-//! careful is the quadratic, and with all of them it lies below the dual everywhere. Bounds are made
-//! elsewhere, from the weights alone.
+//! the end of a line on which the dual itself is maximised. Bounds are made elsewhere, from the weights
+//! alone.
 
 use super::Bundle;
 use super::normal::Normal;
@@ -16,16 +14,14 @@ use minorant_linalg::dense::{axpy, dot};
 use minorant_linalg::parallel::map;
 
 /// Newton steps of one solve.
-const STEPS: usize = 200;
+const STEPS: usize = 60;
 /// Steps that do not make the gap smaller before rounding counts as the reason.
-const PATIENCE: usize = 24;
+const PATIENCE: usize = 8;
 /// How exactly the master is solved in each step, relative to the gap that is asked for.
 const SHARE: f64 = 0.2;
 /// The end of a line is taken where the slope against the way there is this share of the one at its
 /// beginning, at most.
 const ENOUGH: f64 = 0.1;
-/// A step of less than this share of its line says that the quadratic was not careful enough.
-const SHORT: f64 = 0.5;
 /// Trial points on a line.
 const TRIALS: usize = 40;
 /// Inner products are computed afresh where this share of their size has left them: what is left has
@@ -75,8 +71,6 @@ impl Bundle {
         let stiffness = regularizer.lambda() + 2.0 * alpha;
         let mut best: (f64, Vec<f64>) = (f64::INFINITY, Vec::new());
         let mut waited = 0;
-        // Coordinates that are counted as free although they are held.
-        let mut more: Option<Vec<bool>> = None;
         for _ in 0..STEPS {
             let sum = self.sum_of_normals(self.master.weights());
             let place = self.place(regularizer, alpha, &sum);
@@ -90,19 +84,12 @@ impl Bundle {
             if left <= gap || waited > PATIENCE {
                 break;
             }
-            let mut free = place.free;
-            for (free, more) in free.iter_mut().zip(more.iter().flatten()) {
-                *free |= more;
-            }
-            self.set_free(free.clone());
+            self.set_free(place.free);
             let before = self.master.weights().to_vec();
             let offsets = self.offsets_of_model(heights, &before, 1.0 / stiffness);
             self.master.forget_factor();
             self.master.solve(&self.gram, &offsets, 1.0 / stiffness, SHARE * gap);
-            more = self.search(regularizer, alpha, &before, &sum).map(|mut freed| {
-                freed.iter_mut().zip(&free).for_each(|(freed, free)| *freed |= free);
-                freed
-            });
+            self.search(regularizer, alpha, &before, &sum);
         }
         if waited > 0 {
             self.master.set_weights(&best.1);
@@ -159,15 +146,8 @@ impl Bundle {
         heights
     }
 
-    /// Goes from the weights `before` towards those of the master, to where the dual is highest. Where that
-    /// is much nearer than the master thought, the coordinates that are free at the end of the line.
-    fn search(
-        &mut self,
-        regularizer: &L2,
-        alpha: f64,
-        before: &[f64],
-        sum: &[f64],
-    ) -> Option<Vec<bool>> {
+    /// Goes from the weights `before` towards those of the master, to where the dual is highest.
+    fn search(&mut self, regularizer: &L2, alpha: f64, before: &[f64], sum: &[f64]) {
         let way: Vec<f64> =
             self.master.weights().iter().zip(before).map(|(to, from)| to - from).collect();
         let turn = self.sum_of_normals(&way);
@@ -178,7 +158,7 @@ impl Bundle {
         };
         let (first, last) = (slope(0.0), slope(1.0));
         if last >= -ENOUGH * first.max(0.0) || first <= 0.0 {
-            return None;
+            return;
         }
         // The slope falls: a secant, and a halving where that leaves more than half of the bracket.
         let (mut lo, mut hi) = ((0.0, first), (1.0, last));
@@ -201,8 +181,6 @@ impl Bundle {
         let weights: Vec<f64> =
             before.iter().zip(&way).map(|(from, way)| (from + lo.0 * way).max(0.0)).collect();
         self.master.set_weights(&weights);
-        let end: Vec<f64> = sum.iter().zip(&turn).map(|(sum, turn)| sum + turn).collect();
-        (lo.0 < SHORT).then(|| self.place(regularizer, alpha, &end).free)
     }
 
     /// Makes the inner products those over these coordinates.
