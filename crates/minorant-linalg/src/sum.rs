@@ -27,7 +27,7 @@ impl Sum {
     }
 
     /// Adds the exact product of two numbers. Loops over many are compiled for the machine by
-    /// [`dispatch`](crate::dense::dispatch): elsewhere a fused multiply-addition is a call.
+    /// [`dispatch`]: elsewhere a fused multiply-addition is a call.
     #[inline(always)]
     pub fn add_product(&mut self, x: f64, y: f64) {
         let product = x * y;
