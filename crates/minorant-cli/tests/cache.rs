@@ -48,6 +48,8 @@ fn a_cache_stands_for_the_files_that_it_was_made_of() {
         }
         assert_eq!(a, b, "inspect {file}");
     }
+    let help = bench.call("cache --help").text();
+    assert!(help.contains("The cache to be written"), "{help}");
     let text = bench.call("cache train.svm test.svm -o both.mnt --quiet").text();
     assert!(text.starts_with("both.mnt: 500 rows, 12 columns, "), "{text}");
 }

@@ -264,7 +264,8 @@ pub(crate) struct CacheArgs {
     #[arg(required = true, value_name = "DATA")]
     pub(crate) files: Vec<PathBuf>,
     /// The cache to be written
-    #[arg(short, long, value_name = "FILE")]
+    // The option table's --out is that of models.
+    #[arg(id = "target", short = 'o', long = "out", value_name = "FILE")]
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) reading: TableArgs<READ>,

@@ -16,8 +16,16 @@ use serde_json::{Value, json};
 use std::io::Read;
 use std::path::Path;
 
-/// Labels that are numbers and more of them than this are targets rather than classes.
+/// Labels that are numbers and more of them than this are targets rather than classes; fewer, where some
+/// are not whole.
 const MANY: usize = 1000;
+const MANY_BROKEN: usize = 20;
+
+/// Whether labels look like targets.
+fn are_targets(classes: &[Label]) -> bool {
+    let is_broken = |label: &Label| matches!(label, Label::Number(x) if x.fract() != 0.0);
+    classes.len() > MANY || classes.len() > MANY_BROKEN && classes.iter().any(is_broken)
+}
 
 /// Reads the files and says what is in them.
 pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
@@ -264,7 +272,7 @@ fn of_rows(stored: Stored, labels: &Labels) -> Facts {
     let kind = match (&labels.rows, labels.kind()) {
         (LabelRows::None, _) | (_, None) => "none",
         (_, Some(LabelKind::Targets)) => "numbers",
-        _ if labels.classes.len() > MANY => "numbers",
+        _ if are_targets(&labels.classes) => "numbers",
         (LabelRows::Single(_), _) if labels.classes.len() == 1 => "one class",
         (_, Some(LabelKind::Binary)) => "binary",
         (_, Some(LabelKind::Multiclass)) => "multiclass",
