@@ -69,6 +69,7 @@ fn what_cannot_be_is_refused() {
         &[
             ("cache train.svm -o train.svm", "which is a data file: it would be overwritten"),
             ("cache nothing.svm -o a.mnt", "nothing.svm"),
+            ("cache train.svm -o /dev/null", "expected a file that can be replaced"),
             ("cache train.svm -o nowhere/a.mnt", "nowhere/a.mnt"),
             (
                 "train regression words.mnt",

@@ -37,6 +37,11 @@ pub struct CacheWriter {
 impl CacheWriter {
     /// A new cache, which will be named `target`; what an earlier one left unfinished is written over.
     pub fn create(target: &Path) -> Result<Self, ReadError> {
+        // A cache takes the place of what has its name, which must not happen to a device.
+        if std::fs::metadata(target).is_ok_and(|found| !found.is_file()) {
+            let name = target.display().to_string();
+            return Err(ReadError::whole(&name, "a file that can be replaced", "another thing"));
+        }
         let part = resume::part_of(target);
         let file = File::create(&part).map_err(|why| at_file(&part, why))?;
         let mut writer = CacheWriter::of(target, file, MARK.len() as u64);
