@@ -97,19 +97,15 @@ def parameters(bases):
     declared = merged({line.target.id: line for line in of_class} for of_class in lines)
     found = {}
     for name, line in declared.items():
-        # What begins with an underscore is nobody's business, and what ends with one is there after a fit.
-        if name[0] == "_" or name[-1] == "_":
-            continue
         default, by_place = line.value, isinstance(line.value, ast.Call)
+        # What begins with an underscore is nobody's business, and what ends with one or is said to be
+        # fitted is no parameter.
+        if "_" in (name[0], name[-1]) or by_place and line.value.func.id == "fitted":
+            continue
         if by_place:
             default = next((k.value for k in line.value.keywords if k.arg == "default"), None)
         found[name] = (ast.unparse(line.annotation), default and ast.unparse(default), by_place)
-    own = next((f.args for f in functions(bases[0]) if f.name == "__init__"), None)
-    if own is None:
-        return found
-    # A constructor of its own has fewer parameters than the bases declare.
-    defaults = zip(own.kwonlyargs, own.kw_defaults, strict=True)
-    return {a.arg: (ast.unparse(a.annotation), ast.unparse(d), False) for a, d in defaults}
+    return found
 
 
 def model_of(bases):

@@ -94,11 +94,6 @@ class CertifiedEstimator(Declared, BaseEstimator):
         docstrings = [vars(base)["__doc__"] for base in cls.__mro__ if is_own(base)]
         cls.__doc__ = complete(docstrings, parameters, options)
 
-    def _keep(self, arguments):
-        """Keeps the arguments of a constructor, its ``locals()``, as they are: for estimators that do not
-        have all parameters of their bases, and so need a constructor of their own."""
-        vars(self).update((name, kept) for name, kept in arguments.items() if name != "self")
-
     @contextmanager
     def _watching(self, observe=None):
         """Gives a callback for a run, which moves the progress bar and asks ``observe``. An error of the
