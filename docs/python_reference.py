@@ -148,6 +148,14 @@ def entry(node, owner="", bases=()):
         docstrings = [ast.get_docstring(base) for base in bases]
         told = {name: tuple(parameter[:2]) for name, parameter in parameters(bases).items()}
         docstring = complete(docstrings, told, OPTIONS.get(model_of(bases), {}))
+    elif node.name in OPTIONS:
+        given = [*node.args.args, *node.args.kwonlyargs]
+        defaults = [None] * len(node.args.args) + node.args.kw_defaults
+        told = {
+            argument.arg: (ast.unparse(argument.annotation), default and ast.unparse(default))
+            for argument, default in zip(given, defaults, strict=True)
+        }
+        docstring = complete([docstring], told, OPTIONS[node.name])
     call = signature(node, bases)
     if any(getattr(mark, "id", None) == "property" for mark in node.decorator_list):
         call = node.name

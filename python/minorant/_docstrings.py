@@ -35,8 +35,17 @@ def complete(docstrings, parameters, options):
     }
     attributes = merged(_entries(found.get("Attributes", "")) for found in sections)
     own |= {"Parameters": "\n".join(known.values()), "Attributes": "\n".join(attributes.values())}
-    order = ["Parameters", "Attributes", "Notes", "Examples"]
+    order = ["Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples"]
     return "\n\n".join([own[""], *(_section(name, own[name]) for name in order if own.get(name))])
+
+
+def parameters_of(called):
+    """The types and the defaults of the parameters of a class or a function, as :func:`complete` takes
+    them."""
+    return {
+        name: (inspect.formatannotation(parameter.annotation), repr(parameter.default))
+        for name, parameter in inspect.signature(called).parameters.items()
+    }
 
 
 def _of_table(name, kind, default, options, parameters):
@@ -44,7 +53,7 @@ def _of_table(name, kind, default, options, parameters):
     of the command is called like the parameters here."""
     option = options[option_of(name)]
     meaning = option["meaning"]
-    for other in [*parameters, name]:
+    for other in [name, *parameters]:
         letter = options.get(option_of(other), {}).get("value") or ""
         if len(letter) == 1:
             meaning = re.sub(rf"\b{letter}\b", f"``{other}``", meaning)

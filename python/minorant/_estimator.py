@@ -8,7 +8,6 @@ import math
 import sys
 import warnings
 from contextlib import contextmanager
-from inspect import formatannotation, signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._declared import BaseEstimator, Declared, fitted, is_own
-from ._docstrings import complete
+from ._docstrings import complete, parameters_of
 from ._examples import FileName
 from ._labels import (
     classes_of,
@@ -86,13 +85,9 @@ class CertifiedEstimator(Declared, BaseEstimator):
         super().__init_subclass__(**kwargs)
         if is_base or not is_own(cls):
             return
-        parameters = {
-            name: (formatannotation(parameter.annotation), repr(parameter.default))
-            for name, parameter in signature(cls).parameters.items()
-        }
         options = table(cls._model_name) if hasattr(cls, "_model_name") else {}
         docstrings = [vars(base)["__doc__"] for base in cls.__mro__ if is_own(base)]
-        cls.__doc__ = complete(docstrings, parameters, options)
+        cls.__doc__ = complete(docstrings, parameters_of(cls), options)
 
     @contextmanager
     def _watching(self, observe=None):
