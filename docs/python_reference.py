@@ -147,7 +147,7 @@ def entry(node, owner="", bases=()):
     if is_estimator(bases):
         docstrings = [ast.get_docstring(base) for base in bases]
         told = {name: tuple(parameter[:2]) for name, parameter in parameters(bases).items()}
-        docstring = complete(docstrings, told, OPTIONS.get(model_of(bases), {}))
+        docstring = complete(docstrings, told, OPTIONS[model_of(bases) or "minimize"])
     elif node.name in OPTIONS:
         given = [*node.args.args, *node.args.kwonlyargs]
         defaults = [None] * len(node.args.args) + node.args.kw_defaults

@@ -46,8 +46,6 @@ class CertifiedEstimator(Declared, BaseEstimator):
     max_evals : int, default=None
         Most passes over the data; 10 000 if not given (for each class where every class is
         trained against the rest).
-    max_seconds : float, default=None
-        Most seconds of optimisation.
     random_state : int, RandomState instance or None, default=None
         Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
         repeated to the last bit.
@@ -57,11 +55,13 @@ class CertifiedEstimator(Declared, BaseEstimator):
     Attributes
     ----------
     certificate_ : Certificate
-        ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``.
+        ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``. Where the objective
+        is not convex there is no lower bound, and a ``local_gap`` instead; where held-out examples
+        chose earlier weights than the run's best, there is neither.
     trace_ : Trace
         One row for each iteration.
     n_iter_, n_evaluations_ : int
-        Iterations, and passes over the data.
+        Iterations, and evaluations: passes over the data, with kernels inner optimisations.
     method_, status_ : str
         The method that ran, and how it ended.
     """
@@ -85,7 +85,7 @@ class CertifiedEstimator(Declared, BaseEstimator):
         super().__init_subclass__(**kwargs)
         if is_base or not is_own(cls):
             return
-        options = table(cls._model_name) if hasattr(cls, "_model_name") else {}
+        options = table(getattr(cls, "_model_name", None))
         docstrings = [vars(base)["__doc__"] for base in cls.__mro__ if is_own(base)]
         cls.__doc__ = complete(docstrings, parameters_of(cls), options)
 
@@ -212,7 +212,7 @@ class ModelEstimator(CertifiedEstimator, is_base=True):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes in order.
+        The classes or labels in order.
     n_features_in_ : int
         Number of features.
     """

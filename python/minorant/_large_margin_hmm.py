@@ -37,14 +37,8 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
 
     Attributes
     ----------
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
-        the local gap is none. Where held-out sequences chose earlier weights than the run's best,
-        there is no local gap either.
     validation_error_ : float or None
         The error on what was held out.
-    classes_ : ndarray of shape (n_classes,)
-        The classes or labels in order.
     n_features_in_ : int
         Numbers in a frame.
 

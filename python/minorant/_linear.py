@@ -263,12 +263,6 @@ class NonConvexClassifier(LinearClassifier, is_base=True):
     tol : float, default=1e-3
         The local gap, relative to the objective, at which a run stops. Problems with fewer than
         10 000 entries go on past ``tol``, to rounding or for 1000 further passes.
-
-    Attributes
-    ----------
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
-        ``certified`` is False.
     """
 
 

@@ -20,8 +20,6 @@ class LinearSVR(LinearRegressor):
 
     Parameters
     ----------
-    epsilon : float, default=0.0
-        Targets that are missed by no more than this cost nothing.
     loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}, default='epsilon_insensitive'
         The loss.
 

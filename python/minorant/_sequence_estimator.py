@@ -23,13 +23,9 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
     C : float, default=None
         Strength of the data term: λ = 1/(C Σ sample_weight), over sequences (or tokens, see
         ``per``). 1 if neither ``C`` nor ``lam`` is given.
-    max_evals : int, default=None
-        Most passes over all sequences; 10 000 if not given.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     transitions_ : ndarray of shape (n_classes, n_classes)
         Weights of label pairs, from row to column.
     feature_names_ : list of str or None

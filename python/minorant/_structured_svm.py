@@ -50,7 +50,8 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
           numbers, or a SciPy sparse array with one row;
         - ``loss(y_true, y)`` returns what an output costs: 0 for the true one, never negative;
         - ``loss_augmented_inference(x, y_true, w)`` returns the output with the largest loss plus
-          score. It must be exact: the certificate rests on it;
+          score. It must be exact: the certificate rests on it, and has no bound where it was seen
+          not to be;
         - ``predict(x, w)`` returns the output with the largest score.
 
         If it also has ``loss_augmented_inference_batch(X, Y, w)``, which returns a list with an
@@ -60,18 +61,11 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         example costs the largest loss · (1 + score − score of the true output), and the model has
         ``slack_rescaled_inference(x, y_true, w)``, which returns the output where that is
         largest, instead of ``loss_augmented_inference``.
-    max_evals : int, default=None
-        Most passes of the oracle over all examples; 10 000 if not given.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_joint_features,)
         The weights.
-    certificate_ : Certificate
-        ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``. Without a
-        bound where ``loss_augmented_inference`` was seen not to be exact.
-    n_iter_, n_evaluations_ : int
-        Iterations, and passes of the oracle.
     n_outputs_ : int
         How many different outputs the oracle has named, all examples together.
 
