@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "python" / "minorant"
 # Two files of the package put docstrings together, and need nothing of the others.
 sys.modules["minorant"] = ModuleType("minorant")
 sys.modules["minorant"].__path__ = [str(PACKAGE)]
-from minorant._docstrings import complete, merged  # noqa: E402
+from minorant._docstrings import complete, merged, of_method  # noqa: E402
 
 #: The options of every model.
 OPTIONS = json.load(sys.stdin)
@@ -139,8 +139,9 @@ def is_estimator(bases):
     return any(base.name == "CertifiedEstimator" for base in bases)
 
 
-def entry(node, owner="", bases=()):
-    """The lines of a class with its public methods, or of a function."""
+def entry(node, owner="", bases=(), of_fit=None):
+    """The lines of a class with its public methods, or of a function; of a method of an estimator with
+    what is said of its ``fit``."""
     docstring = ast.get_docstring(node)
     if not docstring:
         return []
@@ -156,6 +157,9 @@ def entry(node, owner="", bases=()):
             for argument, default in zip(given, defaults, strict=True)
         }
         docstring = complete([docstring], told, OPTIONS[node.name])
+    elif of_fit is not None:
+        arguments = [*node.args.args, *node.args.kwonlyargs]
+        docstring = of_method(docstring, [argument.arg for argument in arguments], of_fit)
     call = signature(node, bases)
     if any(getattr(mark, "id", None) == "property" for mark in node.decorator_list):
         call = node.name
@@ -164,7 +168,8 @@ def entry(node, owner="", bases=()):
     methods = merged({f.name: f for f in functions(base)} for base in bases)
     for name, method in methods.items():
         if name[0] != "_":
-            lines += entry(method, f"{node.name}.")
+            of_fit = ast.get_docstring(methods["fit"]) if is_estimator(bases) else None
+            lines += entry(method, f"{node.name}.", of_fit=of_fit)
     return lines
 
 

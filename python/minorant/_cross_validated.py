@@ -74,11 +74,6 @@ class CrossValidated(Declared):
             Their labels or targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples in training.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         template = self._template()
         # Whatever is wrong with the data is said before it is cut.

@@ -35,8 +35,21 @@ def complete(docstrings, parameters, options):
     }
     attributes = merged(_entries(found.get("Attributes", "")) for found in sections)
     own |= {"Parameters": "\n".join(known.values()), "Attributes": "\n".join(attributes.values())}
-    order = ["Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples"]
-    return "\n\n".join([own[""], *(_section(name, own[name]) for name in order if own.get(name))])
+    return _joined(own)
+
+
+def of_method(docstring, arguments, of_fit):
+    """The docstring of a method. Arguments that it says nothing about are what those of these names are
+    in that of ``fit``, if there all of them are told; ``fit`` itself returns the estimator."""
+    own, fit = (_sections(inspect.cleandoc(text)) for text in (docstring, of_fit))
+    said = _entries(fit["Parameters"]) | _entries(own.get("Parameters", ""))
+    names = list(arguments)[1:]
+    if not said.keys() >= set(names):
+        return docstring
+    returned = "self : object\n    The fitted estimator." if docstring == of_fit else None
+    told = "\n".join(said[name] for name in names)
+    own |= {"Parameters": told, "Returns": own.get("Returns", returned)}
+    return _joined(own)
 
 
 def parameters_of(called):
@@ -68,8 +81,12 @@ def _of_table(name, kind, default, options, parameters):
     return f"{name} : {kind}, default={default}\n{text}"
 
 
-def _section(heading, text):
-    return f"{heading}\n{'-' * len(heading)}\n{text}"
+def _joined(sections):
+    """A docstring of sections, in the usual order."""
+    order = ["Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples"]
+    shown = [name for name in order if sections.get(name)]
+    texts = (f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in shown)
+    return "\n\n".join([sections[""], *texts])
 
 
 def _sections(docstring):

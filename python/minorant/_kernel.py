@@ -78,11 +78,6 @@ class KernelEstimator(RowsMixin, ModelEstimator, is_base=True):
         y : array-like of shape (n_samples,)
             Their labels, of two classes of which the second one in order is positive; where an
             estimator takes rows without a label, of any number of classes, and -1 means none.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         return self._train_rows(*validate_data(self, X, y, **LAYOUT))
 

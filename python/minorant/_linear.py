@@ -89,11 +89,6 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
             where an example has a label, and 0 elsewhere.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples; an integer weight equals that many copies of the example.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         return self._train_rows(*self._checked(X, y, sample_weight))
 

@@ -58,11 +58,6 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
         sample_weight : array-like of shape (n_sequences,), default=None
             Weights of the sequences, 1 each if not given; a weight is the same as so many
             repetitions.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         tokens = tokens_of(X, min_count=self.min_count)
         classes, numbers = labels_of(y, tokens.starts)
@@ -88,12 +83,7 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
         return tokens_of(X, names=names, width=None if names is not None else self.n_features_in_)
 
     def predict(self, X: Sequence[Any]) -> list[NDArray[Any]]:
-        """Labels of sequences.
-
-        Parameters
-        ----------
-        X : list of sequences
-            As for :meth:`fit`. Attributes that the training data did not have are ignored.
+        """Labels of sequences. Attributes that the training data did not have are ignored.
 
         Returns
         -------
@@ -108,13 +98,6 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
         """The share of tokens whose label is right.
-
-        Parameters
-        ----------
-        X : list of sequences
-            The sequences.
-        y : list of sequences
-            Their labels.
 
         Returns
         -------

@@ -120,11 +120,6 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         sample_weight : array-like of shape (n_examples,), default=None
             Weights of the examples, 1 each if not given; a weight is the same as so many
             repetitions.
-
-        Returns
-        -------
-        self : StructuredSVM
-            The fitted estimator.
         """
         X, y = list(X), list(y)
         if len(X) != len(y):
@@ -178,11 +173,6 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
     def predict(self, X: Sequence[Any]) -> list[Any]:
         """The outputs with the largest scores.
 
-        Parameters
-        ----------
-        X : list
-            The inputs.
-
         Returns
         -------
         outputs : list
@@ -193,13 +183,6 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
         """Minus the mean loss of the predictions.
-
-        Parameters
-        ----------
-        X : list
-            The inputs.
-        y : list
-            Their true outputs.
 
         Returns
         -------
