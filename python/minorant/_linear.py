@@ -210,6 +210,8 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
         found["fit_intercept"] = is_free or header["bias"] is not None
         if is_free:
             found["intercept_scaling"] = None
+        if "loss" in found:
+            found["loss"] = found["loss"].replace("-", "_")
         if "bounds" in arrays:
             found["bounds"] = _pairs(np.ravel(arrays["bounds"]), header["features"])
         return found

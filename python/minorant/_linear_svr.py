@@ -54,8 +54,3 @@ class LinearSVR(LinearRegressor):
     @classmethod
     def _takes_loss(cls, loss):
         return loss in _LOSSES.values()
-
-    @classmethod
-    def _parameters_of(cls, header, arrays):
-        found = super()._parameters_of(header, arrays)
-        return {**found, "loss": found["loss"].replace("-", "_")}

@@ -85,5 +85,5 @@ class QuantileRegressor(LinearRegressor):
     @classmethod
     def _parameters_of(cls, header, arrays):
         found = super()._parameters_of(header, arrays)
-        levels = header["tau"]
+        levels = found["quantile"]
         return {**found, "quantile": levels if len(levels) > 1 else levels[0]}

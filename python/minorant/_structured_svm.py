@@ -19,19 +19,12 @@ from ._results import Certificate, Trace
 
 
 class StructuredModel(Protocol):
-    """What :class:`StructuredSVM` asks of a structure."""
+    """What :class:`StructuredSVM` asks of a structure; its methods are described there."""
 
-    def joint_feature(self, x: Any, y: Any) -> Any:
-        """The features of an input with an output."""
-
-    def loss(self, y_true: Any, y: Any) -> float:
-        """What an output costs."""
-
-    def loss_augmented_inference(self, x: Any, y_true: Any, w: NDArray[np.float64]) -> Any:
-        """The output with the largest loss plus score."""
-
-    def predict(self, x: Any, w: NDArray[np.float64]) -> Any:
-        """The output with the largest score."""
+    def joint_feature(self, x: Any, y: Any) -> Any: ...
+    def loss(self, y_true: Any, y: Any) -> float: ...
+    def loss_augmented_inference(self, x: Any, y_true: Any, w: NDArray[np.float64]) -> Any: ...
+    def predict(self, x: Any, w: NDArray[np.float64]) -> Any: ...
 
 
 class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
