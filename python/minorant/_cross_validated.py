@@ -1,7 +1,7 @@
 """Estimators that choose λ by cross-validation over warm paths, one for each whose path there is."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,9 +60,6 @@ class CrossValidated(Declared):
     lams_: NDArray[np.float64] = fitted()
     scores_: NDArray[np.float64] = fitted()
 
-    #: The estimator that a chosen λ makes of it.
-    _kind: ClassVar[type[Any]]
-
     def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Chooses λ, and trains with it.
 
@@ -110,8 +107,9 @@ class CrossValidated(Declared):
 
     def _template(self):
         """The estimator that is trained, its λ not chosen yet."""
-        given, known = self.get_params(deep=False), self._kind._get_param_names()
-        return self._kind(**{name: kept for name, kept in given.items() if name in known})
+        kind = next(base for base in type(self).__mro__ if not issubclass(base, CrossValidated))
+        given, known = self.get_params(deep=False), kind._get_param_names()
+        return kind(**{name: kept for name, kept in given.items() if name in known})
 
     def path(self, X: MatrixLike, y: Any, lams: ArrayLike | None = None, **how: Any) -> Path[Any]:
         """The path of the estimator over all data: :func:`minorant.path`."""
@@ -131,8 +129,6 @@ class LinearSVCCV(CrossValidated, LinearSVC):
     ((3, 5), 0.01)
     """
 
-    _kind = LinearSVC
-
 
 class LogisticRegressionCV(CrossValidated, LogisticRegression):
     """:class:`LogisticRegression` with the λ that cross-validation over warm paths finds best.
@@ -146,8 +142,6 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     >>> model.scores_.shape
     (3, 5)
     """
-
-    _kind = LogisticRegression
 
 
 class LinearSVRCV(CrossValidated, LinearSVR):
@@ -163,8 +157,6 @@ class LinearSVRCV(CrossValidated, LinearSVR):
     True
     """
 
-    _kind = LinearSVR
-
 
 class QuantileRegressorCV(CrossValidated, QuantileRegressor):
     """:class:`QuantileRegressor` with the λ that cross-validation over warm paths finds best.
@@ -179,8 +171,6 @@ class QuantileRegressorCV(CrossValidated, QuantileRegressor):
     True
     """
 
-    _kind = QuantileRegressor
-
 
 class HuberRegressorCV(CrossValidated, HuberRegressor):
     """:class:`HuberRegressor` with the λ that cross-validation over warm paths finds best.
@@ -194,5 +184,3 @@ class HuberRegressorCV(CrossValidated, HuberRegressor):
     >>> model.certificate_.certified
     True
     """
-
-    _kind = HuberRegressor

@@ -4,11 +4,8 @@ from typing import Literal
 
 from ._regressor import LinearRegressor
 
-#: The library's names of the losses.
-_LOSSES = {
-    "epsilon_insensitive": "epsilon-insensitive",
-    "squared_epsilon_insensitive": "squared-epsilon-insensitive",
-}
+#: Those of the library's losses that are a support vector machine's.
+_LOSSES = ["epsilon_insensitive", "squared_epsilon_insensitive"]
 
 
 class LinearSVR(LinearRegressor):
@@ -49,8 +46,8 @@ class LinearSVR(LinearRegressor):
     def _loss(self):
         if self.loss not in _LOSSES:
             raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, got {self.loss!r}")
-        return _LOSSES[self.loss]
+        return self.loss
 
     @classmethod
     def _takes_loss(cls, loss):
-        return loss in _LOSSES.values()
+        return loss.replace("-", "_") in _LOSSES
