@@ -122,7 +122,12 @@ pub(crate) fn write_trace(watchers: &Watchers, path: &Path) -> anyhow::Result<()
         // Most methods keep no localities.
         let without = ("locality", Cell::Number(None));
         let cells = record.cells().into_iter().filter(|cell| *cell != without);
-        let mut line: Value = cells.map(|(name, cell)| (name, json!(cell))).collect();
+        let value = |cell| match cell {
+            Cell::Whole(count) => json!(count),
+            Cell::Number(number) => json!(number),
+            Cell::Word(name) => json!(name),
+        };
+        let mut line: Value = cells.map(|(name, cell)| (name, value(cell))).collect();
         if let Some(weights) = &watchers.weights {
             line["weights"] = json!(weights.get(at));
         }

@@ -1,7 +1,5 @@
 //! What a run tells while it goes on: one record per iteration, and whoever listens to them.
 
-use serde::Serialize;
-
 /// One iteration, as it stands in a trace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TraceRecord {
@@ -60,8 +58,7 @@ impl TraceRecord {
 }
 
 /// What stands in a column of a table of records.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell {
     /// A count.
     Whole(u64),
