@@ -1,7 +1,8 @@
 //! `prox-bmrm` and `prox-p-bmrm`: the bundle method with a prox term whose strength α is adapted so
 //! that an iterate either improves the objective enough or stays near (Algorithm 2 of Uříčář and
 //! Franc, with the tricks of their §3.1), with one plane model or with P of them (§3.3). It starts
-//! from the weights given, or from the best of ten passes of stochastic descent (§3.2).
+//! from the weights given, or from the best of ten passes of stochastic descent (§3.2); on structures from
+//! one pass of plain steps.
 //!
 //! Departures from Algorithm 2:
 //! - Every point that is evaluated gives planes, rejected ones too, and every iteration is one
@@ -67,9 +68,18 @@ pub struct ProxBmrm {
     iterations: f64,
     bundle: Bundle,
     best: Option<Point>,
-    /// The stochastic descent, while it goes on, and whether its last pass awaits evaluation.
-    descent: Option<(Passes, bool)>,
+    /// The stochastic descent, while it goes on.
+    descent: Option<Start>,
     state: State,
+}
+
+/// The stochastic descent that comes first.
+#[derive(Debug, Clone)]
+enum Start {
+    /// Passes over rows, and whether the last one awaits evaluation.
+    Rows(Passes, bool),
+    /// One pass over examples of any kind.
+    Plain,
 }
 
 /// What Algorithm 2 carries from one iteration to the next.
@@ -138,34 +148,41 @@ impl ProxBmrm {
         Ok(objective)
     }
 
-    /// One pass of stochastic descent, or the evaluation at its end.
-    fn descend(&mut self, run: &mut Run<'_>, mut sgd: Passes, awaits: bool) -> Result<Step, Halt> {
+    /// One step of the descent that comes first.
+    fn descend(&mut self, run: &mut Run<'_>, start: Start) -> Result<Step, Halt> {
         let mut step = Step { kind: "sgd", objective: self.best_objective(run), length: None };
-        let metric = sgd_pass::metric(run.problem);
-        match run.problem.risk.examples() {
-            Some(examples) if !awaits => {
+        let (problem, lambda) = (run.problem, run.problem.regularizer.lambda());
+        let examples = problem.risk.examples();
+        let (w, next) = match start {
+            Start::Plain => {
                 run.charge()?;
-                let lambda = run.problem.regularizer.lambda();
-                sgd.pass(examples, metric.as_ref(), (lambda, self.seed));
-                self.descent = Some((sgd, true));
+                let start = examples.map(|e| sgd_pass::plain_start(problem, e, self.seed));
+                let (w, visits) = start.unwrap_or_else(|| (problem.start_point(), 0));
+                (0..visits).try_for_each(|_| run.charge())?;
+                (w, None)
             }
-            _ => {
-                // On structures the steps may be far too long for a small λ: passes that find nothing better
-                // are not gone on with.
-                let (before, is_plain) = (self.best_objective(run), metric.is_none());
-                let mut last = sgd.made >= PASSES;
-                match run.evaluate_with_planes(sgd.w(run.problem.regularizer.lambda()), self.parts)
-                {
-                    Ok((point, planes)) if run.problem.objective(&point).is_finite() => {
-                        step.objective = self.take(run, point, planes)?;
-                        last |= is_plain && step.objective >= before;
-                        self.descent = Some((sgd, false)).filter(|_| !last);
-                    }
-                    // The descent has left the range of numbers; what it found before stands.
-                    Ok(_) | Err(Halt::Failed(_)) => self.descent = None,
-                    Err(stop) => return Err(stop),
+            Start::Rows(mut sgd, false) => {
+                run.charge()?;
+                if let (Some(examples), Some(metric)) = (examples, sgd_pass::metric(problem)) {
+                    sgd.pass(examples, &metric, self.seed);
                 }
+                self.descent = Some(Start::Rows(sgd, true));
+                run.keep_going();
+                return Ok(step);
             }
+            Start::Rows(sgd, true) => {
+                let is_last = sgd.made >= PASSES;
+                (sgd.w(lambda), (!is_last).then_some(Start::Rows(sgd, false)))
+            }
+        };
+        match run.evaluate_with_planes(w, self.parts) {
+            Ok((point, planes)) if problem.objective(&point).is_finite() => {
+                step.objective = self.take(run, point, planes)?;
+                self.descent = next;
+            }
+            // The descent has left the range of numbers; what it found before stands.
+            Ok(_) | Err(Halt::Failed(_)) => self.descent = None,
+            Err(stop) => return Err(stop),
         }
         if self.descent.is_none() {
             self.center_at_best(run);
@@ -349,20 +366,24 @@ impl Solver for ProxBmrm {
         let regularizer = problem.regularizer;
         let descends =
             problem.start.is_none() && regularizer.is_centered() && regularizer.is_quadratic();
-        match (problem.risk.examples(), sgd_pass::metric(problem)) {
-            (Some(examples), metric)
-                if descends && (metric.is_some() || sgd_pass::goes_without_metric(problem)) =>
-            {
-                self.descent = Some((Passes::new(problem, examples, metric.as_ref()), false));
+        self.descent = match (problem.risk.examples(), sgd_pass::metric(problem)) {
+            (Some(examples), Some(metric)) if descends => {
+                Some(Start::Rows(Passes::new(problem, examples, &metric), false))
             }
-            _ => self.center_at_best(run),
+            (Some(_), None) if descends && sgd_pass::goes_without_metric(problem) => {
+                Some(Start::Plain)
+            }
+            _ => None,
+        };
+        if self.descent.is_none() {
+            self.center_at_best(run);
         }
         Ok(Step { kind: "start", objective, length: None })
     }
 
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         match self.descent.clone() {
-            Some((sgd, awaits)) => self.descend(run, sgd, awaits),
+            Some(start) => self.descend(run, start),
             None => self.iterate(run),
         }
     }
@@ -394,9 +415,13 @@ impl Solver for ProxBmrm {
         if let Some(best) = &self.best {
             save_point("best", best, archive);
         }
-        if let Some((sgd, awaits)) = &self.descent {
-            sgd.save(archive);
-            archive.put_integers("sgd.awaits", [u64::from(*awaits)]);
+        match &self.descent {
+            Some(Start::Rows(sgd, awaits)) => {
+                sgd.save(archive);
+                archive.put_integers("sgd.awaits", [u64::from(*awaits)]);
+            }
+            Some(Start::Plain) => archive.put_integers("sgd.plain", [1]),
+            None => {}
         }
         let state = self.state;
         let radii = [state.least_radius, state.radius, state.unit];
@@ -410,8 +435,8 @@ impl Solver for ProxBmrm {
         self.bundle = Bundle::load(self.dim, self.parts, self.limits, archive)?;
         self.best = Some(load_point("best", self.dim, archive)?);
         self.descent = match Passes::load(self.dim, archive)? {
-            Some(sgd) => Some((sgd, archive.take_integer("sgd.awaits")? != 0)),
-            None => None,
+            Some(sgd) => Some(Start::Rows(sgd, archive.take_integer("sgd.awaits")? != 0)),
+            None => archive.take_integer("sgd.plain").is_ok().then_some(Start::Plain),
         };
         let [least_radius, radius, unit, center_objective, alpha, threshold, gap] =
             archive.take_reals("prox.numbers")?[..]

@@ -1,10 +1,9 @@
 //! One pass of stochastic subgradient descent over the examples in a random order, with steps of
 //! 1/(λ t) and lazy scaling: a method of its own (`sgd`), and a cheap start for others.
 
-use super::Problem;
+use super::{Problem, plain_descent};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Descent, Examples, RowMetric};
-use minorant_linalg::dense::norm2;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -39,11 +38,42 @@ pub(super) fn sgd_pass(
 }
 
 /// Whether passes over the examples can be made without a metric: of structured examples, whose
-/// subgradients are no multiples of rows, the weights are formed anew at each step.
+/// subgradients are no multiples of rows, the weights are changed at each step.
 pub(super) fn goes_without_metric(problem: Problem<'_>) -> bool {
     let risk = problem.risk;
     let of_examples = risk.is_convex() && risk.lines().is_none() && risk.examples().is_some();
     of_examples && problem.regularizer.weights().is_none()
+}
+
+/// Examples that plain steps are chosen on: this share of them, but not fewer and not more.
+const TRIED: usize = 16;
+const FEWEST: usize = 10;
+const MOST: usize = 250;
+
+/// One pass of plain steps from w = 0 over all examples, and the mean of the weights of its second half;
+/// and how many passes the choice of the first step was worth.
+pub(super) fn plain_start(
+    problem: Problem<'_>,
+    examples: &dyn Examples,
+    seed: u64,
+) -> (Vec<f64>, u64) {
+    let n = examples.len();
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    shuffle(&mut order, seed, u64::MAX - 1);
+    let sample = &order[..(n / TRIED).clamp(FEWEST, MOST).min(n)];
+    let mut w = vec![0.0; problem.risk.dim()];
+    let (first_step, visited) = plain_descent::choose_first_step(problem, examples, sample, &w);
+    let mut mean = vec![0.0; w.len()];
+    let share = 1.0 / (n - n / 2) as f64;
+    let mut step = 0;
+    shuffle(&mut order, seed, 0);
+    plain_descent::descend(problem, examples, &order, (first_step, 0), &mut w, |w| {
+        if step >= n / 2 {
+            mean.iter_mut().zip(w).for_each(|(mean, w)| *mean += share * w);
+        }
+        step += 1;
+    });
+    (mean, visited.div_ceil(n.max(1)) as u64)
 }
 
 /// Passes from w = 0 for methods that want a better start, with the steps that they have made.
@@ -59,27 +89,14 @@ const SAMPLE: usize = 100;
 impl Passes {
     /// None yet. As many steps are left out as would have to come before one that about halves the
     /// loss of an example: with longer ones the first pass is spent on coming back from far away.
-    pub(super) fn new(
-        problem: Problem<'_>,
-        examples: &dyn Examples,
-        metric: Option<&RowMetric>,
-    ) -> Self {
+    pub(super) fn new(problem: Problem<'_>, examples: &dyn Examples, metric: &RowMetric) -> Self {
         let n = examples.len();
         let w = vec![0.0; problem.risk.dim()];
         let (mut loss, mut bend) = (0.0, 0.0);
-        let mut gradient = vec![0.0; w.len()];
+        let mut unused = vec![0.0; w.len()];
         for example in (0..n).step_by((n / SAMPLE).max(1)) {
-            match metric {
-                Some(metric) => {
-                    loss += examples.add_subgradient(example, &w, 0.0, &mut gradient);
-                    bend += n as f64 * metric.curvatures()[example];
-                }
-                None => {
-                    gradient.fill(0.0);
-                    loss += examples.add_subgradient(example, &w, n as f64, &mut gradient);
-                    bend += norm2(&gradient) / (n as f64 * problem.regularizer.lambda());
-                }
-            }
+            loss += examples.add_subgradient(example, &w, 0.0, &mut unused);
+            bend += n as f64 * metric.curvatures()[example];
         }
         let steps = 2.0 * bend / (n as f64 * loss);
         let steps = if steps.is_finite() { steps.ceil().min(MOST_STEPS) as u64 } else { 0 };
@@ -87,30 +104,9 @@ impl Passes {
     }
 
     /// One more pass.
-    pub(super) fn pass(
-        &mut self,
-        examples: &dyn Examples,
-        metric: Option<&RowMetric>,
-        (lambda, seed): (f64, u64),
-    ) {
-        match metric {
-            Some(metric) => sgd_pass(examples, metric, seed, self.made, &mut self.descent),
-            None => self.plain_pass(examples, lambda, seed),
-        }
+    pub(super) fn pass(&mut self, examples: &dyn Examples, metric: &RowMetric, seed: u64) {
+        sgd_pass(examples, metric, seed, self.made, &mut self.descent);
         self.made += 1;
-    }
-
-    /// The same with subgradients of any kind.
-    fn plain_pass(&mut self, examples: &dyn Examples, lambda: f64, seed: u64) {
-        let n = examples.len();
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        shuffle(&mut order, seed, self.made);
-        for example in order {
-            let w = self.w(lambda);
-            let sum = &mut self.descent.sum;
-            examples.add_subgradient(example as usize, &w, n as f64, sum);
-            self.descent.steps += 1;
-        }
     }
 
     /// Where the last pass ended.
