@@ -27,7 +27,6 @@ mod orthant;
 mod outcome;
 mod owlqn;
 mod owlqn_star;
-mod plain_descent;
 mod planes_after;
 mod prox_bmrm;
 mod prox_nrbm;

@@ -23,6 +23,7 @@ use super::{Halt, MethodOptions, Run, Solver, Step, Tuning, load_point, save_poi
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits, NearMinimum};
 use crate::risk::{Plane, Point};
+use minorant_linalg::dense::{axpy, norm2};
 
 /// K: how far an iterate that does not improve the objective enough may lie from the last one, as
 /// a share of the length of the start point.
@@ -78,8 +79,8 @@ pub struct ProxBmrm {
 enum Start {
     /// Passes over rows, and whether the last one awaits evaluation.
     Rows(Passes, bool),
-    /// One pass over examples of any kind.
-    Plain,
+    /// One pass over examples of any kind, with this first step.
+    Plain(f64),
 }
 
 /// What Algorithm 2 carries from one iteration to the next.
@@ -154,12 +155,12 @@ impl ProxBmrm {
         let (problem, lambda) = (run.problem, run.problem.regularizer.lambda());
         let examples = problem.risk.examples();
         let (w, next) = match start {
-            Start::Plain => {
+            Start::Plain(first_step) => {
                 run.charge()?;
-                let start = examples.map(|e| sgd_pass::plain_start(problem, e, self.seed));
-                let (w, visits) = start.unwrap_or_else(|| (problem.start_point(), 0));
-                (0..visits).try_for_each(|_| run.charge())?;
-                (w, None)
+                let pass = |examples| {
+                    sgd_pass::mean_of_pass(problem, examples, self.seed, first_step)
+                };
+                (examples.map_or_else(|| problem.start_point(), pass), None)
             }
             Start::Rows(mut sgd, false) => {
                 run.charge()?;
@@ -351,6 +352,14 @@ impl ProxBmrm {
     }
 }
 
+/// The step along the planes at the start that would take the risk to zero, if there were no others. Steps
+/// of that length are right for single examples too, on all structures that were tried, at any λ.
+fn first_step(risk: f64, planes: &[Plane]) -> Option<f64> {
+    let mut slope = planes.first()?.normal.clone();
+    planes[1..].iter().for_each(|plane| axpy(1.0, &plane.normal, &mut slope));
+    Some(risk / norm2(&slope)).filter(|step| step.is_finite() && *step > 0.0)
+}
+
 impl Solver for ProxBmrm {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         if let Some(best) = &self.best {
@@ -361,6 +370,7 @@ impl Solver for ProxBmrm {
         }
         let start = run.problem.start_point();
         let (point, planes) = run.evaluate_with_planes(start, self.parts)?;
+        let first_step = first_step(point.value, &planes);
         let objective = self.take(run, point, planes)?;
         let problem = run.problem;
         let regularizer = problem.regularizer;
@@ -371,7 +381,7 @@ impl Solver for ProxBmrm {
                 Some(Start::Rows(Passes::new(problem, examples, &metric), false))
             }
             (Some(_), None) if descends && sgd_pass::goes_without_metric(problem) => {
-                Some(Start::Plain)
+                first_step.map(Start::Plain)
             }
             _ => None,
         };
@@ -420,7 +430,7 @@ impl Solver for ProxBmrm {
                 sgd.save(archive);
                 archive.put_integers("sgd.awaits", [u64::from(*awaits)]);
             }
-            Some(Start::Plain) => archive.put_integers("sgd.plain", [1]),
+            Some(Start::Plain(step)) => archive.put_reals("sgd.first_step", vec![*step]),
             None => {}
         }
         let state = self.state;
@@ -436,7 +446,7 @@ impl Solver for ProxBmrm {
         self.best = Some(load_point("best", self.dim, archive)?);
         self.descent = match Passes::load(self.dim, archive)? {
             Some(sgd) => Some(Start::Rows(sgd, archive.take_integer("sgd.awaits")? != 0)),
-            None => archive.take_integer("sgd.plain").is_ok().then_some(Start::Plain),
+            None => archive.take_real("sgd.first_step").ok().map(Start::Plain),
         };
         let [least_radius, radius, unit, center_objective, alpha, threshold, gap] =
             archive.take_reals("prox.numbers")?[..]

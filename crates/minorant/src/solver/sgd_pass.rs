@@ -1,7 +1,7 @@
 //! One pass of stochastic subgradient descent over the examples in a random order, with steps of
 //! 1/(λ t) and lazy scaling: a method of its own (`sgd`), and a cheap start for others.
 
-use super::{Problem, plain_descent};
+use super::Problem;
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Descent, Examples, RowMetric};
 use rand::SeedableRng;
@@ -45,35 +45,50 @@ pub(super) fn goes_without_metric(problem: Problem<'_>) -> bool {
     of_examples && problem.regularizer.weights().is_none()
 }
 
-/// Examples that plain steps are chosen on: this share of them, but not fewer and not more.
-const TRIED: usize = 16;
-const FEWEST: usize = 10;
-const MOST: usize = 250;
+/// One pass over examples in order by plain steps η₀ / (1 + λ η₀ t), of which `steps` were made before:
+/// w −= η (gradient of Ω + n · gradient of the example's share). Each w is shown.
+pub(super) fn descend(
+    problem: Problem<'_>,
+    examples: &dyn Examples,
+    order: &[u32],
+    (first_step, steps): (f64, u64),
+    w: &mut [f64],
+    mut show: impl FnMut(&[f64]),
+) {
+    let lambda = problem.regularizer.lambda();
+    let n = examples.len() as f64;
+    let mut gradient = vec![0.0; w.len()];
+    for (t, &i) in order.iter().enumerate() {
+        let step = first_step / (1.0 + lambda * first_step * (steps + t as u64) as f64);
+        gradient.fill(0.0);
+        examples.add_subgradient(i as usize, w, n, &mut gradient);
+        problem.regularizer.add_gradient(w, &mut gradient);
+        w.iter_mut().zip(&gradient).for_each(|(w, g)| *w -= step * g);
+        show(w);
+    }
+}
 
-/// One pass of plain steps from w = 0 over all examples, and the mean of the weights of its second half;
-/// and how many passes the choice of the first step was worth.
-pub(super) fn plain_start(
+/// One pass of plain steps from w = 0 over all examples, and the mean of the weights of its second half.
+pub(super) fn mean_of_pass(
     problem: Problem<'_>,
     examples: &dyn Examples,
     seed: u64,
-) -> (Vec<f64>, u64) {
+    first_step: f64,
+) -> Vec<f64> {
     let n = examples.len();
     let mut order: Vec<u32> = (0..n as u32).collect();
-    shuffle(&mut order, seed, u64::MAX - 1);
-    let sample = &order[..(n / TRIED).clamp(FEWEST, MOST).min(n)];
+    shuffle(&mut order, seed, 0);
     let mut w = vec![0.0; problem.risk.dim()];
-    let (first_step, visited) = plain_descent::choose_first_step(problem, examples, sample, &w);
     let mut mean = vec![0.0; w.len()];
     let share = 1.0 / (n - n / 2) as f64;
     let mut step = 0;
-    shuffle(&mut order, seed, 0);
-    plain_descent::descend(problem, examples, &order, (first_step, 0), &mut w, |w| {
+    descend(problem, examples, &order, (first_step, 0), &mut w, |w| {
         if step >= n / 2 {
             mean.iter_mut().zip(w).for_each(|(mean, w)| *mean += share * w);
         }
         step += 1;
     });
-    (mean, visited.div_ceil(n.max(1)) as u64)
+    mean
 }
 
 /// Passes from w = 0 for methods that want a better start, with the steps that they have made.
