@@ -34,7 +34,7 @@ pub struct ReadOptions {
     /// column named as a label has no labels.
     pub model_features: Option<usize>,
     /// Bytes that rows may take in memory: those of a cache that take more are fetched from it when they
-    /// are used. Without a limit all rows are in memory.
+    /// are used, and no more than this of them stays. Without a limit all rows are in memory.
     pub rows_in_memory: Option<u64>,
 }
 

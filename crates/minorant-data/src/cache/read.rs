@@ -222,7 +222,7 @@ pub(crate) fn leave_on_disk(
         }
     }
     shape.seconds = begin.elapsed().as_secs_f64();
-    let rows = StreamedRows::new(blocks, shape, checksums);
+    let rows = StreamedRows::new(blocks, shape, checksums, most);
     collector.leave_elsewhere(Matrix::of_blocks(Arc::new(rows)), ignored);
     Ok(true)
 }

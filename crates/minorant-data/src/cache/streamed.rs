@@ -101,6 +101,8 @@ struct Shared {
     kept: Vec<OnceLock<Arc<Matrix<'static>>>>,
     /// How many of them may be kept; they are spread evenly.
     most_kept: AtomicUsize,
+    /// Bytes of rows that may be kept, whatever is asked for.
+    most_bytes: u64,
     resident_bytes: AtomicU64,
     queue: Mutex<Queue>,
     work: Condvar,
@@ -117,7 +119,12 @@ pub(super) struct StreamedRows {
 }
 
 impl StreamedRows {
-    pub(super) fn new(blocks: Blocks, shape: BlocksShape, checksums: Vec<u32>) -> Self {
+    pub(super) fn new(
+        blocks: Blocks,
+        shape: BlocksShape,
+        checksums: Vec<u32>,
+        most_bytes: u64,
+    ) -> Self {
         let threads = rayon::current_num_threads();
         let kept = checksums.iter().map(|_| OnceLock::new()).collect();
         let shared = Arc::new(Shared {
@@ -126,6 +133,7 @@ impl StreamedRows {
             checksums,
             kept,
             most_kept: AtomicUsize::new(0),
+            most_bytes,
             resident_bytes: AtomicU64::new(0),
             queue: Mutex::default(),
             work: Condvar::new(),
@@ -280,7 +288,7 @@ impl RowBlocks for StreamedRows {
         let (all, shape) = (shared.checksums.len() as u128, &shared.shape);
         let rows = shape.squares.len() as u64;
         let total = u128::from(shared.blocks.layout.bytes(rows, shape.entries as u64)).max(1);
-        let most = (u128::from(bytes) * all / total).min(all) as usize;
+        let most = (u128::from(bytes.min(shared.most_bytes)) * all / total).min(all) as usize;
         // What is kept once stays: more may be allowed later, not less.
         shared.most_kept.fetch_max(most, Ordering::Relaxed);
     }
