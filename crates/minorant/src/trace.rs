@@ -36,6 +36,17 @@ impl TraceRecord {
         let gap = |bound: f64| (self.best_objective - bound).max(0.0);
         self.lower_bound.map(gap).or(self.local_gap)
     }
+
+    /// The same record of a run that comes behind others, whose counts and seconds it goes on from.
+    pub(crate) fn behind(&self, earlier: &TraceRecord) -> TraceRecord {
+        TraceRecord {
+            iteration: earlier.iteration + self.iteration,
+            evaluations: earlier.evaluations + self.evaluations,
+            seconds: earlier.seconds + self.seconds,
+            master_seconds: earlier.master_seconds + self.master_seconds,
+            ..self.clone()
+        }
+    }
 }
 
 /// Somebody who watches a run.

@@ -2,9 +2,9 @@
 //! them as it goes on, and those that did best become the answer. What is held out is decided by
 //! the data alone, and a resumed run remembers its choice.
 
-use super::carried::Carried;
 use super::{TrainError, refuse};
 use crate::archive::{Archive, ArchiveError};
+use crate::solver::Carried;
 use crate::trace::{Observer, TraceRecord};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -164,7 +164,7 @@ impl Carried for Choice {
 mod tests {
     use super::{Choice, Chosen, Validation, held_out};
     use crate::archive::Archive;
-    use crate::family::carried::Carried;
+    use crate::solver::Carried;
     use crate::trace::{Observer, TraceRecord};
 
     #[test]

@@ -4,11 +4,8 @@ use super::{PAIRS, Weighed};
 use crate::audit::chain::PlainChain;
 use crate::audit::{Penalty, Plain};
 use crate::family::penalty;
-use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
-use crate::family::{
-    Audited, Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading,
-    Wanted, Writer,
-};
+use crate::family::sequence::{BOUNDARY, PER, Tagger, Vocabulary, kept};
+use crate::family::{Audited, Facts, Misfit, Reader, Writer};
 use crate::options::Named;
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::structured::chain::{ChainShape, Pairs};
@@ -70,28 +67,16 @@ impl Tagger for ChainForm {
         &self.vocabulary
     }
 
-    fn best(&self, data: &Sequences) -> Vec<u16> {
-        self.each(data, |rows| self.shape.best(&data.tokens, rows, &self.weights).0)
+    fn weights(&self) -> &[f64] {
+        &self.weights
     }
 
-    fn scores(&self, data: &Sequences) -> Vec<f64> {
-        self.each(data, |rows| self.shape.best(&data.tokens, rows, &self.weights).1)
-    }
-
-    fn marginals(&self, data: &Sequences) -> Vec<f64> {
-        self.each(data, |rows| self.shape.marginals(&data.tokens, rows, &self.weights))
-    }
-}
-
-impl Form for ChainForm {
     fn write(&self, file: &mut Writer) {
-        self.vocabulary.write(file);
         // Files have these keys for both chains since 0.1.
         file.key("observed_pairs", matches!(self.shape.pairs, Pairs::Observed { .. }));
         if !file.header.contains_key(PENALTY.spec.name) {
             file.key(PENALTY.spec.name, Norm::L2.name());
         }
-        file.reals("weights", &[self.weights.len()], &self.weights);
         if let Pairs::Observed { starts, labels, transitions } = &self.shape.pairs {
             file.integers("pairs.starts", starts.iter().map(|&start| start as u64));
             file.integers("pairs.labels", labels.iter().map(|&label| label.into()));
@@ -100,26 +85,6 @@ impl Form for ChainForm {
         if let Some(costs) = &self.label_loss {
             file.reals("label_loss", &[costs.len()], costs);
         }
-    }
-
-    fn weights(&self) -> Vec<&[f64]> {
-        vec![&self.weights]
-    }
-
-    fn reading(&self) -> Reading<'_> {
-        self.vocabulary.reading()
-    }
-
-    fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
-        sequence::predict(self, data, wanted)
-    }
-
-    fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String> {
-        sequence::evaluate(self, data)
-    }
-
-    fn describe(&self) -> Description {
-        self.vocabulary.describe()
     }
 
     fn plain<'a>(&'a self, audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
@@ -140,6 +105,18 @@ impl Form for ChainForm {
         let ratio = penalty::l1_ratio(&facts.settings);
         let penalty = |lambda| Penalty::mixed(lambda, ratio);
         audited.problem(Box::new(losses), &units, penalty, &self.weights)
+    }
+
+    fn best(&self, data: &Sequences) -> Vec<u16> {
+        self.each(data, |rows| self.shape.best(&data.tokens, rows, &self.weights).0)
+    }
+
+    fn scores(&self, data: &Sequences) -> Vec<f64> {
+        self.each(data, |rows| self.shape.best(&data.tokens, rows, &self.weights).1)
+    }
+
+    fn marginals(&self, data: &Sequences) -> Vec<f64> {
+        self.each(data, |rows| self.shape.marginals(&data.tokens, rows, &self.weights))
     }
 }
 

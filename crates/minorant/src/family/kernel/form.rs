@@ -135,7 +135,7 @@ impl KernelForm {
         let misfit = |expected: &str| Misfit::without(expected);
         let name: String = file.key("kernel")?;
         let kernel =
-            choice::kernel_of(&name, file.key("sigma")?, file.key("power")?, file.key("offset")?);
+            Kernel::named(&name, file.key("sigma")?, file.key("power")?, file.key("offset")?);
         let kernel = kernel.ok_or_else(|| misfit("a kernel that this version knows"))?;
         kernel.check().map_err(|_| misfit("a kernel with settings that fit"))?;
         let features: usize = file.key("features")?;

@@ -2,7 +2,7 @@
 
 use super::losses::{LOSS, LossName};
 use super::options::{BIAS_WEIGHT, CLASS_WEIGHT};
-use super::targets::Targets;
+use super::targets::Truths;
 use super::{Rows, loss_of, regression, residuals};
 use crate::audit::linear::{LinearLosses, PlainKind, PlainMargin};
 use crate::audit::{self, Plain};
@@ -18,7 +18,7 @@ use crate::family::{
 use crate::options::common::{BIAS, BOUNDS, INTERCEPT, LABEL_LOSS, Norm};
 use crate::options::{Named, named};
 use crate::solver::Outcome;
-use minorant_data::{Dataset, Label, LabelRows, Labels};
+use minorant_data::{Dataset, Label, LabelKind, LabelRows, Labels};
 use minorant_linalg::parallel::{map_chunks_mut, split_evenly};
 use minorant_linalg::{Design, Matrix, PackedWeights};
 use serde_json::{Value as Json, json};
@@ -45,6 +45,17 @@ named!(TargetKind {
     Multilabel = "multilabel",
     Numbers = "numbers",
 });
+
+impl TargetKind {
+    /// Linear outputs of one problem with so many classes, or quantiles.
+    pub(super) fn outputs(self, classes: usize, levels: usize) -> usize {
+        match self {
+            TargetKind::Binary | TargetKind::OneVsRest => 1,
+            TargetKind::Multiclass | TargetKind::Multilabel => classes,
+            TargetKind::Numbers => levels.max(1),
+        }
+    }
+}
 
 /// One of the problems that were solved for a model.
 #[derive(Debug, Clone)]
@@ -86,15 +97,15 @@ pub struct LinearForm {
 
 impl LinearForm {
     pub(super) fn new(rows: &Rows<'_>, outcomes: Vec<Outcome>) -> Self {
-        let threshold = match &rows.targets {
-            Targets::Multilabel { member, .. } => {
-                Some(best_threshold(&outcomes[0].point.outputs.gather(), member))
-            }
-            _ => None,
-        };
         let loss = loss_of(rows.settings);
         let outputs = outcomes[0].point.outputs.gather();
-        let scale = regression::scale(loss, &rows.targets, &rows.shares, &outputs, rows.settings);
+        let (threshold, scale) = match &rows.targets.truths {
+            Truths::Sets(member) => (Some(best_threshold(&outputs, member)), None),
+            Truths::Numbers(numbers) => {
+                (None, regression::scale(loss, numbers, &rows.shares, &outputs, rows.settings))
+            }
+            _ => (None, None),
+        };
         let is_free = rows.settings.get(&INTERCEPT).is_some();
         let problem = |outcome: Outcome| SubProblem {
             intercept: is_free.then_some(outcome.point.intercept),
@@ -102,7 +113,7 @@ impl LinearForm {
             certificate: outcome.certificate,
         };
         LinearForm {
-            targets: rows.targets.kind(),
+            targets: rows.targets.kind,
             loss,
             classes: rows.targets.class_labels(&rows.data.labels),
             features: rows.data.features.cols(),
@@ -200,11 +211,7 @@ impl LinearForm {
 
     /// Linear outputs of one of its problems.
     pub fn outputs(&self) -> usize {
-        match self.targets {
-            TargetKind::Binary | TargetKind::OneVsRest => 1,
-            TargetKind::Multiclass | TargetKind::Multilabel => self.classes.len(),
-            TargetKind::Numbers => self.levels.len().max(1),
-        }
+        self.targets.outputs(self.classes.len(), self.levels.len())
     }
 
     /// Features, the constant one included.
@@ -329,7 +336,8 @@ impl LinearForm {
         settings: &Settings,
     ) -> Result<PlainKind<'a>, String> {
         if self.targets == TargetKind::Numbers {
-            let loss = regression::plain(self.loss, &self.levels, self.scale, settings);
+            let (levels, scale) = (&self.levels, self.scale);
+            let (_, loss) = regression::of_residuals(self.loss, levels, scale, settings);
             return Ok(PlainKind::Targets(regression::numbers(&data.labels)?, loss));
         }
         let rows = match (&data.labels.rows, self.targets) {
@@ -385,8 +393,8 @@ impl Form for LinearForm {
 
     fn reading(&self) -> Reading<'_> {
         let is_multilabel = self.targets == TargetKind::Multilabel;
-        let features = Some(self.features);
-        Reading { features, is_multilabel, ..DataKind::Rows.into() }
+        let label_kind = is_multilabel.then_some(LabelKind::Multilabel);
+        Reading { features: Some(self.features), label_kind, ..DataKind::Rows.into() }
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {

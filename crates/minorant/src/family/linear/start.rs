@@ -45,7 +45,7 @@ pub fn start_from(
         (1, outputs) => format!("{outputs} outputs trained together"),
         (problems, _) => format!("{problems} classes, each against the rest"),
     };
-    let wanted = (targets.problems(), targets.outputs());
+    let wanted = (targets.problems(), targets.outputs);
     let given = (form.problems.len(), form.outputs());
     if wanted != given {
         return refuse(shape(wanted.0, wanted.1), shape(given.0, given.1));

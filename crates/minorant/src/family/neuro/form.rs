@@ -2,11 +2,8 @@
 //! with, which the regularizer pulls towards. The form has no proof, for its risk is not convex.
 
 use super::{ACTIVATION, HIDDEN, PRETRAIN, Pretrain};
-use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
-use crate::family::{
-    Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading, Wanted,
-    Writer,
-};
+use crate::family::sequence::{BOUNDARY, PER, Tagger, Vocabulary, kept};
+use crate::family::{Description, Facts, Misfit, Reader, Writer};
 use crate::neural::{Inputs, Network};
 use crate::options::Named;
 use crate::options::common::SEED;
@@ -67,6 +64,29 @@ impl Tagger for NeuroForm {
         &self.vocabulary
     }
 
+    fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    fn write(&self, file: &mut Writer) {
+        file.key(SEED.spec.name, self.seed);
+        file.key("validation_error", self.validation_error);
+        file.key("chosen_at", self.chosen_at);
+        file.reals("start", &[self.start.len()], &self.start);
+    }
+
+    fn describe(&self, description: &mut Description) {
+        let widths: Vec<String> = self.network.hidden.iter().map(ToString::to_string).collect();
+        let (units, how) = (self.network.activation.name(), self.pretrain.name());
+        let (widths, seed) = (widths.join(", "), self.seed);
+        description
+            .line("hidden", format!("{widths} {units} units, pretraining {how}, seed {seed}"));
+        description.key("seed", self.seed);
+        description.key("dim", self.weights.len());
+        description.key("validation_error", json!(self.validation_error));
+        description.key("chosen_at", json!(self.chosen_at));
+    }
+
     fn best(&self, data: &Sequences) -> Vec<u16> {
         self.network.best_labels(&self.weights, &self.scores(data), &data.starts)
     }
@@ -78,46 +98,5 @@ impl Tagger for NeuroForm {
 
     fn marginals(&self, data: &Sequences) -> Vec<f64> {
         self.network.marginals(&self.weights, &self.scores(data), &data.starts)
-    }
-}
-
-impl Form for NeuroForm {
-    fn write(&self, file: &mut Writer) {
-        self.vocabulary.write(file);
-        file.key(SEED.spec.name, self.seed);
-        file.key("validation_error", self.validation_error);
-        file.key("chosen_at", self.chosen_at);
-        file.reals("weights", &[self.weights.len()], &self.weights);
-        file.reals("start", &[self.start.len()], &self.start);
-    }
-
-    fn weights(&self) -> Vec<&[f64]> {
-        vec![&self.weights]
-    }
-
-    fn reading(&self) -> Reading<'_> {
-        self.vocabulary.reading()
-    }
-
-    fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
-        sequence::predict(self, data, wanted)
-    }
-
-    fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String> {
-        sequence::evaluate(self, data)
-    }
-
-    fn describe(&self) -> Description {
-        let mut description = self.vocabulary.describe();
-        let widths: Vec<String> = self.network.hidden.iter().map(ToString::to_string).collect();
-        let (units, how) = (self.network.activation.name(), self.pretrain.name());
-        let (widths, seed) = (widths.join(", "), self.seed);
-        description
-            .line("hidden", format!("{widths} {units} units, pretraining {how}, seed {seed}"));
-        description.key("seed", self.seed);
-        description.key("dim", self.weights.len());
-        description.key("validation_error", json!(self.validation_error));
-        description.key("chosen_at", json!(self.chosen_at));
-        description
     }
 }
