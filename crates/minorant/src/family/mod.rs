@@ -47,9 +47,9 @@ pub use settings::{Lambda, Settings, quarter_of_memory};
 pub use walk::{Context, TrainError, method_options, stop_rules, train};
 
 pub(crate) use memory::{check_size, left_for_planes};
-pub(crate) use stored::{Reader, Writer};
 pub(crate) use walk::{Answer, Asked, Walk, refuse};
 
+use crate::container::Container;
 use crate::options::{OptionSpec, Probe, Taken};
 use std::sync::LazyLock;
 
@@ -86,7 +86,7 @@ pub struct Family {
     /// Start weights from a model that was fitted before, where the family's models take some.
     pub start_from: Option<StartFrom>,
     /// The fitted form that a model file holds beside the facts.
-    pub load: fn(&mut Facts, &mut Reader<'_>) -> Loaded,
+    pub load: fn(&mut Facts, &mut Container) -> Loaded,
 }
 
 /// Makes start weights of a fitted model, for training on the data under the settings; nothing of a

@@ -3,9 +3,10 @@
 
 use super::{
     Audited, Data, DataKind, Description, Evaluation, Form, Misfit, Numbers, Outputs, Predictions,
-    Reader, Reading, TrainError, Wanted, Writer, form, refuse, tokens,
+    Reading, TrainError, Wanted, form, refuse, tokens,
 };
 use crate::audit::Plain;
+use crate::container::Container;
 use crate::options::Kind::{Choice, Flag};
 use crate::options::{Key, Named, named, options};
 use minorant_data::{Attributes, Label, Sequences, Template};
@@ -85,7 +86,7 @@ pub(crate) trait Tagger: Debug + Send + Sync + 'static {
     fn weights(&self) -> &[f64];
 
     /// Writes what the model file has besides vocabulary and weights.
-    fn write(&self, file: &mut Writer);
+    fn write(&self, file: &mut Container);
 
     /// What `inspect` shows besides the vocabulary.
     fn describe(&self, _description: &mut Description) {}
@@ -106,10 +107,10 @@ pub(crate) trait Tagger: Debug + Send + Sync + 'static {
 }
 
 impl<T: Tagger> Form for T {
-    fn write(&self, file: &mut Writer) {
+    fn write(&self, file: &mut Container) {
         self.vocabulary().write(file);
         let weights = Tagger::weights(self);
-        file.reals("weights", &[weights.len()], weights);
+        file.put_list("weights", weights);
         Tagger::write(self, file);
     }
 
@@ -207,29 +208,29 @@ impl Vocabulary {
     }
 
     /// Writes the vocabulary into a model file.
-    fn write(&self, file: &mut Writer) {
-        file.key("labels", &self.classes);
-        file.key("tokens", self.tokens);
+    fn write(&self, file: &mut Container) {
+        file.put_key("labels", &self.classes);
+        file.put_key("tokens", self.tokens);
         let (kind, names) = match &self.attributes {
             Attributes::Named(names) => ("named", names.join("\n")),
             Attributes::Hashed(_) => ("hashed", String::new()),
             Attributes::Columns(_) => ("columns", String::new()),
         };
-        file.key("attributes", kind);
-        file.key("columns", self.attributes.len());
-        file.key("attribute_bytes", names.len());
-        file.key("template", self.template.as_ref().map(Template::text));
+        file.put_key("attributes", kind);
+        file.put_key("columns", self.attributes.len());
+        file.put_key("attribute_bytes", names.len());
+        file.put_key("template", self.template.as_ref().map(Template::text));
         // Bytes as whole numbers, eight at a time.
         let word = |chunk: &[u8]| {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             u64::from_le_bytes(word)
         };
-        file.integers("attributes", names.as_bytes().chunks(8).map(word));
+        file.put_integers("attributes", names.as_bytes().chunks(8).map(word));
     }
 
     /// The vocabulary of a model file.
-    pub(crate) fn read(file: &mut Reader<'_>) -> Result<Self, Misfit> {
+    pub(crate) fn read(file: &mut Container) -> Result<Self, Misfit> {
         let classes: Vec<String> = file.key("labels")?;
         // Labels are numbered by 16 bits.
         if classes.is_empty() || classes.len() > 1 << 16 {
@@ -255,9 +256,8 @@ impl Vocabulary {
             ..Description::default()
         };
         description.line("labels", form::listed(&self.classes));
-        description.line("attributes", self.attributes.len().to_string());
+        description.features("attributes", self.attributes.len());
         description.key("classes", json!(self.classes));
-        description.key("features", self.attributes.len());
         description.key("tokens", self.tokens);
         description
     }
@@ -290,7 +290,7 @@ fn unpack(kind: &str, columns: usize, bytes: usize, packed: Vec<u64>) -> Option<
 
 /// The value of an option that the headers of all versions have; one that this version does not
 /// know would make another model of the file.
-pub(crate) fn kept<T: Named>(key: &Key<T>, file: &Reader<'_>) -> Result<T, Misfit> {
+pub(crate) fn kept<T: Named>(key: &Key<T>, file: &Container) -> Result<T, Misfit> {
     let name = key.spec.stored_name();
     let word: String = file.key(&name)?;
     T::named(&word).ok_or_else(|| Misfit::without(format!("a {name} that this version knows")))

@@ -369,7 +369,8 @@ impl Walk<'_> {
         let mut store =
             Carrying::resume(&mut *self.checkpoints, Choice::load).map_err(RunError::from)?;
         let choice = store.carried.clone();
-        let mut observer = Validation::new(judge, &mut *self.observer, choice.clone());
+        let (own, last) = (choice.clone(), (Vec::new(), false));
+        let mut observer = Validation { judge, observer: &mut *self.observer, choice: own, last };
         let mut walk = Walk { asked: self.asked, observer: &mut observer, checkpoints: &mut store };
         let (mut outcome, method) = walk.minimise(problem, rules)?;
         let chosen = choice.0.take();

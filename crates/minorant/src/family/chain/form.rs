@@ -3,9 +3,10 @@
 use super::{PAIRS, Weighed};
 use crate::audit::chain::PlainChain;
 use crate::audit::{Penalty, Plain};
+use crate::container::Container;
 use crate::family::penalty;
 use crate::family::sequence::{BOUNDARY, PER, Tagger, Vocabulary, kept};
-use crate::family::{Audited, Facts, Misfit, Reader, Writer};
+use crate::family::{Audited, Facts, Misfit};
 use crate::options::Named;
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::structured::chain::{ChainShape, Pairs};
@@ -27,7 +28,7 @@ pub struct ChainForm {
 
 impl ChainForm {
     /// The chain that a model file holds.
-    pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
+    pub(super) fn read(facts: &mut Facts, file: &mut Container) -> Result<Self, Misfit> {
         let vocabulary = Vocabulary::read(file)?;
         let (attributes, labels) = (vocabulary.attributes.len(), vocabulary.classes.len());
         let is_observed = file.key("observed_pairs")?;
@@ -40,7 +41,7 @@ impl ChainForm {
         let boundary = file.key(BOUNDARY.spec.name)?;
         kept(&PER, file)?;
         kept(&PENALTY, file)?;
-        let label_loss = file.reals("label_loss").map(|(_, costs)| costs);
+        let label_loss = file.take_reals("label_loss").map(|(_, costs)| costs);
         if label_loss.as_ref().is_some_and(|costs| costs.len() != labels * labels) {
             return Err(Misfit::without("a label loss that fits the labels"));
         }
@@ -71,19 +72,19 @@ impl Tagger for ChainForm {
         &self.weights
     }
 
-    fn write(&self, file: &mut Writer) {
+    fn write(&self, file: &mut Container) {
         // Files have these keys for both chains since 0.1.
-        file.key("observed_pairs", matches!(self.shape.pairs, Pairs::Observed { .. }));
-        if !file.header.contains_key(PENALTY.spec.name) {
-            file.key(PENALTY.spec.name, Norm::L2.name());
+        file.put_key("observed_pairs", matches!(self.shape.pairs, Pairs::Observed { .. }));
+        if file.header.get(PENALTY.spec.name).is_none() {
+            file.put_key(PENALTY.spec.name, Norm::L2.name());
         }
         if let Pairs::Observed { starts, labels, transitions } = &self.shape.pairs {
-            file.integers("pairs.starts", starts.iter().map(|&start| start as u64));
-            file.integers("pairs.labels", labels.iter().map(|&label| label.into()));
-            file.integers("pairs.transitions", transitions.iter().map(|&pair| pair.into()));
+            file.put_integers("pairs.starts", starts.iter().map(|&start| start as u64));
+            file.put_integers("pairs.labels", labels.iter().map(|&label| label.into()));
+            file.put_integers("pairs.transitions", transitions.iter().map(|&pair| pair.into()));
         }
         if let Some(costs) = &self.label_loss {
-            file.reals("label_loss", &[costs.len()], costs);
+            file.put_list("label_loss", costs);
         }
     }
 
@@ -124,7 +125,7 @@ fn read_pairs(
     which: Weighed,
     attributes: usize,
     classes: usize,
-    file: &mut Reader<'_>,
+    file: &mut Container,
 ) -> Option<Pairs> {
     if which == Weighed::All {
         return Some(Pairs::All);

@@ -9,12 +9,13 @@ use super::{BALANCE_MEAN, GAMMA, LossName, RAMP, Rows, STARTS, Targets, Weighted
 use crate::family::{Asked, Settings, TrainError, Walk};
 use crate::options::common::{BIAS, SEED};
 use crate::regularizer::L2;
+use crate::risk::transductive::Transductive;
 use crate::risk::{Cancel, ExampleWeights};
 use crate::solver::{
     self, Checkpoints, Method, MethodOptions, Outcome, Problem, RunError, Status, StopRules,
 };
 use crate::trace::{Observer, TraceRecord};
-use minorant_linalg::{Design, Matrix, Storage};
+use minorant_linalg::Design;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -43,7 +44,17 @@ pub(super) fn solve(
         state.carried.push(outcome);
     }
     let begin = asked.start.unwrap_or_else(|| &state.carried[0].point.w).to_vec();
-    let balanced = balanced_rows(rows)?;
+    let balanced = match rows.settings.get(&BALANCE_MEAN) {
+        None => None,
+        Some(_) => {
+            let (matrix, given) = (&rows.data.features, rows.settings.example_weights());
+            let weight = |i: usize| given.as_ref().map_or(1.0, |weights| weights[i]);
+            let unlabelled = |i: usize| (!rows.targets.is_labelled(i)).then(|| weight(i));
+            let gamma = rows.settings.get(&GAMMA);
+            let balanced = Transductive::with_mean_row(matrix, &rows.shares, unlabelled, gamma);
+            Some(balanced.map_err(|error| error.to_string())?)
+        }
+    };
     let (matrix, weights) = match &balanced {
         Some((matrix, weights)) => (matrix, weights),
         None => (&rows.data.features, &rows.shares),
@@ -153,36 +164,6 @@ fn labelled_only(
     let problem = Problem::new(&*risk, regularizer);
     let mut solver = Method::pick_bundle(problem).build(problem, &settings)?;
     Ok(solver::run(&mut *solver, problem, rules, cancel, &mut (), checkpoints)?)
-}
-
-/// All rows, with their mean over those without a label as one more, where a balance is asked for.
-fn balanced_rows(rows: &Rows<'_>) -> Result<Option<(Matrix<'static>, ExampleWeights)>, TrainError> {
-    if rows.settings.get(&BALANCE_MEAN).is_none() {
-        return Ok(None);
-    }
-    let matrix = &rows.data.features;
-    let mut mean = vec![0.0; matrix.cols()];
-    let example_weights = rows.settings.example_weights();
-    let weight = |i: usize| example_weights.as_ref().map_or(1.0, |weights| weights[i]);
-    let mut total = 0.0;
-    for i in (0..matrix.rows()).filter(|&i| !rows.targets.is_labelled(i)) {
-        total += weight(i);
-        matrix.row(i).for_each(|(j, x)| mean[j] += weight(i) * x);
-    }
-    mean.iter_mut().for_each(|x| *x /= if total > 0.0 { total } else { 1.0 });
-    let cols = mean.len();
-    let wrong = |error: minorant_linalg::MatrixError| TrainError::Setting(error.to_string());
-    let row = Matrix::dense(1, cols, Storage::F64.store(mean)).map_err(wrong)?;
-    let mut weights: Vec<f64> = (0..matrix.rows()).map(|i| rows.shares.of(i)).collect();
-    weights.push(balance_weight(rows.settings.get(&GAMMA)));
-    Ok(Some((matrix.stack(&row).map_err(wrong)?, ExampleWeights::Each(weights))))
-}
-
-/// The weight κ of the penalty κ/2 (mean decision − balance mean)²: wherever all decisions can be
-/// shifted freely, it keeps the mean within 0.1 of what was asked for, for a shift by t changes the
-/// losses by (1 + γ) t at most.
-fn balance_weight(gamma: f64) -> f64 {
-    10.0 * (1.0 + gamma)
 }
 
 /// The start of a run: the first at `begin`, the others at seeded random points around it.

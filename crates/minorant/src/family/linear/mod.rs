@@ -172,13 +172,8 @@ impl<'a> Rows<'a> {
 
     /// Ω of a problem.
     pub(crate) fn regularizer(&self, lambda: f64) -> Result<L2, TrainError> {
-        let weights = LinearWeights {
-            columns: self.data.features.cols(),
-            has_bias: self.settings.get(&BIAS).is_some(),
-            bias_weight: self.settings.get(&BIAS_WEIGHT),
-            outputs: self.targets.outputs,
-        };
-        weights.regularizer(self.settings, lambda)
+        let (columns, outputs) = (self.data.features.cols(), self.targets.outputs);
+        LinearWeights { settings: self.settings, columns, outputs }.regularizer(lambda)
     }
 
     /// Refuses start weights that are not one finite number for each weight of all problems.

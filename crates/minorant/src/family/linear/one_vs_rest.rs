@@ -26,6 +26,10 @@ pub(super) fn solve(
     let start = rows.risk(0).at(zero, &Cancel::new()).map_err(RunError::from)?.value;
     let mut method = Method::Auto;
     let mut interrupted = false;
+    let cut_by = || match asked.cancel.is_cancelled() {
+        true => Status::Interrupted,
+        false => Status::MaxSeconds,
+    };
     let dim = rows.dim();
     while state.carried.len() < classes {
         let class = state.carried.len();
@@ -34,9 +38,7 @@ pub(super) fn solve(
         if interrupted && (asked.cancel.is_hurried() || classes > MANY) {
             // The objective is known only where the class starts at 0: there it is the loss alone.
             let (w, value) = begin.map_or((vec![0.0; dim], start), |w| (w.to_vec(), f64::NAN));
-            let cancelled = asked.cancel.is_cancelled();
-            let status = if cancelled { Status::Interrupted } else { Status::MaxSeconds };
-            let mut outcome = Outcome::not_begun(w, value, status);
+            let mut outcome = Outcome::not_begun(w, value, cut_by());
             if rows.settings.get(&INTERCEPT).is_some() || regularizer.ranges().is_some() {
                 // The best intercept is another one for each class, and bounds may not allow 0.
                 let risk = rows.risk(class);
@@ -71,8 +73,7 @@ pub(super) fn solve(
         (outcome, method) = Walk { asked: own, observer: &mut shifted, checkpoints: &mut state }
             .minimise(problem, rules)?;
         if interrupted && outcome.status == Status::MaxEvals {
-            let cancelled = asked.cancel.is_cancelled();
-            outcome.status = if cancelled { Status::Interrupted } else { Status::MaxSeconds };
+            outcome.status = cut_by();
         }
         interrupted |= matches!(outcome.status, Status::Interrupted | Status::MaxSeconds);
         if class > 0 {

@@ -2,8 +2,9 @@
 //! with, which the regularizer pulls towards. The form has no proof, for its risk is not convex.
 
 use super::{ACTIVATION, HIDDEN, PRETRAIN, Pretrain};
+use crate::container::Container;
 use crate::family::sequence::{BOUNDARY, PER, Tagger, Vocabulary, kept};
-use crate::family::{Description, Facts, Misfit, Reader, Writer};
+use crate::family::{Description, Facts, Misfit};
 use crate::neural::{Inputs, Network};
 use crate::options::Named;
 use crate::options::common::SEED;
@@ -33,7 +34,7 @@ pub struct NeuroForm {
 
 impl NeuroForm {
     /// The network that a model file holds.
-    pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
+    pub(super) fn read(facts: &mut Facts, file: &mut Container) -> Result<Self, Misfit> {
         let vocabulary = Vocabulary::read(file)?;
         let hidden: Vec<usize> = file.key(HIDDEN.spec.name)?;
         if hidden.is_empty() || hidden.contains(&0) {
@@ -68,11 +69,11 @@ impl Tagger for NeuroForm {
         &self.weights
     }
 
-    fn write(&self, file: &mut Writer) {
-        file.key(SEED.spec.name, self.seed);
-        file.key("validation_error", self.validation_error);
-        file.key("chosen_at", self.chosen_at);
-        file.reals("start", &[self.start.len()], &self.start);
+    fn write(&self, file: &mut Container) {
+        file.put_key(SEED.spec.name, self.seed);
+        file.put_key("validation_error", self.validation_error);
+        file.put_key("chosen_at", self.chosen_at);
+        file.put_list("start", &self.start);
     }
 
     fn describe(&self, description: &mut Description) {
