@@ -45,37 +45,30 @@ pub(super) fn take(
     dim: usize,
     slopes_shape: [usize; 2],
 ) -> Result<Option<Proof>, Misfit> {
-    let known = ["points", "weights", "slopes"].map(|array| format!("{prefix}{array}"));
+    let name = |array: &str| format!("{prefix}{array}");
+    let known = ["points", "weights", "slopes"].map(name);
     if !known.iter().any(|name| file.arrays.contains_key(name)) {
         return Ok(None);
     }
-    let proof = arrays(file, prefix, dim, slopes_shape);
-    proof.map(Some).ok_or_else(|| Misfit::without("a proof that fits the model"))
-}
-
-fn arrays(
-    file: &mut Container,
-    prefix: &str,
-    dim: usize,
-    slopes_shape: [usize; 2],
-) -> Option<Proof> {
-    let name = |array: &str| format!("{prefix}{array}");
-    if let Some((shape, slopes)) = file.take_reals(&name("slopes")) {
-        return (shape == slopes_shape).then_some(Proof::Slopes(slopes));
-    }
-    if let Some((_, weights)) = file.take_reals(&name("weights")) {
-        let counts = file.integers(&name("counts"))?;
-        let lengths = file.integers(&name("lengths"))?;
-        let codes = file.integers(&name("codes"))?;
-        let proof = OutputProof::from_arrays(&weights, [&counts, &lengths, &codes])?;
-        return Some(Proof::Outputs(proof));
-    }
-    let (shape, w) = file.take_reals(&name("points"))?;
-    let (alpha_shape, alpha) = file.take_reals(&name("alpha"))?;
-    let count = *shape.first()?;
-    if shape != [count, dim] || alpha_shape.first() != Some(&count) {
-        return None;
-    }
-    let ties = file.integers(&name("ties"))?;
-    Proof::from_arrays(count, &w, &alpha, &ties)
+    let mut proof = || {
+        if let Some((shape, slopes)) = file.take_reals(&name("slopes")) {
+            return (shape == slopes_shape).then_some(Proof::Slopes(slopes));
+        }
+        if let Some((_, weights)) = file.take_reals(&name("weights")) {
+            let counts = file.integers(&name("counts"))?;
+            let lengths = file.integers(&name("lengths"))?;
+            let codes = file.integers(&name("codes"))?;
+            let proof = OutputProof::from_arrays(&weights, [&counts, &lengths, &codes])?;
+            return Some(Proof::Outputs(proof));
+        }
+        let (shape, w) = file.take_reals(&name("points"))?;
+        let (alpha_shape, alpha) = file.take_reals(&name("alpha"))?;
+        let count = *shape.first()?;
+        if shape != [count, dim] || alpha_shape.first() != Some(&count) {
+            return None;
+        }
+        let ties = file.integers(&name("ties"))?;
+        Proof::from_arrays(count, &w, &alpha, &ties)
+    };
+    proof().map(Some).ok_or_else(|| Misfit::without("a proof that fits the model"))
 }

@@ -294,46 +294,33 @@ impl Walk<'_> {
         method_options(self.settings, self.proof_bytes, self.plane_bytes)
     }
 
-    /// The method for a problem, with its settings. Where a run is to go on to rounding, `auto` picks
-    /// a bundle method: coordinate steps creep there.
-    pub(crate) fn method_for(
-        &self,
-        problem: Problem<'_>,
-    ) -> Result<(Method, MethodOptions), TrainError> {
-        let asked = self.asked_method()?;
-        let is_auto = asked == Method::Auto;
-        let given = self.method_options();
-        // Where the seed is also that of the start, a solver that has no use for it does not refuse it.
-        let own = self.settings.entry().option(of::SEED.spec.name);
-        let of_solver = own.is_some_and(|spec| std::ptr::eq(spec, &of::SEED.spec));
-        let seed = if of_solver { given.seed } else { 0 };
-        MethodOptions { seed, ..given }.refuse_unused(asked)?;
-        let method = match is_auto && self.to_rounding {
-            true => Method::pick_bundle(problem),
-            false => asked.resolve(problem),
-        };
-        Ok((method, MethodOptions { hands_over: is_auto, ..given }))
-    }
-
-    /// Minimises, to the rules or to rounding.
+    /// Minimises, to the rules or to rounding. Where a run is to go on to rounding, `auto` picks a bundle
+    /// method: coordinate steps creep there.
     pub(crate) fn minimise(
         &mut self,
         problem: Problem<'_>,
         rules: StopRules,
     ) -> Result<(Outcome, Method), TrainError> {
+        let (asked, given) = (self.asked_method()?, self.method_options());
+        // Where the seed is also that of the start, a solver that has no use for it does not refuse it.
+        let own = self.settings.entry().option(of::SEED.spec.name);
+        let of_solver = own.is_some_and(|spec| std::ptr::eq(spec, &of::SEED.spec));
+        let seed = if of_solver { given.seed } else { 0 };
+        MethodOptions { seed, ..given }.refuse_unused(asked)?;
         if let Some(track) = self.asked.track {
-            let asked = self.asked_method()?;
-            let options = self.method_options();
-            options.refuse_unused(asked)?;
             let mut track = track.borrow_mut();
-            let outcome =
-                track.solve::<TrainError>(problem, asked, &options, rules, self.asked.cancel)?;
+            let cancel = self.asked.cancel;
+            let outcome = track.solve::<TrainError>(problem, asked, &given, rules, cancel)?;
             return Ok((outcome, track.method));
         }
-        let (method, options) = self.method_for(problem)?;
+        let is_auto = asked == Method::Auto;
+        let method = match is_auto && self.to_rounding {
+            true => Method::pick_bundle(problem),
+            false => asked.resolve(problem),
+        };
+        let options = MethodOptions { hands_over: is_auto, ..given };
         // `auto` itself is built where it may hand over from one method to another.
-        let asked = self.asked_method()?;
-        let built = if asked == Method::Auto && !self.to_rounding { asked } else { method };
+        let built = if is_auto && !self.to_rounding { asked } else { method };
         let mut solver = built.build(problem, &options)?;
         let Asked { cancel, to_rounding, proof_bytes, .. } = self.asked;
         let (observer, checkpoints) = (&mut *self.observer, &mut *self.checkpoints);

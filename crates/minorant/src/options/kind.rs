@@ -140,11 +140,12 @@ impl Kind {
             Kind::Number(_) => number(text).map(Value::Number),
             Kind::Bytes => parse_bytes(text).map(Value::Whole),
             Kind::Choice(choices) => {
-                let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-                if names.contains(&text) {
-                    return Ok(Value::Word(text.into()));
+                let (is_known, names) = among(choices, text);
+                if is_known {
+                    Ok(text.into())
+                } else {
+                    Err(format!("expected {names}, found '{text}'"))
                 }
-                Err(format!("expected {}, found '{text}'", names.join(" or ")))
             }
             Kind::Solver | Kind::NumbersOfFile | Kind::BoundsOfFile => Ok(Value::Word(text.into())),
             Kind::Ascending(_) => {
@@ -205,9 +206,8 @@ impl Kind {
                 Some("must be whole numbers of 1 or more".into())
             }
             (Kind::Choice(choices), Value::Word(word)) => {
-                let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-                (!names.contains(&word.as_str()))
-                    .then(|| format!("must be {}, not '{word}'", names.join(" or ")))
+                let (is_known, names) = among(choices, word);
+                (!is_known).then(|| format!("must be {names}, not '{word}'"))
             }
             (Kind::Text(understands), Value::Word(word)) => {
                 understands(word).err().map(|why| format!("cannot be understood: {why}"))
@@ -239,6 +239,12 @@ impl Kind {
             Kind::File => "a file",
         }
     }
+}
+
+/// Whether a word is one of the choices, and which there are.
+fn among(choices: &[(&str, &str)], word: &str) -> (bool, String) {
+    let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+    (names.contains(&word), names.join(" or "))
 }
 
 /// Why some numbers are no bounds of columns.

@@ -1,6 +1,7 @@
 //! The value of an option, free of where it came from: a command line, a Python call, a Rust
 //! builder or a model file.
 
+use super::Named;
 use minorant_data::Label;
 use serde_json::{Value as Json, json};
 use std::fmt;
@@ -25,6 +26,26 @@ pub enum Value {
     Pairs(Vec<(Label, f64)>),
     /// A file.
     File(PathBuf),
+}
+
+/// A word, as it would be typed.
+impl From<&str> for Value {
+    fn from(word: &str) -> Self {
+        Value::Word(word.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(word: String) -> Self {
+        Value::Word(word)
+    }
+}
+
+/// The name of a value that has one.
+impl<T: Named> From<T> for Value {
+    fn from(value: T) -> Self {
+        value.name().into()
+    }
 }
 
 impl fmt::Display for Value {

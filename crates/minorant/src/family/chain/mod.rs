@@ -173,18 +173,16 @@ fn check_memory(
     // Memory for planes is a quarter of the machine's unless it is given.
     let most = max_bytes.map_or(1 << 40, |bytes| 4 * u128::from(bytes));
     let (labels, attributes) = (classes as u128, data.attributes.len() as u128);
-    let weights = match pairs {
-        Weighed::All => (attributes + labels) * labels,
+    let (weights, advice) = match pairs {
+        Weighed::All => {
+            ((attributes + labels) * labels, "fewer labels or --pairs observed need less")
+        }
         // What is seen is not counted yet.
-        Weighed::Observed => 0,
+        Weighed::Observed => (0, "fewer labels need less"),
     };
     let needed = 8 * (POINTS * weights + COPIES_OF_PAIRS * labels * labels);
     let most_of_weights = most.max(ALWAYS);
     if needed > most_of_weights {
-        let advice = match pairs {
-            Weighed::All => "fewer labels or --pairs observed need less",
-            Weighed::Observed => "fewer labels need less",
-        };
         return refuse(format!(
             "weights of {attributes} attributes and pairs of {labels} labels need {} of memory, of {} that \
              may be used; {advice}",

@@ -255,15 +255,16 @@ impl Form for KernelForm {
 
     fn describe(&self) -> Description {
         let (machines, support) = (self.machines.len(), self.support_rows.len());
+        let kernel = choice::in_words(self.kernel);
         let mut description = Description {
             settings: self.settings_in_words(),
-            kernel: Some(choice::in_words(self.kernel)),
+            kernel: Some(kernel.clone()),
             unproven: Some(self.member.unproven),
             ..Description::default()
         };
         description.classes(&self.classes);
         description.features("features", self.features);
-        description.line("kernel", choice::in_words(self.kernel));
+        description.line("kernel", kernel);
         description.line("functions", format!("{machines} over {support} support rows"));
         description.key("kernel", self.kernel.name());
         description.key("machines", machines);

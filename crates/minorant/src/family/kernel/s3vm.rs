@@ -5,7 +5,7 @@ use super::choice::{Rows, choose};
 use super::found::Found;
 use super::{BY_PDM, KernelForm, Member, TOL, method};
 use crate::archive::Archive;
-use crate::family::builder::{Word, models, taken};
+use crate::family::builder::{models, taken};
 use crate::family::classes::{UNLABELLED, labelled_classes};
 use crate::family::{Answer, Context, FittedModel, Settings, TrainError, Walk, refuse, train};
 use crate::kernel::Kernel;
@@ -43,13 +43,13 @@ impl Setting for Balance {
     }
 
     fn value(self) -> Option<Value> {
-        Some(Value::Word(self.to_string()))
+        Some(self.into())
     }
 }
 
-impl Word for Balance {
-    fn word(self) -> String {
-        self.to_string()
+impl From<Balance> for Value {
+    fn from(balance: Balance) -> Self {
+        Value::Word(balance.to_string())
     }
 }
 

@@ -334,15 +334,14 @@ impl LinearForm {
             let (_, loss) = regression::of_residuals(self.loss, levels, scale, settings);
             return Ok(PlainKind::Targets(regression::numbers(&data.labels)?, loss));
         }
-        let rows = match (&data.labels.rows, self.targets) {
+        Ok(match (&data.labels.rows, self.targets) {
             (LabelRows::Single(rows), TargetKind::Binary | TargetKind::OneVsRest) => {
                 PlainKind::Signs(rows, 1)
             }
             (LabelRows::Single(rows), TargetKind::Multiclass) => PlainKind::Classes(rows),
             (LabelRows::Sets { .. }, TargetKind::Multilabel) => PlainKind::Sets(&data.labels),
             _ => return Err("the labels are not of the kind that the model was trained on".into()),
-        };
-        Ok(rows)
+        })
     }
 }
 

@@ -44,17 +44,15 @@ pub(super) fn solve(
         state.carried.push(outcome);
     }
     let begin = asked.start.unwrap_or_else(|| &state.carried[0].point.w).to_vec();
-    let balanced = match rows.settings.get(&BALANCE_MEAN) {
-        None => None,
-        Some(_) => {
-            let (matrix, given) = (&rows.data.features, rows.settings.example_weights());
-            let weight = |i: usize| given.as_ref().map_or(1.0, |weights| weights[i]);
-            let unlabelled = |i: usize| (!rows.targets.is_labelled(i)).then(|| weight(i));
-            let gamma = rows.settings.get(&GAMMA);
-            let balanced = Transductive::with_mean_row(matrix, &rows.shares, unlabelled, gamma);
-            Some(balanced.map_err(|error| error.to_string())?)
-        }
+    let given = rows.settings.example_weights();
+    let weight = |i: usize| given.as_ref().map_or(1.0, |weights| weights[i]);
+    let unlabelled = |i: usize| (!rows.targets.is_labelled(i)).then(|| weight(i));
+    let mean_row = |_| {
+        let (matrix, gamma) = (&rows.data.features, rows.settings.get(&GAMMA));
+        Transductive::with_mean_row(matrix, &rows.shares, unlabelled, gamma)
     };
+    let balanced = rows.settings.get(&BALANCE_MEAN).map(mean_row).transpose();
+    let balanced = balanced.map_err(|error| error.to_string())?;
     let (matrix, weights) = match &balanced {
         Some((matrix, weights)) => (matrix, weights),
         None => (&rows.data.features, &rows.shares),

@@ -141,10 +141,9 @@ pub(super) fn scale(
     outputs: &[f64],
     settings: &Settings,
 ) -> Option<f64> {
-    let found = |delta| Scale::of(outputs, numbers, weights, delta).sigma;
     // A run that has not begun knows no outputs.
     let is_known = fits_scale(loss, settings) && outputs.len() == numbers.len();
-    is_known.then(|| found(settings.get(&HUBER)))
+    is_known.then(|| Scale::of(outputs, numbers, weights, settings.get(&HUBER)).sigma)
 }
 
 /// When a run on these targets stops. Targets have a scale, and an absolute gap that nobody gave is one
