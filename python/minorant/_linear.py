@@ -89,11 +89,6 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
             where an example has a label, and 0 elsewhere.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples; an integer weight equals that many copies of the example.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         return self._train_rows(*self._checked(X, y, sample_weight))
 
@@ -215,6 +210,8 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
         found["fit_intercept"] = is_free or header["bias"] is not None
         if is_free:
             found["intercept_scaling"] = None
+        if "loss" in found:
+            found["loss"] = found["loss"].replace("-", "_")
         if "bounds" in arrays:
             found["bounds"] = _pairs(np.ravel(arrays["bounds"]), header["features"])
         return found
@@ -263,12 +260,6 @@ class NonConvexClassifier(LinearClassifier, is_base=True):
     tol : float, default=1e-3
         The local gap, relative to the objective, at which a run stops. Problems with fewer than
         10 000 entries go on past ``tol``, to rounding or for 1000 further passes.
-
-    Attributes
-    ----------
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
-        ``certified`` is False.
     """
 
 

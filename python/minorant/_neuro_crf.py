@@ -37,9 +37,6 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
         Weights of labels at the beginning and at the end; zeros where there are none.
     validation_error_ : float or None
         The share of wrong labels on what was held out.
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``; ``lower_bound`` is None. Where held-out sequences chose
-        earlier weights than the run's best, there is no local gap either.
 
     Notes
     -----

@@ -39,11 +39,6 @@ class LinearRegressor(RegressorMixin, PathMixin, LinearEstimator, is_base=True):
     def predict(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predicts numbers.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_quantiles)

@@ -212,26 +212,21 @@ impl Facts {
         let rows = targets.len() as f64;
         let mean = targets.iter().map(|y| y / rows).sum::<f64>();
         let square = targets.iter().map(|y| (y - mean) * ((y - mean) / rows)).sum::<f64>();
-        let deviation = square.sqrt();
-        let [least, lower, median, upper, greatest] = [0, 1, 2, 3, 4].map(at);
+        let names = [
+            "least",
+            "lower_quartile",
+            "median",
+            "upper_quartile",
+            "greatest",
+            "mean",
+            "deviation",
+        ];
+        let numbers = [at(0), at(1), at(2), at(3), at(4), mean, square.sqrt()];
+        let keys: Value = names.into_iter().zip(numbers.map(|number| json!(number))).collect();
+        let [least, lower, _, upper, greatest, mean, deviation] = numbers.map(setting_in_words);
         let words = format!(
-            "{} to {}, mean {}, deviation {}, half between {} and {}",
-            setting_in_words(least),
-            setting_in_words(greatest),
-            setting_in_words(mean),
-            setting_in_words(deviation),
-            setting_in_words(lower),
-            setting_in_words(upper),
+            "{least} to {greatest}, mean {mean}, deviation {deviation}, half between {lower} and {upper}"
         );
-        let keys = json!({
-            "least": least,
-            "lower_quartile": lower,
-            "median": median,
-            "upper_quartile": upper,
-            "greatest": greatest,
-            "mean": mean,
-            "deviation": deviation,
-        });
         self.tell("as numbers", words, &[("targets", keys)]);
     }
 
