@@ -49,7 +49,9 @@ class Declared:
         if is_own(cls):
             dataclass(cls, kw_only=True, eq=False, repr=False)
             cls.__init__ = _with_known_names(cls)
-            methods = [method for name, method in vars(cls).items() if name[0] != "_"]
+            # A method that is there for some parameters only is wrapped.
+            public = [method for name, method in vars(cls).items() if name[0] != "_"]
+            methods = [getattr(method, "fn", method) for method in public]
             of_fit = cls.fit.__doc__ if hasattr(cls, "fit") else None
             for method in filter(isfunction, methods if of_fit else []):
                 arguments = signature(method).parameters

@@ -40,15 +40,15 @@ class CertifiedEstimator(Declared, BaseEstimator):
     Parameters
     ----------
     tol : float, default=1e-3
-        The relative gap that is certified.
+        The relative gap that is certified, or the local one where the objective is not convex.
     method : str, default='auto'
         The method, one of :func:`minorant.methods`.
     max_evals : int, default=None
         Most passes over the data; 10 000 if not given (for each class where every class is
         trained against the rest).
     random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
-        repeated to the last bit.
+        Seed of starts and methods that draw random numbers; None is one fixed seed, so that a fit can
+        be repeated to the last bit.
     verbose : int, default=0
         Whether to show a progress bar.
 
@@ -173,8 +173,7 @@ class StrengthMixin(Declared):
     Parameters
     ----------
     C : float, default=None
-        Strength of the data term, as in scikit-learn: λ = 1/(C Σ sample_weight). 1 if neither
-        ``C`` nor ``lam`` is given.
+        Strength of the data term: λ = 1/(C Σ sample_weight). 1 if neither ``C`` nor ``lam`` is given.
     lam : float, default=None
         λ itself, instead of ``C``.
 

@@ -30,8 +30,6 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     group_weights : dict, default=None
         Weights θ of 'transitions', 'means', 'variances' and 'mixtures' in the regularizer; 1 for
         those that are not named.
-    tol : float, default=1e-3
-        The relative local gap at which a run ends.
     max_evals : int, default=None
         Most passes over the data, after those for maximum likelihood; 10 000 if not given.
 
