@@ -37,6 +37,17 @@ impl TraceRecord {
         self.lower_bound.map(gap).or(self.local_gap)
     }
 
+    /// The same record of a run that comes behind others, whose counts and seconds it goes on from.
+    pub(crate) fn behind(&self, earlier: &TraceRecord) -> TraceRecord {
+        TraceRecord {
+            iteration: earlier.iteration + self.iteration,
+            evaluations: earlier.evaluations + self.evaluations,
+            seconds: earlier.seconds + self.seconds,
+            master_seconds: earlier.master_seconds + self.master_seconds,
+            ..self.clone()
+        }
+    }
+
     /// The record as a row of a table: the names of the columns, and what stands there.
     pub fn cells(&self) -> [(&'static str, Cell); 12] {
         use Cell::{Number, Whole, Word};

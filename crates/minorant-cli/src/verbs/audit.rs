@@ -3,8 +3,8 @@
 use crate::args::{AuditArgs, on_threads};
 use crate::output;
 use minorant::audit::Audit;
+use minorant::data::read_numbers;
 use minorant::family::FittedModel;
-use minorant::options::read_numbers;
 use serde_json::json;
 
 /// An audit that found nothing to check.

@@ -2,9 +2,10 @@
 //! saved, loaded and audited in the same way for every family.
 
 use super::data::Purpose;
+use super::streaming::keep_for_one_pass;
 use super::{
-    Audited, Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings,
-    Wanted, Writer, data, proof_arrays,
+    Audited, Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Settings, Wanted, data,
+    proof_arrays,
 };
 use crate::audit::{Audit, Claim, NO_PROOF, check, foresee, nothing_to_check, refused};
 use crate::certificate::Certificate;
@@ -37,6 +38,11 @@ pub struct FittedModel {
     pub proofs: Vec<Option<Proof>>,
 }
 
+/// What was computed of data, unless some of that could not be had.
+fn intact<T>(data: Data<'_>, found: T) -> Result<T, String> {
+    data.failure().map_or(Ok(found), Err)
+}
+
 impl FittedModel {
     pub(crate) fn new(facts: Facts, form: Box<dyn Form>, proofs: Vec<Option<Proof>>) -> Self {
         FittedModel { facts, form: form.into(), proofs }
@@ -64,7 +70,7 @@ impl FittedModel {
 
     /// Predicts.
     pub fn predict<'d>(&self, data: impl Into<Data<'d>>) -> Result<Predictions, String> {
-        self.form.predict(data.into(), Wanted::Labels)
+        self.predict_with(data, Wanted::Labels)
     }
 
     /// Predicts, with decision values or probabilities.
@@ -74,12 +80,14 @@ impl FittedModel {
         wanted: Wanted,
     ) -> Result<Predictions, String> {
         wanted.check(self.facts.settings.entry())?;
-        self.form.predict(data.into(), wanted)
+        let data = data.into();
+        intact(data, self.form.predict(data, wanted)?)
     }
 
     /// Compares predictions with the true outputs of the same data.
     pub fn evaluate<'d>(&self, data: impl Into<Data<'d>>) -> Result<Evaluation, String> {
-        self.form.evaluate(data.into())
+        let data = data.into();
+        intact(data, self.form.evaluate(data)?)
     }
 
     /// Reads data for the model, with the number of entries in columns that it does not know.
@@ -89,7 +97,9 @@ impl FittedModel {
         files: &[PathBuf],
         purpose: Purpose,
     ) -> Result<(OwnedData, usize), ReadError> {
-        data::read_for(self.form.reading(), settings, files, purpose)
+        let (data, dropped) = data::read_for(self.form.reading(), settings, files, purpose)?;
+        keep_for_one_pass(data.view(), settings);
+        Ok((data, dropped))
     }
 
     /// Reads the data of an audit.
@@ -98,7 +108,9 @@ impl FittedModel {
         settings: &Settings,
         files: &[PathBuf],
     ) -> Result<OwnedData, ReadError> {
-        data::read_for_audit(self.form.reading(), settings, files)
+        let data = data::read_for_audit(self.form.reading(), settings, files)?;
+        keep_for_one_pass(data.view(), settings);
+        Ok(data)
     }
 
     /// How many weights are not zero.
@@ -169,7 +181,8 @@ impl FittedModel {
             let (proofs, problems) = (self.proofs.len(), problems.len());
             return refused(format!("the model has {proofs} proofs for {problems} problems"));
         }
-        check(facts.certificate.into(), facts.rounding, &problems, &self.proofs)
+        let found = check(facts.certificate.into(), facts.rounding, &problems, &self.proofs);
+        intact(data, found).unwrap_or_else(refused)
     }
 
     /// Claims no more than an audit will find: where numbers are so large that rounding shows, planes
@@ -228,19 +241,20 @@ impl FittedModel {
     }
 
     fn container(&self, with_proof: bool) -> Container {
-        let mut file = Writer::new(self.facts.header());
+        let mut file = Container::new(&self.facts.header());
         self.form.write(&mut file);
         if with_proof {
             self.put_proofs(&mut file);
         }
-        file.finish()
+        file
     }
 
     /// The header of the model's file: the facts, the settings, and the form's own keys.
     pub fn header(&self) -> Map<String, Json> {
-        let mut file = Writer::new(self.facts.header());
-        self.form.write(&mut file);
-        file.header
+        match self.container(false).header {
+            Json::Object(header) => header,
+            _ => Map::new(),
+        }
     }
 
     /// The arrays of the model's file by name, those of the proof left out.
@@ -248,7 +262,7 @@ impl FittedModel {
         self.container(false).arrays
     }
 
-    fn put_proofs(&self, file: &mut Writer) {
+    fn put_proofs(&self, file: &mut Container) {
         let weights = self.form.weights();
         for (k, proof) in self.proofs.iter().enumerate() {
             let Some(proof) = proof else { continue };
@@ -263,13 +277,11 @@ impl FittedModel {
 
     /// Saves the proof alone. Returns whether there is one.
     pub fn save_proof(&self, path: &Path) -> Result<bool, FileError> {
-        let header = json!({
-            "data_sha256": self.facts.data_sha256,
-            "problems": self.proofs.len(),
-        });
-        let mut file = Writer::new(header.as_object().cloned().unwrap_or_default());
+        let (data_sha256, problems) = (&self.facts.data_sha256, self.proofs.len());
+        let header = json!({"data_sha256": data_sha256, "problems": problems});
+        let mut file = Container::new(&header);
         self.put_proofs(&mut file);
-        file.finish().write(path, PROOF_KIND)?;
+        file.write(path, PROOF_KIND)?;
         Ok(self.is_auditable())
     }
 
@@ -278,7 +290,7 @@ impl FittedModel {
         let mut container = Container::read(path, PROOF_KIND)?;
         let of_data = container.header.get("data_sha256").and_then(Json::as_str);
         let is_same = of_data == Some(self.facts.data_sha256.as_str());
-        let proofs = self.take_proofs(&mut Reader { container: &mut container });
+        let proofs = self.take_proofs(&mut container);
         match proofs {
             Ok(proofs) if is_same => {
                 self.proofs = proofs;
@@ -288,7 +300,7 @@ impl FittedModel {
         }
     }
 
-    fn take_proofs(&self, file: &mut Reader<'_>) -> Result<Vec<Option<Proof>>, Misfit> {
+    fn take_proofs(&self, file: &mut Container) -> Result<Vec<Option<Proof>>, Misfit> {
         let shape = self.slopes_shape();
         let of = |(k, weights): (usize, &[f64])| {
             proof_arrays::take(file, &self.form.proof_prefix(k), weights.len(), shape)
@@ -311,10 +323,9 @@ impl FittedModel {
             |Misfit(expected): Misfit| FileError::content(path, &expected, "something else");
         let mut facts = Facts::of_header(&container.header).map_err(misfit)?;
         let family = facts.settings.entry().family;
-        let mut file = Reader { container: &mut container };
-        let form = (family.load)(&mut facts, &mut file).map_err(misfit)?;
+        let form = (family.load)(&mut facts, &mut container).map_err(misfit)?;
         let mut model = FittedModel::new(facts, form, Vec::new());
-        model.proofs = model.take_proofs(&mut file).map_err(misfit)?;
+        model.proofs = model.take_proofs(&mut container).map_err(misfit)?;
         Ok(model)
     }
 }

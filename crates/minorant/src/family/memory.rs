@@ -2,7 +2,8 @@
 //! least, estimated before anything is allocated. A sentence is better than an abort.
 
 use super::linear::{MULTICLASS, Multiclass};
-use super::{Data, Settings, TrainError, quarter_of_memory};
+use super::streaming::Streaming;
+use super::{Data, Settings, TrainError, quarter_of_memory, refuse};
 use crate::options::common::MAX_MEMORY;
 use minorant_data::{Dataset, LabelRows};
 
@@ -21,20 +22,15 @@ fn check_count(examples: usize) -> Result<(), TrainError> {
     if examples <= EXAMPLES {
         return Ok(());
     }
-    Err(TrainError::Setting(format!(
+    refuse(format!(
         "{examples} examples are more than the {EXAMPLES} that a model can be trained on"
-    )))
+    ))
 }
 
 /// Refuses a run that is too large: more examples than can be counted, or weights and outputs that
 /// cannot be had.
 pub(crate) fn check_size(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
     check_count(data.examples())?;
-    check_memory(data, settings)
-}
-
-/// Refuses a run whose weights and outputs cannot be had.
-fn check_memory(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
     let Data::Rows(data) = data else { return Ok(()) };
     let given = settings.get(&MAX_MEMORY);
     let most = given.or_else(|| quarter_of_memory().map(|bytes| 4 * bytes));
@@ -51,25 +47,29 @@ fn check_memory(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
         false => "fewer features or classes need less".into(),
     };
     let of_classes = if classes > 1 { format!(" and {classes} classes") } else { String::new() };
-    Err(TrainError::Setting(format!(
+    refuse(format!(
         "{rows} rows with {features} features{of_classes} need {} of memory for weights and outputs, \
          of {} that may be used; {advice}, and --max-memory allows more",
         in_words(needed),
         in_words(most),
-    )))
+    ))
 }
 
 /// The bytes that are left for planes: those that are allowed, less what rows, weights and outputs
 /// take; a quarter of the machine's memory where nothing is said.
 pub(crate) fn left_for_planes(data: Data<'_>, settings: &Settings) -> Option<u64> {
     let Some(given) = settings.get(&MAX_MEMORY) else { return quarter_of_memory() };
-    let Data::Rows(data) = data else { return Some(given) };
-    let taken = Needed::of(data, settings).bytes() + data.features.bytes() as u128;
+    let Data::Rows(rows) = data else { return Some(given) };
+    let needed = Needed::of(rows, settings).bytes();
+    let taken = match Streaming::plan(data, settings) {
+        Ok(Some(plan)) => plan.taken(needed),
+        _ => needed + rows.features.bytes() as u128,
+    };
     Some(given.saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX)))
 }
 
 /// What the weights and outputs of a run on rows take.
-struct Needed {
+pub(super) struct Needed {
     /// Classes with outputs of their own.
     classes: usize,
     /// Whether one problem has the outputs of all of them.
@@ -81,7 +81,7 @@ struct Needed {
 }
 
 impl Needed {
-    fn of(data: &Dataset<'_>, settings: &Settings) -> Self {
+    pub(super) fn of(data: &Dataset<'_>, settings: &Settings) -> Self {
         let is_kernel = settings.entry().option("kernel").is_some();
         let by_class = !is_kernel && settings.entry().option(MULTICLASS.spec.name).is_some();
         let classes = if by_class { classes(data) } else { 1 };
@@ -100,7 +100,12 @@ impl Needed {
         }
     }
 
-    fn bytes(&self) -> u128 {
+    /// Outputs of a row in one problem.
+    pub(super) fn outputs(&self) -> u128 {
+        if self.is_joint { self.classes as u128 } else { 1 }
+    }
+
+    pub(super) fn bytes(&self) -> u128 {
         if self.is_joint { self.together } else { self.apart }
     }
 }

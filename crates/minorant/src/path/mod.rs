@@ -13,14 +13,14 @@ pub use tune::{FoldError, Tuned, TunedPoint, tune, validate};
 
 use crate::family::linear::{LinearForm, Rows, check_evaluations};
 use crate::family::{
-    self, Data, Entry, Facts, FittedModel, Numbers, PROOF_BYTES, Settings, Track, TrainError,
-    TrainReport, check_size, left_for_planes, method_options, refuse,
+    self, Data, Entry, Facts, FittedModel, Numbers, PROOF_BYTES, Settings, TrainError, TrainReport,
+    check_size, keep_for_training, left_for_planes, method_options, refuse,
 };
 use crate::fingerprint::Fingerprint;
 use crate::options::common::LAMBDA;
 use crate::regularizer::L2;
 use crate::risk::{Cancel, Risk};
-use crate::solver::{Method, Outcome, Problem, StopRules};
+use crate::solver::{Method, Outcome, Problem, StopRules, Track};
 use between::{Pair, largest_gap};
 use fits::Fits;
 use minorant_data::Dataset;
@@ -155,13 +155,15 @@ pub fn path<'d>(
     if models().all(|entry| entry.model.name != settings.model()) {
         return refuse(format!("{} has no path over lambda", settings.model()));
     }
-    match data {
+    keep_for_training(data, settings)?;
+    let found = match data {
         Data::Rows(data) => {
             let rows = Rows::new(data, settings)?;
             follow(&mut Tracks::new(&rows, path, cancel)?, path, settings.tol(), tell)
         }
         _ => follow(&mut Fits::new(data, settings, path, cancel), path, settings.tol(), tell),
-    }
+    }?;
+    data.failure().map_or(Ok(found), refuse)
 }
 
 /// Goes from λ to λ, the largest first.
@@ -322,7 +324,7 @@ impl Way for Tracks<'_> {
             outcomes.push(outcome);
         }
         let pair = pair(lambda, self.tracks.iter().map(|(_, track)| track));
-        let scores = scores(&outcomes, self.rows.targets.outputs());
+        let scores = scores(&outcomes, self.rows.targets.outputs);
         let data = self.rows.data;
         let answer = self.rows.answer(self.tracks[0].1.method, lambda, outcomes);
         let report = answer.report;

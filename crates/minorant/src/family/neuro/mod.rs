@@ -11,10 +11,7 @@ use super::builder::{models, taken};
 use super::hold_out::{Chosen, error_of, split};
 use super::mean::{Mean, counted};
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
-use super::{
-    Answer, Data, DataKind, Family, Settings, TrainError, TrainReport, Walk, Wanted,
-    method_options, refuse, solvers,
-};
+use super::{Answer, Data, DataKind, Family, Settings, TrainError, Walk, Wanted, refuse, solvers};
 use crate::certificate::Certificate;
 use crate::neural::{Activation, Inputs, Network, NeuroRisk, Rbm, Start, start};
 use crate::options::Kind::{Choice, Wholes};
@@ -26,7 +23,6 @@ use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Risk};
 use crate::solver::{Method, Outcome, Problem, RunError, StopRules};
 use minorant_data::Sequences;
-use minorant_linalg::Values;
 use minorant_linalg::product::Real;
 use serde_json::json;
 
@@ -131,7 +127,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let mut walk = Walk { asked: *asked, observer: &mut **observer, checkpoints: &mut store };
     // The answer's objective is computed in double precision, which takes an evaluation more.
     let most = rules.max_evaluations;
-    let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
+    let is_single = data.tokens.width() == 4 && most != Some(1);
     let (mut outcome, method, chosen) = if is_single {
         let rules = StopRules { max_evaluations: most.map(|most| most - 1), ..rules };
         run.minimise::<f32>(&mut walk, rules)?
@@ -144,27 +140,22 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let (pretrain, seed) = (walk.get(&PRETRAIN), walk.get(&SEED));
     let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
     let sizes = (data.len(), data.attributes.len());
-    let runs = std::slice::from_ref(&outcome);
-    let report = TrainReport {
-        regularizer: regularizer.value(&outcome.point.w),
-        abs_tol: None,
-        further: vec![
-            ("validation_error", json!(validation_error)),
-            ("chosen_at", json!(chosen_at)),
-        ],
-        ..TrainReport::of_runs(method.name(), sizes, lambda, runs)
-    };
-    let form = NeuroForm {
+    let penalty = regularizer.value(&outcome.point.w);
+    let form = |weights| NeuroForm {
         network,
         vocabulary: Vocabulary::of(data),
         pretrain,
         seed,
         validation_error,
         chosen_at,
-        weights: outcome.point.w,
+        weights,
         start: store.carried.weights,
     };
-    Ok(Answer { form: Box::new(form), proofs: vec![None], report })
+    let mut answer = Answer::of_run(outcome, method, sizes, lambda, form);
+    answer.report.regularizer = penalty;
+    answer.report.further =
+        vec![("validation_error", json!(validation_error)), ("chosen_at", json!(chosen_at))];
+    Ok(answer)
 }
 
 /// The network for these sequences.
@@ -197,10 +188,8 @@ fn check_method(
 ) -> Result<(), TrainError> {
     let (inputs, shares) = (Inputs::<f32>::Sparse(&data.tokens), ExampleWeights::mean(1));
     let risk = NeuroRisk::new(network, inputs, &data.starts, &data.labels, shares);
-    walk.asked_method()?.build(
-        Problem::new(&risk, regularizer),
-        &method_options(walk.settings, walk.proof_bytes, walk.plane_bytes),
-    )?;
+    let problem = Problem::new(&risk, regularizer);
+    walk.asked_method()?.build(problem, &walk.method_options())?;
     Ok(())
 }
 
