@@ -28,6 +28,9 @@ use minorant_linalg::dense::{axpy, norm2};
 /// K: how far an iterate that does not improve the objective enough may lie from the last one, as
 /// a share of the length of the start point.
 const RADIUS: f64 = 0.01;
+/// The same of several models after a pass over structures: with many planes a point far away is worth its
+/// evaluation.
+const RADIUS_OF_PARTS: f64 = 0.1;
 /// T: after so many sufficient improvements the target is reached.
 const STEPS_TO_TARGET: f64 = 100.0;
 /// α beyond this many λ keeps any iterate where it is.
@@ -64,7 +67,8 @@ pub struct ProxBmrm {
     parts: usize,
     limits: Limits,
     seed: u64,
-    /// K as a share of the length of the start point, and T.
+    /// K as a share of the length of the start point where it is given, the share that counts, and T.
+    given_distance: Option<f64>,
     distance: f64,
     iterations: f64,
     bundle: Bundle,
@@ -128,6 +132,7 @@ impl ProxBmrm {
             parts,
             limits,
             seed: options.seed,
+            given_distance: prox_distance,
             distance: prox_distance.unwrap_or(RADIUS),
             iterations: prox_iterations.unwrap_or(STEPS_TO_TARGET),
             bundle,
@@ -157,9 +162,11 @@ impl ProxBmrm {
         let (w, next) = match start {
             Start::Plain(first_step) => {
                 run.charge()?;
-                let pass = |examples| {
-                    sgd_pass::mean_of_pass(problem, examples, self.seed, first_step)
-                };
+                if self.given_distance.is_none() && self.parts > 1 {
+                    self.distance = RADIUS_OF_PARTS;
+                }
+                let pass =
+                    |examples| sgd_pass::mean_of_pass(problem, examples, self.seed, first_step);
                 (examples.map_or_else(|| problem.start_point(), pass), None)
             }
             Start::Rows(mut sgd, false) => {
@@ -434,7 +441,7 @@ impl Solver for ProxBmrm {
             None => {}
         }
         let state = self.state;
-        let radii = [state.least_radius, state.radius, state.unit];
+        let radii = [state.least_radius, state.radius, state.unit, self.distance];
         let numbers = [state.center_objective, state.alpha, state.threshold, state.gap];
         archive.put_reals("prox.numbers", [&radii[..], &numbers].concat());
         let flags = [state.tune, state.downhill].map(u64::from);
@@ -448,7 +455,7 @@ impl Solver for ProxBmrm {
             Some(sgd) => Some(Start::Rows(sgd, archive.take_integer("sgd.awaits")? != 0)),
             None => archive.take_real("sgd.first_step").ok().map(Start::Plain),
         };
-        let [least_radius, radius, unit, center_objective, alpha, threshold, gap] =
+        let [least_radius, radius, unit, distance, center_objective, alpha, threshold, gap] =
             archive.take_reals("prox.numbers")?[..]
         else {
             return Err(ArchiveError("prox.numbers".into()));
@@ -457,6 +464,7 @@ impl Solver for ProxBmrm {
             return Err(ArchiveError("prox.counts".into()));
         };
         let (tune, downhill) = (tune != 0, downhill != 0);
+        self.distance = distance;
         self.state = State {
             center_objective,
             least_radius,
