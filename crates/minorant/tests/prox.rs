@@ -252,7 +252,6 @@ fn structures_start_by_stochastic_descent() {
                 assert!(found.certificate.certifies(1e-2), "{told}");
                 assert!(found.certificate.objective < zero, "{told}");
                 let counts = (found.evaluations, from_zero.evaluations);
-                println!("{told}: {counts:?}");
                 assert!(counts.0 < counts.1, "{told}: {counts:?}");
             }
         }
