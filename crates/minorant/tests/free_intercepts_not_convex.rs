@@ -47,7 +47,7 @@ fn of_several(random: &mut Random, n: usize) -> Box<dyn Loss> {
         let hinge = MulticlassHinge::new(3, labels, uniform_margins(3));
         return Box::new(MulticlassRamp::new(hinge, -0.5));
     }
-    let some = |i: usize| (i % 3 == 0).then_some(labels[i]);
+    let some = |i: usize| i.is_multiple_of(3).then_some(labels[i]);
     Box::new(MulticlassTransductive::new(3, &(0..n).map(some).collect::<Vec<_>>()))
 }
 
