@@ -8,6 +8,7 @@ mod counts;
 mod curves;
 mod data;
 mod evaluation;
+mod figures;
 mod hand_over;
 mod hmm;
 mod l1;
@@ -84,6 +85,8 @@ enum What {
     Prox,
     /// The experiments of Yu et al. on subgradient BFGS.
     QuasiNewton,
+    /// The curves of Yu et al., and the orthant-wise methods with random subgradients.
+    Figures,
     /// The hybrid beside the two methods that it joins.
     Hybrid,
     /// LIBLINEAR and scikit-learn beside us.
@@ -122,11 +125,12 @@ fn main() -> Result<()> {
 type Benchmark = fn(&Store, &str, bool) -> Result<Section>;
 
 fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
-    let benchmarks: [(What, &str, Benchmark); 15] = [
+    let benchmarks: [(What, &str, Benchmark); 16] = [
         (What::Evaluation, "Evaluations against the memory", evaluation::section),
         (What::Counts, "Evaluations to a certified gap", counts::section),
         (What::Prox, "Tables of Uříčář and Franc", prox::section),
         (What::QuasiNewton, "Subgradient BFGS and its rivals", quasi_newton::section),
+        (What::Figures, "Figures of Yu et al.", figures::section),
         (What::Hybrid, "The hybrid", hand_over::section),
         (What::Nrbm, "Table 6 of the NRBM paper", transduction::section),
         (What::Structured, structured::TITLE, structured::section),
@@ -195,7 +199,7 @@ mod tests {
         assert_eq!(paths.len(), 2);
         for path in paths {
             let text = std::fs::read_to_string(path).unwrap();
-            assert_eq!(text.matches("Skipped: ").count(), 15);
+            assert_eq!(text.matches("Skipped: ").count(), 16);
         }
     }
 }

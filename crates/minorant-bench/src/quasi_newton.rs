@@ -6,12 +6,11 @@
 use crate::clock;
 use crate::data::{LossKind, Set, Store};
 use crate::page::{Section, Table};
-use crate::solve::{self, Budget};
+use crate::solve::{self, Budget, Until};
 use anyhow::Result;
 use minorant::regularizer::L2;
 use minorant::risk::{Cancel, Risk};
 use minorant::solver::{self, Method, MethodOptions, Outcome, Problem, StopRules};
-use minorant::trace::{Observer, TraceRecord};
 
 const SETS: [&str; 14] = [
     "covtype",
@@ -214,8 +213,8 @@ impl Bench<'_> {
         let seconds = Some(caps(self.quick).0);
         let rules =
             StopRules { tol: 0.0, abs_tol: 0.0, max_seconds: seconds, ..StopRules::default() };
-        let mut until = Until { goal, cancel: Cancel::new(), reached: None };
-        let cancel = until.cancel.clone();
+        let cancel = Cancel::new();
+        let mut until = Until::new(goal, cancel.clone());
         let (outcome, spent) = clock::timed(|| {
             solver::run(&mut *solver, problem, rules, &cancel, &mut until, &mut ())
         })?;
@@ -230,20 +229,4 @@ impl Bench<'_> {
 struct Run {
     told: String,
     outcome: Outcome,
-}
-
-/// Cancels a run when its objective is low enough.
-struct Until {
-    goal: f64,
-    cancel: Cancel,
-    reached: Option<u64>,
-}
-
-impl Observer for Until {
-    fn iteration(&mut self, record: &TraceRecord) {
-        if record.best_objective <= self.goal && self.reached.is_none() {
-            self.reached = Some(record.evaluations);
-            self.cancel.cancel();
-        }
-    }
 }

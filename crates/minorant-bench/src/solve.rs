@@ -5,7 +5,7 @@ use anyhow::Result;
 use minorant::regularizer::L2;
 use minorant::risk::{Cancel, Risk};
 use minorant::solver::{self, Method, MethodOptions, Outcome, Problem, StopRules};
-use minorant::trace::Observer;
+use minorant::trace::{Observer, TraceRecord};
 
 /// What a run may cost.
 #[derive(Debug, Clone, Copy, Default)]
@@ -99,4 +99,27 @@ fn minimise_with(
         ..StopRules::default()
     };
     Ok(solver::run(&mut *solver, problem, rules, &Cancel::new(), observer, &mut ())?)
+}
+
+/// Cancels a run when its objective is low enough.
+pub(crate) struct Until {
+    goal: f64,
+    cancel: Cancel,
+    /// The evaluations until then.
+    pub(crate) reached: Option<u64>,
+}
+
+impl Until {
+    pub(crate) fn new(goal: f64, cancel: Cancel) -> Self {
+        Until { goal, cancel, reached: None }
+    }
+}
+
+impl Observer for Until {
+    fn iteration(&mut self, record: &TraceRecord) {
+        if record.best_objective <= self.goal && self.reached.is_none() {
+            self.reached = Some(record.evaluations);
+            self.cancel.cancel();
+        }
+    }
 }
