@@ -562,7 +562,7 @@ fn what_is_held_out_chooses_the_weights() {
     let (model, report) = fit(&data, &settings);
     let chosen = form(&model).held_out.chosen_at.unwrap();
     assert!(chosen <= report.evaluations);
-    assert!(form(&model).held_out.validation_error.is_some_and(|error| error < 1.0));
+    assert!(form(&model).held_out.error.is_some_and(|error| error < 1.0));
     // The objective is that of the weights saved.
     let (again, _) = fit(&data, &settings.with(&MAX_EVALS, Some(chosen)));
     assert_eq!(form(&again).weights, form(&model).weights);
