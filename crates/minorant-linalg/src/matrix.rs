@@ -44,6 +44,13 @@ impl Values<'_> {
         }
     }
 
+    fn lent(&self) -> Values<'_> {
+        match self {
+            Values::F32(v) => Values::F32(Cow::Borrowed(v)),
+            Values::F64(v) => Values::F64(Cow::Borrowed(v)),
+        }
+    }
+
     fn all_finite(&self) -> bool {
         match self {
             Values::F32(v) => v.iter().all(|x| x.is_finite()),
@@ -341,6 +348,39 @@ impl<'a> Matrix<'a> {
             Values::F64(_) => Storage::F64.store(values),
         };
         (Matrix { rows: self.rows, cols, body: Body::Csr { row_starts, columns, values } }, dropped)
+    }
+
+    /// The columns in which some row has an entry, in their order.
+    pub fn filled_columns(&self) -> Vec<u32> {
+        let Body::Csr { columns, .. } = &self.body else { return (0..self.cols as u32).collect() };
+        let mut is_filled = vec![false; self.cols];
+        columns.iter().for_each(|&column| is_filled[column as usize] = true);
+        let filled = is_filled.iter().enumerate().filter(|(_, is_filled)| **is_filled);
+        filled.map(|(column, _)| column as u32).collect()
+    }
+
+    /// The same rows with these columns alone, which are in order and have all entries. Nothing of a
+    /// sparse matrix is copied but the numbers of its entries' columns.
+    pub fn narrowed(&self, to: &[u32]) -> Matrix<'_> {
+        let Body::Csr { row_starts, columns, values } = &self.body else { return self.lent() };
+        let mut places = vec![0u32; self.cols];
+        to.iter().zip(0..).for_each(|(&column, place)| places[column as usize] = place);
+        let columns: Vec<u32> = columns.iter().map(|&column| places[column as usize]).collect();
+        let (row_starts, values) = (Cow::Borrowed(&**row_starts), values.lent());
+        let body = Body::Csr { row_starts, columns: columns.into(), values };
+        Matrix { rows: self.rows, cols: to.len(), body }
+    }
+
+    fn lent(&self) -> Matrix<'_> {
+        let body = match &self.body {
+            Body::Dense { values } => Body::Dense { values: values.lent() },
+            Body::Csr { row_starts, columns, values } => Body::Csr {
+                row_starts: Cow::Borrowed(row_starts),
+                columns: Cow::Borrowed(columns),
+                values: values.lent(),
+            },
+        };
+        Matrix { rows: self.rows, cols: self.cols, body }
     }
 
     /// These rows with the rows of `below` under them, as wide as the wider of the two; in single

@@ -253,6 +253,14 @@ impl Duals for InterceptRisk<'_> {
         self.balanced_plane(slopes, cancel)
     }
 
+    fn products(&self, vector: &[f64]) -> Vec<f64> {
+        self.inner.products(vector)
+    }
+
+    fn normal(&self, slopes: &[f64]) -> Vec<f64> {
+        self.inner.normal(slopes)
+    }
+
     fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {
         let mut slopes = self.balanced_slopes(point.outputs.here());
         slopes.iter_mut().for_each(|slope| *slope *= factor);

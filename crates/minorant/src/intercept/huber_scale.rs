@@ -353,6 +353,14 @@ impl Duals for HuberScale<'_> {
         self.plane(slopes, cancel)
     }
 
+    fn products(&self, vector: &[f64]) -> Vec<f64> {
+        self.straight.inner.products(vector)
+    }
+
+    fn normal(&self, slopes: &[f64]) -> Vec<f64> {
+        self.straight.inner.normal(slopes)
+    }
+
     fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {
         let mut slopes = self.slopes(point.outputs.here());
         slopes.iter_mut().for_each(|c| *c *= factor);

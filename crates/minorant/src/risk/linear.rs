@@ -16,7 +16,7 @@ use super::{
 };
 use crate::line::Line;
 use minorant_linalg::dense::{axpy, between};
-use minorant_linalg::parallel::{map_chunks, split_evenly, stretches};
+use minorant_linalg::parallel::{map_chunks, map_chunks_mut, split_evenly, stretches};
 use minorant_linalg::sum::Sum;
 use minorant_linalg::tree::{TreeSum, sum_chunks};
 use minorant_linalg::{Columns, Design, PackedWeights};
@@ -331,6 +331,31 @@ impl Duals for LinearRisk<'_> {
             Err(None) => Ok(None),
             Err(Some(error)) => Err(error),
         }
+    }
+
+    fn products(&self, vector: &[f64]) -> Vec<f64> {
+        let (rows, k) = (&self.rows, self.rows.loss.outputs());
+        let packed = PackedWeights::pack(vector, k);
+        let mut products = vec![0.0; rows.design.rows() * k];
+        map_chunks_mut(&rows.chunks, &mut products, k, |_, chunk, products| {
+            for block in rows.blocks(chunk.clone()) {
+                let span = (block.start - chunk.start) * k..(block.end - chunk.start) * k;
+                rows.design.forward(block, &packed, &mut products[span]);
+            }
+            for (i, of_row) in chunk.zip(products.chunks_exact_mut(k)) {
+                of_row.iter_mut().for_each(|x| *x *= rows.weights.of(i));
+            }
+        });
+        products
+    }
+
+    fn normal(&self, slopes: &[f64]) -> Vec<f64> {
+        let (rows, k) = (&self.rows, self.rows.loss.outputs());
+        let each = slopes.chunks_exact(k).enumerate();
+        let weighted = each.flat_map(|(i, of_row)| of_row.iter().map(move |c| (i, c)));
+        let coefficients: Vec<f64> = weighted.map(|(i, c)| rows.weights.of(i) * c).collect();
+        let normal = self.backward(&coefficients, &Cancel::new());
+        normal.unwrap_or_else(|_| unreachable!("nobody stops this sum"))
     }
 
     fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {

@@ -72,6 +72,7 @@ pub use sub_bfgs::SubBfgs;
 pub use subgradient::Subgradient;
 
 use crate::archive::{Archive, ArchiveError};
+use crate::bundle::Ground;
 use crate::certificate::{DualPoint, Term};
 use crate::line;
 use crate::regularizer::L2;
@@ -92,6 +93,12 @@ pub struct Problem<'a> {
 impl std::fmt::Debug for Problem<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Problem").field("dim", &self.risk.dim()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> From<Problem<'a>> for Ground<'a> {
+    fn from(problem: Problem<'a>) -> Self {
+        Ground { regularizer: problem.regularizer, examples: problem.risk.duals() }
     }
 }
 

@@ -18,7 +18,7 @@
 //!   serious steps of classical bundle methods).
 
 use super::sgd_pass::{self, Passes};
-use super::{Halt, MethodOptions, Run, Solver, Step, Tuning, load_point, save_point};
+use super::{Halt, MethodOptions, Run, Solver, Status, Step, Tuning, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits, NearMinimum};
 use crate::risk::{Plane, Point};
@@ -212,6 +212,10 @@ impl ProxBmrm {
         loop {
             let near = run.master(|| self.bundle.solve_near(regularizer, alpha, accuracy));
             let promised = center - near.objective;
+            if promised.is_nan() {
+                // So weak a prox term that minimisers leave the range of numbers.
+                return f64::INFINITY;
+            }
             if accuracy <= ACCURACY * promised || accuracy <= ROUNDING * center.abs() {
                 return near.distance;
             }
@@ -282,6 +286,9 @@ impl ProxBmrm {
         run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         let NearMinimum { w, risk, center, .. } = minimum;
+        if !w.iter().all(|w| w.is_finite()) {
+            return Err(Halt::Stop(Status::Stalled));
+        }
         let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
         let objective = run.objective(&point)?;
         let state = &mut self.state;
