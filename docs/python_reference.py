@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "python" / "minorant"
 # Two files of the package put docstrings together, and need nothing of the others.
 sys.modules["minorant"] = ModuleType("minorant")
 sys.modules["minorant"].__path__ = [str(PACKAGE)]
-from minorant._docstrings import complete, merged  # noqa: E402
+from minorant._docstrings import complete, merged, of_method  # noqa: E402
 
 #: The options of every model.
 OPTIONS = json.load(sys.stdin)
@@ -97,19 +97,15 @@ def parameters(bases):
     declared = merged({line.target.id: line for line in of_class} for of_class in lines)
     found = {}
     for name, line in declared.items():
-        # What begins with an underscore is nobody's business, and what ends with one is there after a fit.
-        if name[0] == "_" or name[-1] == "_":
-            continue
         default, by_place = line.value, isinstance(line.value, ast.Call)
+        # What begins with an underscore is nobody's business, and what ends with one or is said to be
+        # fitted is no parameter.
+        if "_" in (name[0], name[-1]) or by_place and line.value.func.id == "fitted":
+            continue
         if by_place:
             default = next((k.value for k in line.value.keywords if k.arg == "default"), None)
         found[name] = (ast.unparse(line.annotation), default and ast.unparse(default), by_place)
-    own = next((f.args for f in functions(bases[0]) if f.name == "__init__"), None)
-    if own is None:
-        return found
-    # A constructor of its own has fewer parameters than the bases declare.
-    defaults = zip(own.kwonlyargs, own.kw_defaults, strict=True)
-    return {a.arg: (ast.unparse(a.annotation), ast.unparse(d), False) for a, d in defaults}
+    return found
 
 
 def model_of(bases):
@@ -143,15 +139,27 @@ def is_estimator(bases):
     return any(base.name == "CertifiedEstimator" for base in bases)
 
 
-def entry(node, owner="", bases=()):
-    """The lines of a class with its public methods, or of a function."""
+def entry(node, owner="", bases=(), of_fit=None):
+    """The lines of a class with its public methods, or of a function; of a method of an estimator with
+    what is said of its ``fit``."""
     docstring = ast.get_docstring(node)
     if not docstring:
         return []
     if is_estimator(bases):
         docstrings = [ast.get_docstring(base) for base in bases]
         told = {name: tuple(parameter[:2]) for name, parameter in parameters(bases).items()}
-        docstring = complete(docstrings, told, OPTIONS.get(model_of(bases), {}))
+        docstring = complete(docstrings, told, OPTIONS[model_of(bases) or "minimize"])
+    elif node.name in OPTIONS:
+        given = [*node.args.args, *node.args.kwonlyargs]
+        defaults = [None] * len(node.args.args) + node.args.kw_defaults
+        told = {
+            argument.arg: (ast.unparse(argument.annotation), default and ast.unparse(default))
+            for argument, default in zip(given, defaults, strict=True)
+        }
+        docstring = complete([docstring], told, OPTIONS[node.name])
+    elif of_fit is not None:
+        arguments = [*node.args.args, *node.args.kwonlyargs]
+        docstring = of_method(docstring, [argument.arg for argument in arguments], of_fit)
     call = signature(node, bases)
     if any(getattr(mark, "id", None) == "property" for mark in node.decorator_list):
         call = node.name
@@ -160,7 +168,8 @@ def entry(node, owner="", bases=()):
     methods = merged({f.name: f for f in functions(base)} for base in bases)
     for name, method in methods.items():
         if name[0] != "_":
-            lines += entry(method, f"{node.name}.")
+            of_fit = ast.get_docstring(methods["fit"]) if is_estimator(bases) else None
+            lines += entry(method, f"{node.name}.", of_fit=of_fit)
     return lines
 
 

@@ -1,10 +1,9 @@
 """Estimators that choose λ by cross-validation over warm paths, one for each whose path there is."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
@@ -12,10 +11,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_sample_weight
 
-from ._declared import fitted
+from ._declared import Declared, fitted
 from ._examples import MatrixLike
 from ._huber_regressor import HuberRegressor
-from ._linear import LinearEstimator
 from ._linear_svc import LinearSVC
 from ._linear_svr import LinearSVR
 from ._logistic_regression import LogisticRegression
@@ -25,8 +23,8 @@ from ._quantile_regressor import QuantileRegressor
 Scoring = str | Callable[..., float] | None
 
 
-class CrossValidated(LinearEstimator, is_base=True):
-    """Base of the estimators that choose λ by cross-validation; not for use by itself.
+class CrossValidated(Declared):
+    """What estimators have that choose λ by cross-validation; not for use by itself.
 
     On each fold one warm path serves all λ: planes that were found for one of them bound all others.
     The estimator is then trained on all data with the λ of the best mean score.
@@ -55,12 +53,12 @@ class CrossValidated(LinearEstimator, is_base=True):
     lams: ArrayLike | None = None
     cv: Any = None
     scoring: Scoring = None
+    # The strength of the regularizer is what is chosen: it is no parameter.
+    C: float | None = fitted()
+    lam: float | None = fitted()
 
     lams_: NDArray[np.float64] = fitted()
     scores_: NDArray[np.float64] = fitted()
-
-    #: The estimator that a chosen λ makes of it.
-    _kind: ClassVar[type[Any]]
 
     def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Chooses λ, and trains with it.
@@ -73,11 +71,6 @@ class CrossValidated(LinearEstimator, is_base=True):
             Their labels or targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples in training.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         template = self._template()
         # Whatever is wrong with the data is said before it is cut.
@@ -114,16 +107,13 @@ class CrossValidated(LinearEstimator, is_base=True):
 
     def _template(self):
         """The estimator that is trained, its λ not chosen yet."""
-        given = self.get_params(deep=False)
-        return self._kind(**{name: kept for name, kept in given.items() if name not in _OWN})
+        kind = next(base for base in type(self).__mro__ if not issubclass(base, CrossValidated))
+        given, known = self.get_params(deep=False), kind._get_param_names()
+        return kind(**{name: kept for name, kept in given.items() if name in known})
 
     def path(self, X: MatrixLike, y: Any, lams: ArrayLike | None = None, **how: Any) -> Path[Any]:
         """The path of the estimator over all data: :func:`minorant.path`."""
         return path(self._template(), X, y, lams, **how)
-
-
-#: The parameters that choose λ.
-_OWN = ("lams", "cv", "scoring")
 
 
 class LinearSVCCV(CrossValidated, LinearSVC):
@@ -139,38 +129,6 @@ class LinearSVCCV(CrossValidated, LinearSVC):
     ((3, 5), 0.01)
     """
 
-    _kind = LinearSVC
-
-    def __init__(
-        self,
-        *,
-        lams: ArrayLike | None = None,
-        cv: Any = None,
-        scoring: Scoring = None,
-        loss: Literal["hinge", "squared_hinge", "huber_hinge"] = "hinge",
-        huber: float = 0.5,
-        multi_class: Literal["joint", "ovr"] = "joint",
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = 1.0,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.lams, self.cv, self.scoring = lams, cv, scoring
-        self.loss = loss
-        self.huber = huber
-        self.multi_class = multi_class
-        self._keep(locals())
-
 
 class LogisticRegressionCV(CrossValidated, LogisticRegression):
     """:class:`LogisticRegression` with the λ that cross-validation over warm paths finds best.
@@ -184,36 +142,6 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     >>> model.scores_.shape
     (3, 5)
     """
-
-    _kind = LogisticRegression
-
-    def __init__(
-        self,
-        *,
-        lams: ArrayLike | None = None,
-        cv: Any = None,
-        scoring: Scoring = None,
-        penalty: Literal["l2", "l1"] = "l2",
-        multi_class: Literal["joint", "ovr"] = "joint",
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.lams, self.cv, self.scoring = lams, cv, scoring
-        self.penalty = penalty
-        self.multi_class = multi_class
-        self._keep(locals())
 
 
 class LinearSVRCV(CrossValidated, LinearSVR):
@@ -229,35 +157,6 @@ class LinearSVRCV(CrossValidated, LinearSVR):
     True
     """
 
-    _kind = LinearSVR
-
-    def __init__(
-        self,
-        *,
-        lams: ArrayLike | None = None,
-        cv: Any = None,
-        scoring: Scoring = None,
-        epsilon: float = 0.0,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = 1.0,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.lams, self.cv, self.scoring = lams, cv, scoring
-        self.epsilon = epsilon
-        self.loss = loss
-        self._keep(locals())
-
 
 class QuantileRegressorCV(CrossValidated, QuantileRegressor):
     """:class:`QuantileRegressor` with the λ that cross-validation over warm paths finds best.
@@ -272,33 +171,6 @@ class QuantileRegressorCV(CrossValidated, QuantileRegressor):
     True
     """
 
-    _kind = QuantileRegressor
-
-    def __init__(
-        self,
-        *,
-        lams: ArrayLike | None = None,
-        cv: Any = None,
-        scoring: Scoring = None,
-        quantile: float | Sequence[float] = 0.5,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.lams, self.cv, self.scoring = lams, cv, scoring
-        self.quantile = quantile
-        self._keep(locals())
-
 
 class HuberRegressorCV(CrossValidated, HuberRegressor):
     """:class:`HuberRegressor` with the λ that cross-validation over warm paths finds best.
@@ -312,32 +184,3 @@ class HuberRegressorCV(CrossValidated, HuberRegressor):
     >>> model.certificate_.certified
     True
     """
-
-    _kind = HuberRegressor
-
-    def __init__(
-        self,
-        *,
-        lams: ArrayLike | None = None,
-        cv: Any = None,
-        scoring: Scoring = None,
-        epsilon: float = 1.35,
-        fit_scale: bool = True,
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        l1_ratio: float | None = None,
-        positive: bool = False,
-        bounds: ArrayLike | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        tol: float = 1e-3,
-        method: str = "auto",
-        max_evals: int | None = None,
-        max_seconds: float | None = None,
-        random_state: int | RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.lams, self.cv, self.scoring = lams, cv, scoring
-        self.epsilon = epsilon
-        self.fit_scale = fit_scale
-        self._keep(locals())

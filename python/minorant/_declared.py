@@ -5,10 +5,10 @@ and keeps what it is given as it is, which is what scikit-learn asks of construc
 
 from dataclasses import dataclass, field
 from functools import wraps
-from inspect import get_annotations, signature
+from inspect import get_annotations, isfunction, signature
 from typing import TYPE_CHECKING, Any, Literal, Self, dataclass_transform
 
-from ._docstrings import merged
+from ._docstrings import merged, of_method
 from ._names import unknown
 
 if TYPE_CHECKING:
@@ -41,14 +41,21 @@ def is_own(cls):
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field, fitted))
 class Declared:
-    """Gives each class of the package the constructor that its declarations ask for. Users may write
-    constructors of their own for what they derive."""
+    """Gives each class of the package the constructor that its declarations ask for, and completes the
+    docstrings of its methods. Users may write constructors of their own for what they derive."""
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         if is_own(cls):
             dataclass(cls, kw_only=True, eq=False, repr=False)
             cls.__init__ = _with_known_names(cls)
+            # A method that is there for some parameters only is wrapped.
+            public = [method for name, method in vars(cls).items() if name[0] != "_"]
+            methods = [getattr(method, "fn", method) for method in public]
+            of_fit = cls.fit.__doc__ if hasattr(cls, "fit") else None
+            for method in filter(isfunction, methods if of_fit else []):
+                arguments = signature(method).parameters
+                method.__doc__ = of_method(method.__doc__, arguments, of_fit)
 
 
 def _with_known_names(cls):

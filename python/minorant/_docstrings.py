@@ -35,8 +35,30 @@ def complete(docstrings, parameters, options):
     }
     attributes = merged(_entries(found.get("Attributes", "")) for found in sections)
     own |= {"Parameters": "\n".join(known.values()), "Attributes": "\n".join(attributes.values())}
-    order = ["Parameters", "Attributes", "Notes", "Examples"]
-    return "\n\n".join([own[""], *(_section(name, own[name]) for name in order if own.get(name))])
+    return _joined(own)
+
+
+def of_method(docstring, arguments, of_fit):
+    """The docstring of a method. Arguments that it says nothing about are what those of these names are
+    in that of ``fit``, if there all of them are told; ``fit`` itself returns the estimator."""
+    own, fit = (_sections(inspect.cleandoc(text)) for text in (docstring, of_fit))
+    said = _entries(fit["Parameters"]) | _entries(own.get("Parameters", ""))
+    names = list(arguments)[1:]
+    if not said.keys() >= set(names):
+        return docstring
+    returned = "self : object\n    The fitted estimator." if docstring == of_fit else None
+    told = "\n".join(said[name] for name in names)
+    own |= {"Parameters": told, "Returns": own.get("Returns", returned)}
+    return _joined(own)
+
+
+def parameters_of(called):
+    """The types and the defaults of the parameters of a class or a function, as :func:`complete` takes
+    them."""
+    return {
+        name: (inspect.formatannotation(parameter.annotation), repr(parameter.default))
+        for name, parameter in inspect.signature(called).parameters.items()
+    }
 
 
 def _of_table(name, kind, default, options, parameters):
@@ -44,7 +66,7 @@ def _of_table(name, kind, default, options, parameters):
     of the command is called like the parameters here."""
     option = options[option_of(name)]
     meaning = option["meaning"]
-    for other in [*parameters, name]:
+    for other in [name, *parameters]:
         letter = options.get(option_of(other), {}).get("value") or ""
         if len(letter) == 1:
             meaning = re.sub(rf"\b{letter}\b", f"``{other}``", meaning)
@@ -59,8 +81,12 @@ def _of_table(name, kind, default, options, parameters):
     return f"{name} : {kind}, default={default}\n{text}"
 
 
-def _section(heading, text):
-    return f"{heading}\n{'-' * len(heading)}\n{text}"
+def _joined(sections):
+    """A docstring of sections, in the usual order."""
+    order = ["Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples"]
+    shown = [name for name in order if sections.get(name)]
+    texts = (f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in shown)
+    return "\n\n".join([sections[""], *texts])
 
 
 def _sections(docstring):

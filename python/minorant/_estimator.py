@@ -8,7 +8,6 @@ import math
 import sys
 import warnings
 from contextlib import contextmanager
-from inspect import formatannotation, signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._declared import BaseEstimator, Declared, fitted, is_own
-from ._docstrings import complete
+from ._docstrings import complete, parameters_of
 from ._examples import FileName
 from ._labels import (
     classes_of,
@@ -41,28 +40,28 @@ class CertifiedEstimator(Declared, BaseEstimator):
     Parameters
     ----------
     tol : float, default=1e-3
-        The relative gap that is certified.
+        The relative gap that is certified, or the local one where the objective is not convex.
     method : str, default='auto'
         The method, one of :func:`minorant.methods`.
     max_evals : int, default=None
         Most passes over the data; 10 000 if not given (for each class where every class is
         trained against the rest).
-    max_seconds : float, default=None
-        Most seconds of optimisation.
     random_state : int, RandomState instance or None, default=None
-        Seed of methods that draw random numbers; None is one fixed seed, so that a fit can be
-        repeated to the last bit.
+        Seed of starts and methods that draw random numbers; None is one fixed seed, so that a fit can
+        be repeated to the last bit.
     verbose : int, default=0
         Whether to show a progress bar.
 
     Attributes
     ----------
     certificate_ : Certificate
-        ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``.
+        ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``. Where the objective
+        is not convex there is no lower bound, and a ``local_gap`` instead; where held-out examples
+        chose earlier weights than the run's best, there is neither.
     trace_ : Trace
         One row for each iteration.
     n_iter_, n_evaluations_ : int
-        Iterations, and passes over the data.
+        Iterations, and evaluations: passes over the data, with kernels inner optimisations.
     method_, status_ : str
         The method that ran, and how it ended.
     """
@@ -86,18 +85,9 @@ class CertifiedEstimator(Declared, BaseEstimator):
         super().__init_subclass__(**kwargs)
         if is_base or not is_own(cls):
             return
-        parameters = {
-            name: (formatannotation(parameter.annotation), repr(parameter.default))
-            for name, parameter in signature(cls).parameters.items()
-        }
-        options = table(cls._model_name) if hasattr(cls, "_model_name") else {}
+        options = table(getattr(cls, "_model_name", None))
         docstrings = [vars(base)["__doc__"] for base in cls.__mro__ if is_own(base)]
-        cls.__doc__ = complete(docstrings, parameters, options)
-
-    def _keep(self, arguments):
-        """Keeps the arguments of a constructor, its ``locals()``, as they are: for estimators that do not
-        have all parameters of their bases, and so need a constructor of their own."""
-        vars(self).update((name, kept) for name, kept in arguments.items() if name != "self")
+        cls.__doc__ = complete(docstrings, parameters_of(cls), options)
 
     @contextmanager
     def _watching(self, observe=None):
@@ -183,8 +173,7 @@ class StrengthMixin(Declared):
     Parameters
     ----------
     C : float, default=None
-        Strength of the data term, as in scikit-learn: λ = 1/(C Σ sample_weight). 1 if neither
-        ``C`` nor ``lam`` is given.
+        Strength of the data term: λ = 1/(C Σ sample_weight). 1 if neither ``C`` nor ``lam`` is given.
     lam : float, default=None
         λ itself, instead of ``C``.
 
@@ -222,7 +211,7 @@ class ModelEstimator(CertifiedEstimator, is_base=True):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes in order.
+        The classes or labels in order.
     n_features_in_ : int
         Number of features.
     """

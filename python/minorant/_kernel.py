@@ -24,10 +24,6 @@ class KernelEstimator(RowsMixin, ModelEstimator, is_base=True):
         rows of the kernel matrix; a function takes two sets of rows and returns their kernel.
     sigma : float, default=None
         The width of 'rbf'; about a third of the data's spread if not given.
-    power : int, default=3
-        The power of 'poly'.
-    offset : float, default=1.0
-        The offset of 'poly'.
     tol : float, default=1e-6
         The relative accuracy to which single problems are solved.
     max_evals : int, default=None
@@ -43,12 +39,6 @@ class KernelEstimator(RowsMixin, ModelEstimator, is_base=True):
         Intercepts, which are not regularised.
     sigma_ : float or None
         The width of 'rbf'.
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``; there is no bound.
-    trace_ : Trace
-        One row for each inner optimisation that was told.
-    n_iter_, n_evaluations_ : int
-        Iterations, and inner optimisations.
     """
 
     kernel: str | Callable[[Any, Any], Any] = "rbf"
@@ -88,11 +78,6 @@ class KernelEstimator(RowsMixin, ModelEstimator, is_base=True):
         y : array-like of shape (n_samples,)
             Their labels, of two classes of which the second one in order is positive; where an
             estimator takes rows without a label, of any number of classes, and -1 means none.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         return self._train_rows(*validate_data(self, X, y, **LAYOUT))
 

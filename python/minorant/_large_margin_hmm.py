@@ -30,21 +30,13 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     group_weights : dict, default=None
         Weights θ of 'transitions', 'means', 'variances' and 'mixtures' in the regularizer; 1 for
         those that are not named.
-    tol : float, default=1e-3
-        The relative local gap at which a run ends.
     max_evals : int, default=None
         Most passes over the data, after those for maximum likelihood; 10 000 if not given.
 
     Attributes
     ----------
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
-        the local gap is none. Where held-out sequences chose earlier weights than the run's best,
-        there is no local gap either.
     validation_error_ : float or None
         The error on what was held out.
-    classes_ : ndarray of shape (n_classes,)
-        The classes or labels in order.
     n_features_in_ : int
         Numbers in a frame.
 
@@ -86,11 +78,6 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
         sample_weight : array-like of shape (n_sequences,), default=None
             Weights of the sequences, 1 each if not given; a weight is the same as so many
             repetitions.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         options = self._options()
         examples = _join(X)
@@ -121,11 +108,6 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     def predict(self, X: Sequence[ArrayLike]) -> Any:
         """The class of each sequence, or the labels of the frames of each.
 
-        Parameters
-        ----------
-        X : list of array-like of shape (n_frames, n_features)
-            The sequences.
-
         Returns
         -------
         labels : ndarray of shape (n_sequences,), or list of ndarray of shape (n_frames,)
@@ -142,11 +124,6 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
     def decision_function(self, X: Sequence[ArrayLike]) -> NDArray[np.float64]:
         """Scores of the classes, where sequences are classified.
 
-        Parameters
-        ----------
-        X : list of array-like of shape (n_frames, n_features)
-            The sequences.
-
         Returns
         -------
         scores : ndarray of shape (n_sequences, n_classes)
@@ -159,13 +136,6 @@ class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
 
     def score(self, X: Sequence[ArrayLike], y: Any) -> float:
         """The share of sequences (or frames) that are told right.
-
-        Parameters
-        ----------
-        X : list of array-like of shape (n_frames, n_features)
-            The sequences.
-        y : array-like of shape (n_sequences,), or list of array-like of shape (n_frames,)
-            What is true.
 
         Returns
         -------

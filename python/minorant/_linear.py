@@ -45,8 +45,9 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
         Whether to start at the weights of the last fit. An interrupted fit then leaves the best
         weights so far in the estimator.
     tol : float, default=1e-3
-        The relative gap that is certified; 0 asks for as small a one as rounding allows. Problems
-        with fewer than 10 000 entries go on past ``tol``, to rounding or for 1000 further passes.
+        The relative gap that is certified, or the local one where the objective is not convex; 0
+        asks for as small a one as rounding allows. Problems with fewer than 10 000 entries go on
+        past ``tol``, to rounding or for 1000 further passes.
 
     Attributes
     ----------
@@ -84,16 +85,11 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The examples.
         y : array-like of shape (n_samples,)
-            Their labels. Where an estimator takes rows without a label, -1 means none; where it
-            takes sets of labels, an array or sparse matrix of shape (n_samples, n_classes) has 1
-            where an example has a label, and 0 elsewhere.
+            Their labels or targets. Where an estimator takes rows without a label, -1 means none;
+            where it takes sets of labels, an array or sparse matrix of shape (n_samples,
+            n_classes) has 1 where an example has a label, and 0 elsewhere.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples; an integer weight equals that many copies of the example.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         return self._train_rows(*self._checked(X, y, sample_weight))
 
@@ -215,6 +211,8 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
         found["fit_intercept"] = is_free or header["bias"] is not None
         if is_free:
             found["intercept_scaling"] = None
+        if "loss" in found:
+            found["loss"] = found["loss"].replace("-", "_")
         if "bounds" in arrays:
             found["bounds"] = _pairs(np.ravel(arrays["bounds"]), header["features"])
         return found
@@ -253,23 +251,6 @@ class LinearClassifier(RowsMixin, LinearEstimator, is_base=True):
         classes = dict(zip(header["classes"], cls._classes_of(header), strict=True))
         weights = {classes[name]: weight for name, weight in found.pop("class_weight", [])}
         return {**found, "class_weight": weights or None}
-
-
-class NonConvexClassifier(LinearClassifier, is_base=True):
-    """Base of the linear estimators whose answer is a local one; not for use by itself.
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        The local gap, relative to the objective, at which a run stops. Problems with fewer than
-        10 000 entries go on past ``tol``, to rounding or for 1000 further passes.
-
-    Attributes
-    ----------
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``. The objective is not convex: there is no lower bound, and
-        ``certified`` is False.
-    """
 
 
 def _triples(bounds, n_features):

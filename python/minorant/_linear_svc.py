@@ -46,8 +46,3 @@ class LinearSVC(PathMixin, LinearClassifier):
                     f"loss={self.loss!r} with more than two classes needs multi_class='ovr'"
                 )
         return X, y, classes, examples, options
-
-    @classmethod
-    def _parameters_of(cls, header, arrays):
-        found = super()._parameters_of(header, arrays)
-        return {**found, "loss": found["loss"].replace("-", "_")}

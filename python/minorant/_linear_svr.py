@@ -4,11 +4,8 @@ from typing import Literal
 
 from ._regressor import LinearRegressor
 
-#: The library's names of the losses.
-_LOSSES = {
-    "epsilon_insensitive": "epsilon-insensitive",
-    "squared_epsilon_insensitive": "squared-epsilon-insensitive",
-}
+#: Those of the library's losses that are a support vector machine's.
+_LOSSES = ["epsilon_insensitive", "squared_epsilon_insensitive"]
 
 
 class LinearSVR(LinearRegressor):
@@ -20,8 +17,6 @@ class LinearSVR(LinearRegressor):
 
     Parameters
     ----------
-    epsilon : float, default=0.0
-        Targets that are missed by no more than this cost nothing.
     loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}, default='epsilon_insensitive'
         The loss.
 
@@ -51,13 +46,8 @@ class LinearSVR(LinearRegressor):
     def _loss(self):
         if self.loss not in _LOSSES:
             raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, got {self.loss!r}")
-        return _LOSSES[self.loss]
+        return self.loss
 
     @classmethod
     def _takes_loss(cls, loss):
-        return loss in _LOSSES.values()
-
-    @classmethod
-    def _parameters_of(cls, header, arrays):
-        found = super()._parameters_of(header, arrays)
-        return {**found, "loss": found["loss"].replace("-", "_")}
+        return loss.replace("-", "_") in _LOSSES

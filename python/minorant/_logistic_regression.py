@@ -51,11 +51,6 @@ class LogisticRegression(PathMixin, LinearClassifier):
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Probabilities of the classes.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult
 
 from . import _core
-from ._parameters import not_negative
+from ._docstrings import complete, parameters_of
+from ._parameters import not_negative, table
 from ._results import Trace, html_table, number
 
 _MESSAGES = {
@@ -140,40 +141,17 @@ def minimize(
         The regularizer's centre; zeros if not given.
     weights : array-like of shape (n,), default=None
         The regularizer's weights θ; ones if not given.
-    tol : float, default=1e-3
-        Relative gap that is good enough.
     max_evals : int, default=None
         Most evaluations of ``fun``.
-    max_seconds : float, default=None
-        Most seconds.
     callback : callable, default=None
         Called after each iteration with a result that holds ``x`` and ``fun`` (the best so far)
         and the entries of the trace. The run stops if it returns something true or raises
         ``StopIteration``.
     convex : bool, default=False
         Whether ``fun`` is convex. Only then is the bound one, and reported.
-    memory : int, default=None
-        Most planes that are kept, at least 3; steps that quasi-Newton methods remember.
     argsup : callable, default=None
         ``argsup(w, p)`` returns the subgradient of the risk at ``w`` that has the largest inner
         product with ``p``. With it 'subbfgs', 'sublbfgs' and 'subgd' can be used.
-    locality : {'path', 'squares'}, default='path'
-        The nrbm family: how localities of planes grow with the steps of the best point.
-    direction_tol, direction_limit, curvature_floor : float, int, float, default=None
-        ε, k_max and h of subgradient BFGS; 1e-5 (relative to the objective), 1000 and 1e-8 if not
-        given.
-    search : {'auto', 'exact', 'wolfe'}, default='auto'
-        How the methods that walk search lines; a function has no exact search.
-    wolfe_decrease, wolfe_curvature : float, default=None
-        c₁ and c₂ of the Wolfe conditions; 1e-4 and 0.9 if not given.
-    prox_distance, prox_iterations : float, default=None
-        K and T of 'prox-bmrm'; 0.01 (of the start's length) and 100 if not given.
-    stop_gradient : float, default=None
-        'lbfgs' stops where the gradient's length is at most this share of the weights'.
-    stop_change : float, default=None
-        Stop where an iteration changes the objective by at most this share of it.
-    stop_idle : int, default=None
-        Stop after this many iterations without a lower objective.
 
     Returns
     -------
@@ -200,6 +178,7 @@ def minimize(
     >>> round(result.fun, 6), result.status
     (0.5, 'converged')
     """
+    given = {name: kept for name, kept in locals().items() if name in table(None)}
     x0 = _vector("x0", x0)
     if x0.size == 0:
         raise ValueError("x0 must have at least one number")
@@ -208,24 +187,7 @@ def minimize(
         "method": method,
         "center": None if center is None else _vector("center", center),
         "weights": None if weights is None else _vector("weights", weights),
-        "given": {
-            "tol": tol,
-            "max_evals": max_evals,
-            "max_seconds": max_seconds,
-            "memory": memory,
-            "locality": locality,
-            "direction_tol": direction_tol,
-            "direction_limit": direction_limit,
-            "curvature_floor": curvature_floor,
-            "search": search,
-            "wolfe_decrease": wolfe_decrease,
-            "wolfe_curvature": wolfe_curvature,
-            "prox_distance": prox_distance,
-            "prox_iterations": prox_iterations,
-            "stop_gradient": stop_gradient,
-            "stop_change": stop_change,
-            "stop_idle": stop_idle,
-        },
+        "given": given,
     }
     calls = itertools.count(1)
 
@@ -251,6 +213,9 @@ def minimize(
     if raised is not None:
         raise raised
     return result
+
+
+minimize.__doc__ = complete([minimize.__doc__], parameters_of(minimize), table(None))
 
 
 def _watcher(callback):

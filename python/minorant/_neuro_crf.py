@@ -20,13 +20,6 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
     sequences of −log p(labels | sequence), with w₀ the weights that training starts from. The
     objective is not convex: the answer is a local one, and there is no lower bound.
 
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        The relative gap of the local model that ends the run.
-    random_state : int, RandomState instance or None, default=None
-        Seed of w₀, and of methods that draw random numbers.
-
     Attributes
     ----------
     coefs_ : list of ndarray
@@ -37,9 +30,6 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
         Weights of labels at the beginning and at the end; zeros where there are none.
     validation_error_ : float or None
         The share of wrong labels on what was held out.
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``; ``lower_bound`` is None. Where held-out sequences chose
-        earlier weights than the run's best, there is no local gap either.
 
     Notes
     -----

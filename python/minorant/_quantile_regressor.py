@@ -65,12 +65,8 @@ class QuantileRegressor(LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
         y : array-like of shape (n_samples,)
             Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples.
 
         Returns
         -------
@@ -89,5 +85,5 @@ class QuantileRegressor(LinearRegressor):
     @classmethod
     def _parameters_of(cls, header, arrays):
         found = super()._parameters_of(header, arrays)
-        levels = header["tau"]
+        levels = found["quantile"]
         return {**found, "quantile": levels if len(levels) > 1 else levels[0]}

@@ -1,9 +1,9 @@
 """Support vector classification with the ramp loss, for data with outliers."""
 
-from ._linear import NonConvexClassifier
+from ._linear import LinearClassifier
 
 
-class RampSVC(NonConvexClassifier):
+class RampSVC(LinearClassifier):
     """Linear support vector classification that outliers cannot bend.
 
     The loss of an example is min(1 − ramp, hinge): beyond a margin of ``ramp`` on the wrong side

@@ -14,11 +14,6 @@ from ._path import PathMixin
 class LinearRegressor(RegressorMixin, PathMixin, LinearEstimator, is_base=True):
     """Base of the linear estimators that predict numbers; not for use by itself.
 
-    Parameters
-    ----------
-    C : float, default=None
-        Strength of the data term: λ = 1/(C Σ sample_weight). 1 if neither ``C`` nor ``lam`` is given.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
@@ -38,11 +33,6 @@ class LinearRegressor(RegressorMixin, PathMixin, LinearEstimator, is_base=True):
 
     def predict(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predicts numbers.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
 
         Returns
         -------

@@ -20,12 +20,7 @@ class S3VC(SemiSupervisedMixin, KernelEstimator):
         of them, any number, just so many, or from so many to so many. Numbers go with two classes.
     method : str, default='auto'
         'pdm' (which 'auto' is), 'gd', 'cccp', 'ao', 'lcs', 'ia', 'da', or 'bb', which proves its
-        answer the best.
-
-    Attributes
-    ----------
-    certificate_ : Certificate
-        ``objective`` and ``local_gap``; a ``lower_bound`` where the method is 'bb'.
+        answer the best by a lower bound.
 
     Notes
     -----

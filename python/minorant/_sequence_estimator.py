@@ -23,13 +23,9 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
     C : float, default=None
         Strength of the data term: λ = 1/(C Σ sample_weight), over sequences (or tokens, see
         ``per``). 1 if neither ``C`` nor ``lam`` is given.
-    max_evals : int, default=None
-        Most passes over all sequences; 10 000 if not given.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels in order.
     transitions_ : ndarray of shape (n_classes, n_classes)
         Weights of label pairs, from row to column.
     feature_names_ : list of str or None
@@ -62,11 +58,6 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
         sample_weight : array-like of shape (n_sequences,), default=None
             Weights of the sequences, 1 each if not given; a weight is the same as so many
             repetitions.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         tokens = tokens_of(X, min_count=self.min_count)
         classes, numbers = labels_of(y, tokens.starts)
@@ -92,12 +83,7 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
         return tokens_of(X, names=names, width=None if names is not None else self.n_features_in_)
 
     def predict(self, X: Sequence[Any]) -> list[NDArray[Any]]:
-        """Labels of sequences.
-
-        Parameters
-        ----------
-        X : list of sequences
-            As for :meth:`fit`. Attributes that the training data did not have are ignored.
+        """Labels of sequences. Attributes that the training data did not have are ignored.
 
         Returns
         -------
@@ -112,13 +98,6 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
         """The share of tokens whose label is right.
-
-        Parameters
-        ----------
-        X : list of sequences
-            The sequences.
-        y : list of sequences
-            Their labels.
 
         Returns
         -------

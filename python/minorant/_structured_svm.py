@@ -19,19 +19,12 @@ from ._results import Certificate, Trace
 
 
 class StructuredModel(Protocol):
-    """What :class:`StructuredSVM` asks of a structure."""
+    """What :class:`StructuredSVM` asks of a structure; its methods are described there."""
 
-    def joint_feature(self, x: Any, y: Any) -> Any:
-        """The features of an input with an output."""
-
-    def loss(self, y_true: Any, y: Any) -> float:
-        """What an output costs."""
-
-    def loss_augmented_inference(self, x: Any, y_true: Any, w: NDArray[np.float64]) -> Any:
-        """The output with the largest loss plus score."""
-
-    def predict(self, x: Any, w: NDArray[np.float64]) -> Any:
-        """The output with the largest score."""
+    def joint_feature(self, x: Any, y: Any) -> Any: ...
+    def loss(self, y_true: Any, y: Any) -> float: ...
+    def loss_augmented_inference(self, x: Any, y_true: Any, w: NDArray[np.float64]) -> Any: ...
+    def predict(self, x: Any, w: NDArray[np.float64]) -> Any: ...
 
 
 class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
@@ -50,7 +43,8 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
           numbers, or a SciPy sparse array with one row;
         - ``loss(y_true, y)`` returns what an output costs: 0 for the true one, never negative;
         - ``loss_augmented_inference(x, y_true, w)`` returns the output with the largest loss plus
-          score. It must be exact: the certificate rests on it;
+          score. It must be exact: the certificate rests on it, and has no bound where it was seen
+          not to be;
         - ``predict(x, w)`` returns the output with the largest score.
 
         If it also has ``loss_augmented_inference_batch(X, Y, w)``, which returns a list with an
@@ -60,18 +54,11 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         example costs the largest loss · (1 + score − score of the true output), and the model has
         ``slack_rescaled_inference(x, y_true, w)``, which returns the output where that is
         largest, instead of ``loss_augmented_inference``.
-    max_evals : int, default=None
-        Most passes of the oracle over all examples; 10 000 if not given.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_joint_features,)
         The weights.
-    certificate_ : Certificate
-        ``objective``, ``lower_bound``, ``gap``, ``relative_gap`` and ``certified``. Without a
-        bound where ``loss_augmented_inference`` was seen not to be exact.
-    n_iter_, n_evaluations_ : int
-        Iterations, and passes of the oracle.
     n_outputs_ : int
         How many different outputs the oracle has named, all examples together.
 
@@ -126,11 +113,6 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
         sample_weight : array-like of shape (n_examples,), default=None
             Weights of the examples, 1 each if not given; a weight is the same as so many
             repetitions.
-
-        Returns
-        -------
-        self : StructuredSVM
-            The fitted estimator.
         """
         X, y = list(X), list(y)
         if len(X) != len(y):
@@ -184,11 +166,6 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
     def predict(self, X: Sequence[Any]) -> list[Any]:
         """The outputs with the largest scores.
 
-        Parameters
-        ----------
-        X : list
-            The inputs.
-
         Returns
         -------
         outputs : list
@@ -199,13 +176,6 @@ class StructuredSVM(NoTableMixin, StrengthMixin, CertifiedEstimator):
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
         """Minus the mean loss of the predictions.
-
-        Parameters
-        ----------
-        X : list
-            The inputs.
-        y : list
-            Their true outputs.
 
         Returns
         -------

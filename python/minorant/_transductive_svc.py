@@ -3,11 +3,11 @@
 import numpy as np
 
 from ._labels import has_label, labels
-from ._linear import NonConvexClassifier
+from ._linear import LinearClassifier
 from ._rows import SemiSupervisedMixin
 
 
-class TransductiveSVC(SemiSupervisedMixin, NonConvexClassifier):
+class TransductiveSVC(SemiSupervisedMixin, LinearClassifier):
     """Linear support vector classification of rows of which most have no label.
 
     Rows without a label (-1, as in scikit-learn's semi-supervised module) keep the decision

@@ -15,6 +15,7 @@ mod formats;
 mod images;
 mod in_memory;
 mod label_table;
+mod lists;
 mod number;
 mod pairing;
 mod piece;
@@ -31,6 +32,7 @@ pub use detect::Format;
 pub use error::{Place, ReadError};
 pub use images::{Images, PartsImage, Plate, TreeShape};
 pub use in_memory::{IntoLabels, Targets};
+pub use lists::{read_bounds, read_numbers};
 pub use read::{ReadOptions, read, read_bytes, read_bytes_of_files, read_for_model};
 pub use sequences::{
     Attributes, LabelledBy, RecordingOptions, Recordings, SequenceFormat, SequenceOptions,

@@ -25,13 +25,18 @@ pub(crate) fn refused(error: options::OptionError) -> PyErr {
     OptionError::new_err((error.option.replace('-', "_"), error.what))
 }
 
-/// The options of a model by name: their meaning and default, and the name in headers of model files,
-/// where files keep the value.
+/// The options of a model (or of methods, for runs without one) by name: their meaning and default, and
+/// the name in headers of model files, where files keep the value.
 #[pyfunction(name = "options")]
-pub(crate) fn options_of<'py>(py: Python<'py>, model_name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let entry = model(model_name).or_else(refuse)?;
+pub(crate) fn options_of<'py>(
+    py: Python<'py>,
+    model_name: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
     let of = |spec: &OptionSpec| (spec.name.replace('-', "_"), spec.to_json());
-    let table: Json = entry.options().map(|taken| of(taken.spec)).collect();
+    let table: Json = match model_name {
+        Some(name) => model(name).or_else(refuse)?.options().map(|taken| of(taken.spec)).collect(),
+        None => OF_METHODS.iter().map(|spec| of(spec)).collect(),
+    };
     parsed(py, &table)
 }
 

@@ -1,5 +1,5 @@
 //! The option table as JSON: for every model its options, with their meaning, default and name in model
-//! files. The Python reference of the book is made with it, and editors could complete from it.
+//! files, and as `minimize` those of methods, which runs without a model take. The Python reference of the book is made with it, and editors could complete from it.
 //!
 //! ```sh
 //! cargo run --package minorant --example options
@@ -8,15 +8,15 @@
 #![allow(clippy::print_stdout)]
 
 use minorant::family::{Entry, models};
+use minorant::options::{OF_METHODS, OptionSpec};
 use serde_json::Value;
 
 fn main() {
-    let options = |entry: &Entry| -> Value {
-        entry
-            .options()
-            .map(|taken| (taken.spec.name.replace('-', "_"), taken.spec.to_json()))
-            .collect()
+    let of = |spec: &OptionSpec| (spec.name.replace('-', "_"), spec.to_json());
+    let options = |entry: &Entry| -> (&str, Value) {
+        (entry.model.name, entry.options().map(|taken| of(taken.spec)).collect())
     };
-    let table: Value = models().iter().map(|entry| (entry.model.name, options(entry))).collect();
+    let of_methods: Value = OF_METHODS.iter().map(|spec| of(spec)).collect();
+    let table: Value = models().iter().map(options).chain([("minimize", of_methods)]).collect();
     println!("{table:#}");
 }

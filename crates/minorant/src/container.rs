@@ -58,7 +58,7 @@ impl FileError {
 
 /// A container in memory: its header and its arrays.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Container {
+pub struct Container {
     pub(crate) header: Value,
     pub(crate) arrays: BTreeMap<String, Array>,
 }
@@ -97,7 +97,8 @@ impl Container {
         }
     }
 
-    pub(crate) fn put_integers(&mut self, name: &str, values: Vec<u64>) {
+    pub(crate) fn put_integers(&mut self, name: &str, values: impl IntoIterator<Item = u64>) {
+        let values = values.into_iter().collect();
         self.arrays.insert(name.into(), Array::Integers { values });
     }
 

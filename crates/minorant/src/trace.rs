@@ -36,6 +36,47 @@ impl TraceRecord {
         let gap = |bound: f64| (self.best_objective - bound).max(0.0);
         self.lower_bound.map(gap).or(self.local_gap)
     }
+
+    /// The same record of a run that comes behind others, whose counts and seconds it goes on from.
+    pub(crate) fn behind(&self, earlier: &TraceRecord) -> TraceRecord {
+        TraceRecord {
+            iteration: earlier.iteration + self.iteration,
+            evaluations: earlier.evaluations + self.evaluations,
+            seconds: earlier.seconds + self.seconds,
+            master_seconds: earlier.master_seconds + self.master_seconds,
+            ..self.clone()
+        }
+    }
+
+    /// The record as a row of a table: the names of the columns, and what stands there.
+    pub fn cells(&self) -> [(&'static str, Cell); 12] {
+        use Cell::{Number, Whole, Word};
+        [
+            ("iteration", Whole(self.iteration)),
+            ("evaluations", Whole(self.evaluations)),
+            ("seconds", Number(Some(self.seconds))),
+            ("objective", Number(Some(self.objective))),
+            ("best_objective", Number(Some(self.best_objective))),
+            ("lower_bound", Number(self.lower_bound)),
+            ("gap", Number(self.gap())),
+            ("step", Word(self.step)),
+            ("step_length", Number(self.step_length)),
+            ("locality", Number(self.locality)),
+            ("planes", Whole(self.planes as u64)),
+            ("master_seconds", Number(Some(self.master_seconds))),
+        ]
+    }
+}
+
+/// What stands in a column of a table of records.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell {
+    /// A count.
+    Whole(u64),
+    /// A number, where there is one.
+    Number(Option<f64>),
+    /// A name.
+    Word(&'static str),
 }
 
 /// Somebody who watches a run.

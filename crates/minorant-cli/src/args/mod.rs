@@ -200,11 +200,9 @@ impl<const VERB: u8> ProblemArgs<VERB> {
     }
 }
 
-/// A fitted model, and data for it.
+/// Data files, how they are read, and how what is found is shown.
 #[derive(Debug, Args)]
-pub(crate) struct FittedArgs {
-    /// The model file
-    pub(crate) model: PathBuf,
+pub(crate) struct DataArgs {
     /// Data files; several are read as one (a label file goes right behind its features)
     #[arg(required = true, value_name = "DATA")]
     pub(crate) files: Vec<PathBuf>,
@@ -216,6 +214,15 @@ pub(crate) struct FittedArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A fitted model, and data for it.
+#[derive(Debug, Args)]
+pub(crate) struct FittedArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
 }
 
 #[derive(Debug, Args)]
@@ -260,21 +267,12 @@ pub(crate) struct InspectArgs {
 
 A conversion that was cut off is taken up where it was by the same command.")]
 pub(crate) struct CacheArgs {
-    /// Data files; several are read as one (a label file goes right behind its features)
-    #[arg(required = true, value_name = "DATA")]
-    pub(crate) files: Vec<PathBuf>,
     /// The cache to be written
     // The option table's --out is that of models.
     #[arg(id = "target", short = 'o', long = "out", value_name = "FILE")]
     pub(crate) out: PathBuf,
     #[command(flatten)]
-    pub(crate) reading: TableArgs<READ>,
-    /// Threads; all cores if not given. The result does not depend on it
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) data: DataArgs,
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,

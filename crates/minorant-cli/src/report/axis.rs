@@ -30,6 +30,11 @@ pub(super) fn rule(gap: f64) -> Option<f64> {
     Some(gap).filter(|gap| (LEAST_GAP..=10.0).contains(gap))
 }
 
+/// The least and the largest of some values.
+pub(super) fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.map(|x| (x, x)).reduce(|(low, high), (x, _)| (low.min(x), high.max(x)))
+}
+
 impl Axis {
     /// A linear axis from `low` to `high` with about `count` ticks at round numbers.
     pub(super) fn linear(low: f64, high: f64, count: usize) -> Axis {

@@ -238,10 +238,9 @@ fn up(at: f64) -> f64 {
     FLOOR - at * (FLOOR - TOP)
 }
 
-/// The least and the largest value of all lines.
-pub(super) fn extremes(lines: &[Line]) -> Option<(f64, f64)> {
-    let values = lines.iter().flat_map(|line| &line.points).map(|&(_, y)| (y, y));
-    values.reduce(|(low, high), (y, _)| (low.min(y), high.max(y)))
+/// The values of all lines.
+pub(super) fn heights(lines: &[Line]) -> impl Iterator<Item = f64> {
+    lines.iter().flat_map(|line| &line.points).map(|&(_, y)| y)
 }
 
 pub(super) fn path(corners: &[(f64, f64)]) -> String {

@@ -1,8 +1,8 @@
 //! What of the runs gets drawn: cleans traces of what cannot be shown, and chooses each chart's
 //! scales so that what is interesting fills it. Drawing itself is `chart`'s work.
 
-use super::axis::{Axis, LEAST_GAP, drawable, rule};
-use super::chart::{Chart, Line, extremes};
+use super::axis::{Axis, LEAST_GAP, drawable, extremes, rule};
+use super::chart::{Chart, Line, heights};
 use super::runs::Run;
 use crate::number::{count, significant};
 use minorant::certificate::Certificate;
@@ -141,8 +141,7 @@ fn effort_axis(lines: &[Line]) -> Axis {
 }
 
 fn objective_axis(lines: &[Line]) -> Axis {
-    let mut objectives: Vec<f64> =
-        lines.iter().flat_map(|line| &line.points).map(|&(_, y)| y).collect();
+    let mut objectives: Vec<f64> = heights(lines).collect();
     objectives.sort_by(f64::total_cmp);
     let (Some(&best), Some(&start)) = (objectives.first(), objectives.last()) else {
         return Axis::linear(0.0, 1.0, 4);
@@ -167,7 +166,7 @@ fn objective_axis(lines: &[Line]) -> Axis {
 }
 
 fn gap_axis(lines: &[Line], tol: Option<f64>) -> Axis {
-    let Some((least, largest)) = extremes(lines) else { return Axis::log(1e-3, 1.0) };
+    let Some((least, largest)) = extremes(heights(lines)) else { return Axis::log(1e-3, 1.0) };
     let least = tol.map_or(least, |tol| tol.min(least));
     let decade = |value: f64| 10f64.powf(value.log10().round());
     let low = decade(least / 10f64.sqrt());

@@ -1,7 +1,7 @@
 //! The page of a path: errors, objectives and gaps over λ, and what is proven between neighbours.
 
-use super::axis::{Axis, LARGEST, LEAST_GAP, drawable, rule};
-use super::chart::{Chart, Line, extremes};
+use super::axis::{Axis, LARGEST, LEAST_GAP, drawable, extremes, rule};
+use super::chart::{Chart, Line, heights};
 use super::words::Verdict;
 use super::{Column, Page, Section};
 use crate::number::{count, optional, percent_above, scientific, setting, significant};
@@ -78,8 +78,8 @@ fn line(name: &str, style: usize, points: Vec<(f64, f64)>) -> Option<Line> {
 }
 
 fn chart(found: &Path, title: &str, y: Axis, lines: Vec<Line>) -> Chart {
-    let lambdas = || found.points.iter().map(lambda_of);
-    let (low, high) = (lambdas().fold(LARGEST, f64::min), lambdas().fold(0.0, f64::max));
+    let lambdas = found.points.iter().map(lambda_of);
+    let (low, high) = extremes(lambdas).unwrap_or_default();
     let note = if lines.is_empty() { "There is nothing here that could be drawn." } else { "" };
     let chart = Chart::new(title.into(), "λ", Axis::log(low, high), y);
     Chart { lines, is_joined: true, note: note.into(), ..chart }
@@ -89,7 +89,7 @@ fn errors(found: &Path) -> Chart {
     let training = line("training", 0, over_lambda(found, |point| Some(point.train_error)));
     let validation = line("validation", 1, over_lambda(found, |point| point.validation_error));
     let lines: Vec<Line> = training.into_iter().chain(validation).collect();
-    let (low, high) = extremes(&lines).unwrap_or((0.0, 1.0));
+    let (low, high) = extremes(heights(&lines)).unwrap_or((0.0, 1.0));
     let margin = 0.08 * (high - low);
     let y = Axis::linear((low - margin).max(0.0), high + margin, 5);
     chart(found, "Error", y, lines)
@@ -98,7 +98,7 @@ fn errors(found: &Path) -> Chart {
 fn objectives(found: &Path) -> Chart {
     let objectives = over_lambda(found, |point| Some(point.report.certificate.objective));
     let mut lines: Vec<Line> = line("objective", 0, objectives).into_iter().collect();
-    let (low, high) = extremes(&lines).unwrap_or((0.0, 1.0));
+    let (low, high) = extremes(heights(&lines)).unwrap_or((0.0, 1.0));
     let y = if low > 0.0 && high > LONG_WAY * low {
         Axis::log(0.8 * low, 1.2 * high)
     } else {
@@ -123,7 +123,7 @@ fn gaps(found: &Path, tol: f64) -> Chart {
     let of_models = line("of the models, each at its λ", 0, of_models);
     let between = line("in between, of the better neighbour", 3, between.collect());
     let lines: Vec<Line> = of_models.into_iter().chain(between).collect();
-    let (low, high) = extremes(&lines).unwrap_or((0.0, 1.0));
+    let (low, high) = extremes(heights(&lines)).unwrap_or((0.0, 1.0));
     let rule = rule(3.0 * tol);
     let (low, high) = rule.map_or((low, high), |rule| (low.min(rule), high.max(rule)));
     let chart = chart(found, "Proven relative gap", Axis::log(low / 1.6, high * 1.6), lines);

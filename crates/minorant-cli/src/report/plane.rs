@@ -1,6 +1,7 @@
 //! A picture of rows with two features: the points, which of them have labels, and where the
 //! decision changes. Drawn by hand like the charts, in the page's colours.
 
+use super::axis::extremes;
 use super::{Section, chart};
 use minorant::data::{Dataset, Label};
 use minorant::family::{Data, FittedModel, Wanted};
@@ -13,9 +14,8 @@ const MOST_POINTS: usize = 3000;
 const SIZE: f64 = 420.0;
 
 /// The ends of an axis around some values, with a margin.
-fn ends(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
-    let low = values.clone().fold(f64::INFINITY, f64::min);
-    let high = values.fold(f64::NEG_INFINITY, f64::max);
+fn ends(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let (low, high) = extremes(values).unwrap_or_default();
     let margin = 0.08 * (high - low).max(1e-9);
     [low - margin, high + margin]
 }

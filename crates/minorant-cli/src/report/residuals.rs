@@ -2,8 +2,8 @@
 //! the band that they make, with the targets in it. Of many rows a sample is drawn, evenly spread.
 
 use super::Section;
-use super::axis::{Axis, drawable};
-use super::chart::{Chart, Line};
+use super::axis::{Axis, drawable, extremes};
+use super::chart::{Chart, Line, heights};
 use crate::number::{percent, significant};
 use minorant::data::LabelRows;
 use minorant::family::{Data, FittedModel, Numbers, Outputs, Wanted};
@@ -57,9 +57,7 @@ fn middle_of(levels: &[f64]) -> usize {
 
 /// An axis that shows all of these values, with some room around.
 fn around(values: impl Iterator<Item = f64>) -> Axis {
-    let ends =
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
-    let (low, high) = if ends.0 <= ends.1 { ends } else { (0.0, 1.0) };
+    let (low, high) = extremes(values).unwrap_or((0.0, 1.0));
     Axis::linear_with_room(low, high, 0.05)
 }
 
@@ -97,7 +95,7 @@ fn bands(targets: &[f64], predicted: &Numbers, middle: usize, levels: &[f64]) ->
     };
     let lines: Vec<Line> = levels.iter().enumerate().map(line).collect();
     let dots = over(&|i| targets[i]);
-    let values = lines.iter().flat_map(|line| &line.points).chain(&dots).map(|(_, y)| *y);
+    let values = heights(&lines).chain(dots.iter().map(|(_, y)| *y));
     let x = Axis::linear(0.0, rows.len().max(2) as f64 - 1.0, 5);
     let chart = Chart::new("Quantile bands".into(), "rows by prediction", x, around(values));
     let note = "Rows in the order of the quantile in the middle; each dot is a target.".into();

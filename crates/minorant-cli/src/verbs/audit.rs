@@ -3,8 +3,8 @@
 use crate::args::{AuditArgs, on_threads};
 use crate::output;
 use minorant::audit::Audit;
+use minorant::data::read_numbers;
 use minorant::family::FittedModel;
-use minorant::options::read_numbers;
 use serde_json::json;
 
 /// An audit that found nothing to check.
@@ -15,19 +15,19 @@ pub(crate) struct NothingToCheck(String);
 pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<()> {
     let fitted = &args.fitted;
     let mut model = FittedModel::load(&fitted.model)?;
-    let settings = fitted.reading.settings(model.facts.settings.entry())?;
+    let settings = fitted.data.reading.settings(model.facts.settings.entry())?;
     if let Some(path) = &args.proof {
         model.load_proof(path)?;
     }
     // Without a bound to check, the data need not be read.
     if let Some(audit) = model.without_a_bound() {
-        return show(audit, fitted.json);
+        return show(audit, fitted.data.json);
     }
     let weights = args.weights.as_deref().map(read_numbers).transpose();
     let weights = weights.map_err(anyhow::Error::msg)?;
-    on_threads(fitted.threads, || {
-        let data = model.read_for_audit(&settings, &fitted.files)?;
-        show(model.audit(data.view(), weights.as_deref()), fitted.json)
+    on_threads(fitted.data.threads, || {
+        let data = model.read_for_audit(&settings, &fitted.data.files)?;
+        show(model.audit(data.view(), weights.as_deref()), fitted.data.json)
     })
 }
 

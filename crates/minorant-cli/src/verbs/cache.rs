@@ -4,7 +4,7 @@
 use super::{cancel_on_interrupt, note};
 use crate::args::{CacheArgs, on_threads};
 use crate::output;
-use crate::progress::Conversion;
+use crate::progress::View;
 use anyhow::{bail, ensure};
 use minorant::data::{Cache, Converted, write_cache};
 use minorant::family::{self, DataKind, options_of_rows};
@@ -12,20 +12,20 @@ use minorant::file_behind;
 use serde_json::json;
 
 pub(crate) fn run(args: &CacheArgs) -> anyhow::Result<()> {
-    let options = options_of_rows(&args.reading.settings(family::model_for(DataKind::Rows))?);
+    let options = options_of_rows(&args.data.reading.settings(family::model_for(DataKind::Rows))?);
     let shown = args.out.display();
     if let Some(target) = file_behind(&args.out) {
         let is_same = |file: &std::path::PathBuf| file_behind(file).as_ref() == Some(&target);
         ensure!(
-            !args.files.iter().any(is_same),
+            !args.data.files.iter().any(is_same),
             "--out names {shown}, which is a data file: it would be overwritten"
         );
     }
     let cancel = cancel_on_interrupt();
-    on_threads(args.threads, || {
-        let mut progress = Conversion::new(args.quiet);
-        let done = write_cache(&args.files, &options, &args.out, &mut |so_far| {
-            progress.tell(so_far.rows, so_far.bytes);
+    on_threads(args.data.threads, || {
+        let mut progress = View::new("cache", None, args.quiet);
+        let done = write_cache(&args.data.files, &options, &args.out, &mut |so_far| {
+            progress.tell(|| format!("{} rows, {} MB", so_far.rows, so_far.bytes / 1_000_000));
             !cancel.is_cancelled()
         });
         progress.finish();
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &CacheArgs) -> anyhow::Result<()> {
         }
         let cache = Cache::open(&args.out)?;
         let bytes = std::fs::metadata(&args.out)?.len();
-        output::print(&match args.json {
+        output::print(&match args.data.json {
             true => json!({
                 "examples": cache.rows(),
                 "features": cache.columns(),

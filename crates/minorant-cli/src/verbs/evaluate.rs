@@ -11,7 +11,7 @@ pub(crate) fn run(fitted: &FittedArgs) -> anyhow::Result<()> {
     with_model(fitted, purpose, |model, data| {
         let evaluation = model.evaluate(data).map_err(anyhow::Error::msg)?;
         note(&evaluation.notes);
-        output::print(&match fitted.json {
+        output::print(&match fitted.data.json {
             true => as_json(&evaluation).to_string(),
             false => as_text(&evaluation),
         })

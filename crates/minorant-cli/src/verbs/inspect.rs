@@ -6,7 +6,6 @@ use crate::number;
 use crate::output::{self, aligned};
 use minorant::family::FittedModel;
 use serde_json::{Value, json};
-use std::io::Read;
 use std::path::Path;
 
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
@@ -21,14 +20,9 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
 }
 
 /// Whether a file begins like a safetensors file: with the length of a JSON header in eight bytes,
-/// and the header's brace. A pipe is not looked at, for its first bytes could not be read again.
+/// and the header's brace.
 fn looks_like_a_model(path: &Path) -> bool {
-    let mut start = [0; 9];
-    if !path.is_file() {
-        return false;
-    }
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start[8] == b'{' && start[4..8] == [0; 4]
+    inspect_data::beginning(path, 9).get(4..) == Some(b"\0\0\0\0{")
 }
 
 fn as_json(model: &FittedModel) -> Value {

@@ -11,8 +11,9 @@ use minorant::data::{
 use minorant::family::{
     self, DataKind, OwnedData, label_in_output, options_of_rows, read, setting_in_words,
 };
-use minorant::linalg::{Matrix, Values};
+use minorant::linalg::Matrix;
 use serde_json::{Value, json};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -44,7 +45,7 @@ pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
     };
     let settings = reading(kind)?;
     let cache = match &args.files[..] {
-        [file] if is_cache(file) => Some(Cache::open(file)?),
+        [file] if data::is_cache(&beginning(file, 16)) => Some(Cache::open(file)?),
         _ => None,
     };
     let facts = if let Some(mut cache) = cache {
@@ -79,11 +80,13 @@ pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
     })
 }
 
-/// Whether a file begins as a cache does.
-fn is_cache(path: &Path) -> bool {
-    let mut start = [0; 16];
-    let read = |mut file: std::fs::File| file.read_exact(&mut start);
-    path.is_file() && std::fs::File::open(path).and_then(read).is_ok() && data::is_cache(&start)
+/// The first bytes of a file. A pipe is not looked at, for they could not be read again.
+pub(super) fn beginning(path: &Path, most: u64) -> Vec<u8> {
+    let mut start = Vec::new();
+    if let Some(file) = path.is_file().then(|| File::open(path).ok()).flatten() {
+        let _ = file.take(most).read_to_end(&mut start);
+    }
+    start
 }
 
 /// The kind of data that a file holds, by the names of its arrays; rows where the file is no archive
@@ -103,11 +106,7 @@ fn kind_of(path: &Path) -> DataKind {
 
 /// Whether a text file has a blank line between others, as sequences have and rows have not.
 fn is_sequence_like(path: &Path) -> bool {
-    let Some(file) = path.is_file().then(|| std::fs::File::open(path).ok()).flatten() else {
-        return false;
-    };
-    let mut start = Vec::new();
-    let _ = file.take(1 << 16).read_to_end(&mut start);
+    let start = beginning(path, 1 << 16);
     start.windows(2).any(|two| two == b"\n\n") || start.windows(3).any(|three| three == b"\n\r\n")
 }
 
@@ -122,10 +121,8 @@ struct Stored {
 
 impl Stored {
     fn of(matrix: &Matrix<'_>) -> Self {
-        let nonzero = match matrix.values() {
-            Values::F32(values) => values.iter().filter(|x| **x != 0.0).count(),
-            Values::F64(values) => values.iter().filter(|x| **x != 0.0).count(),
-        };
+        let values = matrix.values();
+        let nonzero = (0..values.len()).filter(|&at| values.get(at) != 0.0).count();
         Stored {
             rows: matrix.rows() as u64,
             cols: matrix.cols() as u64,
@@ -212,26 +209,21 @@ impl Facts {
         let rows = targets.len() as f64;
         let mean = targets.iter().map(|y| y / rows).sum::<f64>();
         let square = targets.iter().map(|y| (y - mean) * ((y - mean) / rows)).sum::<f64>();
-        let deviation = square.sqrt();
-        let [least, lower, median, upper, greatest] = [0, 1, 2, 3, 4].map(at);
+        let names = [
+            "least",
+            "lower_quartile",
+            "median",
+            "upper_quartile",
+            "greatest",
+            "mean",
+            "deviation",
+        ];
+        let numbers = [at(0), at(1), at(2), at(3), at(4), mean, square.sqrt()];
+        let keys: Value = names.into_iter().zip(numbers.map(|number| json!(number))).collect();
+        let [least, lower, _, upper, greatest, mean, deviation] = numbers.map(setting_in_words);
         let words = format!(
-            "{} to {}, mean {}, deviation {}, half between {} and {}",
-            setting_in_words(least),
-            setting_in_words(greatest),
-            setting_in_words(mean),
-            setting_in_words(deviation),
-            setting_in_words(lower),
-            setting_in_words(upper),
+            "{least} to {greatest}, mean {mean}, deviation {deviation}, half between {lower} and {upper}"
         );
-        let keys = json!({
-            "least": least,
-            "lower_quartile": lower,
-            "median": median,
-            "upper_quartile": upper,
-            "greatest": greatest,
-            "mean": mean,
-            "deviation": deviation,
-        });
         self.tell("as numbers", words, &[("targets", keys)]);
     }
 

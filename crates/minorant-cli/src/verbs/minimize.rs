@@ -35,11 +35,11 @@ pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<()> {
         built => built?,
     };
     let cancel = cancel_on_interrupt();
-    let mut watchers =
-        Watchers::new(method.name(), rules.tol, args.quiet).with_records_if(args.trace.is_some());
-    watchers.keep_weights(args.trace_weights);
+    let mut watchers = Watchers::new(method.name(), rules.tol, args.quiet);
+    watchers.keeps_records = args.trace.is_some();
+    watchers.weights = args.trace_weights.then(Vec::new);
     let ran = solver::run(&mut *solver, problem, rules, &cancel, &mut watchers, &mut ());
-    watchers.finish();
+    watchers.view.finish();
     let report = TrainReport::of_runs(method.name(), (0, 0), args.lambda, &[ran?]);
     if let Some(path) = &args.trace {
         write_trace(&watchers, path)?;

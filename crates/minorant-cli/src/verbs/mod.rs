@@ -72,9 +72,9 @@ fn with_model(
     work: impl FnOnce(&FittedModel, Data<'_>) -> anyhow::Result<()> + Send,
 ) -> anyhow::Result<()> {
     let model = FittedModel::load(&fitted.model)?;
-    let settings = fitted.reading.settings(model.facts.settings.entry())?;
-    on_threads(fitted.threads, || {
-        let (data, dropped) = model.read(&settings, &fitted.files, purpose)?;
+    let settings = fitted.data.reading.settings(model.facts.settings.entry())?;
+    on_threads(fitted.data.threads, || {
+        let (data, dropped) = model.read(&settings, &fitted.data.files, purpose)?;
         note(&ignored_entries(dropped));
         work(&model, data.view())
     })
@@ -102,7 +102,7 @@ fn watched(
     let mut watchers = Watchers::new(name, settings.tol(), settings.is_given("quiet"));
     let context = Context::default().cancelled_by(cancel).observed_by(&mut watchers);
     let trained = train(data, settings, context);
-    watchers.finish();
+    watchers.view.finish();
     let (model, report) = trained?;
     output::hint_if_stalled(&report, settings.tol());
     Ok(Trained { model, report, records: watchers.records })

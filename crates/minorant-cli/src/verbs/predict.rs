@@ -24,7 +24,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
                 anyhow::bail!("--columns goes with models that label the tokens of sequences")
             }
         };
-        output::print(&match args.fitted.json {
+        output::print(&match args.fitted.data.json {
             true => as_json(&predictions, key).to_string(),
             false => as_text(&predictions, lines),
         })

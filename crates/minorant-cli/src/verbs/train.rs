@@ -20,7 +20,8 @@ pub(crate) fn run(problem: &ProblemArgs<TRAIN>) -> anyhow::Result<()> {
         });
         let start = start.transpose()?;
         let wants_records = settings.is_given("trace") || settings.is_given("report");
-        let mut watchers = Watchers::new("training", tol, is_quiet).with_records_if(wants_records);
+        let mut watchers = Watchers::new("training", tol, is_quiet);
+        watchers.keeps_records = wants_records;
         let (write, resume) = (settings.file("checkpoint"), settings.file("resume"));
         let mut checkpoints =
             FileCheckpoints::new(write.as_deref(), resume.as_deref(), data.view(), &settings)?;
@@ -31,7 +32,7 @@ pub(crate) fn run(problem: &ProblemArgs<TRAIN>) -> anyhow::Result<()> {
         let context = context.observed_by(&mut watchers).kept_by(&mut checkpoints);
         let proof_bytes = if settings.is_given("proof") { u64::MAX } else { PROOF_BYTES };
         let trained = train(data.view(), &settings, Context { start, proof_bytes, ..context });
-        watchers.finish();
+        watchers.view.finish();
         let (model, report) = trained?;
         checkpoints.finish();
         if let Some(path) = settings.file("trace") {

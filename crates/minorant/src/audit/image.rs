@@ -31,16 +31,13 @@ pub trait PlainStructure: Sync + Debug {
 }
 
 /// The losses of a structure.
-#[derive(Debug)]
-pub struct PlainImages<S>(pub S);
-
-impl<S: PlainStructure> PlainLoss for PlainImages<S> {
+impl<S: PlainStructure> PlainLoss for S {
     fn value(&self, image: usize, w: &[f64]) -> f64 {
-        let worst = self.0.worst(image, w);
+        let worst = self.worst(image, w);
         let mut sum = Sum::new();
-        sum.add(self.0.loss(image, &worst));
-        for (output, sign) in [(&worst, 1.0), (&self.0.truth(image), -1.0)] {
-            let features = self.0.features(image, output);
+        sum.add(self.loss(image, &worst));
+        for (output, sign) in [(&worst, 1.0), (&self.truth(image), -1.0)] {
+            let features = self.features(image, output);
             features.into_iter().for_each(|(at, x)| sum.add_product(sign * x, w[at]));
         }
         sum.value()
@@ -52,14 +49,14 @@ impl<S: PlainStructure> PlainLoss for PlainImages<S> {
         below: &[(Below<'_>, f64)],
         minorant: &mut Minorant,
     ) -> Result<(), String> {
-        let truth = self.0.truth(image);
+        let truth = self.truth(image);
         for &(below, share) in below {
             let output = match below {
-                Below::Tangent(w) => self.0.worst(image, w),
+                Below::Tangent(w) => self.worst(image, w),
                 Below::Output(code) => code.to_vec(),
                 Below::Piece(_) | Below::Slopes(_) => return Err(below.refusal()),
             };
-            if !self.0.is_output(image, &output) {
+            if !self.is_output(image, &output) {
                 return Err("the proof names an output that its image cannot have".into());
             }
             if output == truth {
@@ -67,99 +64,15 @@ impl<S: PlainStructure> PlainLoss for PlainImages<S> {
             }
             for (output, sign) in [(&output, 1.0), (&truth, -1.0)] {
                 let slope: Sum = [sign * share].into_iter().collect();
-                for (at, x) in self.0.features(image, output) {
-                    minorant.add_slope(at, x, slope, share * self.0.rounding(at));
+                for (at, x) in self.features(image, output) {
+                    minorant.add_slope(at, x, slope, share * PlainStructure::rounding(self, at));
                 }
             }
-            let loss = self.0.loss(image, &output);
+            let loss = self.loss(image, &output);
             // A loss may be a mean of roots.
             minorant.add_offset(share, loss, 8.0 * f64::EPSILON * loss);
         }
         Ok(())
-    }
-}
-
-/// Plates with slack rescaling: features are differences to the truth's, times the loss.
-#[derive(Debug)]
-pub struct PlainRescaled<'a>(pub PlainPlates<'a>);
-
-impl PlainStructure for PlainRescaled<'_> {
-    fn truth(&self, image: usize) -> Vec<u32> {
-        self.0.truth(image)
-    }
-
-    fn is_output(&self, image: usize, output: &[u32]) -> bool {
-        self.0.is_output(image, output)
-    }
-
-    fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)> {
-        let (loss, truth) = (self.0.loss(image, output), self.0.truth(image));
-        if loss == 0.0 {
-            return Vec::new();
-        }
-        let of = |output: &[u32], sign: f64| {
-            let features = self.0.features(image, output).into_iter();
-            features.map(move |(at, x)| (at, sign * loss * x))
-        };
-        of(output, 1.0).chain(of(&truth, -1.0)).collect()
-    }
-
-    fn rounding(&self, _feature: usize) -> f64 {
-        f64::EPSILON
-    }
-
-    fn loss(&self, image: usize, output: &[u32]) -> f64 {
-        self.0.loss(image, output)
-    }
-
-    /// Of all numbers of wrong columns, the least one with the highest value; of the ways to have so
-    /// many, the one with the highest score, first characters first.
-    fn worst(&self, image: usize, w: &[f64]) -> Vec<u32> {
-        let (plates, columns) = (&self.0, self.0.columns(image));
-        let truth = plates.truth(image);
-        let true_segments = plates.segments(&truth);
-        let score = |a: u32, start: usize| -> f64 {
-            plates.segment_features(image, a, start).map(|(at, x)| w[at] * x).sum()
-        };
-        // For the columns before each one and each number of wrong ones the best score, with its last
-        // character.
-        let mut best: Vec<Vec<Option<(f64, u32)>>> = vec![vec![None; columns + 1]; columns + 1];
-        best[0][0] = Some((0.0, 0));
-        let wrong = |a: u32, start: usize| plates.segment_loss(&true_segments, a, start) as usize;
-        for end in 1..=columns {
-            for a in 0..plates.widths.len() as u32 {
-                let Some(start) = end.checked_sub(plates.width(a)) else { continue };
-                let (gain, more) = (score(a, start), wrong(a, start));
-                for count in more..=end {
-                    let Some((before, _)) = best[start][count - more] else { continue };
-                    let total = before + gain;
-                    if best[end][count].is_none_or(|(top, _)| total > top) {
-                        best[end][count] = Some((total, a));
-                    }
-                }
-            }
-        }
-        let own: f64 = true_segments.iter().map(|&(a, start)| score(a, start)).sum();
-        let mut top = (0.0, 0);
-        for (count, found) in best[columns].iter().enumerate().skip(1) {
-            let Some((total, _)) = found else { continue };
-            let value = count as f64 * (1.0 + (total - own));
-            if value > top.0 {
-                top = (value, count);
-            }
-        }
-        let (mut count, mut end) = (top.1, columns);
-        if count == 0 {
-            return truth;
-        }
-        let mut output = Vec::new();
-        while let (Some((_, a)), true) = (best[end][count], end > 0) {
-            output.push(a);
-            end -= plates.width(a);
-            count -= wrong(a, end);
-        }
-        output.reverse();
-        output
     }
 }
 
@@ -174,6 +87,8 @@ pub struct PlainPlates<'a> {
     pub plates: &'a [Plate],
     /// Whether a column is right wherever its character is, in a segment that starts elsewhere too.
     pub by_label: bool,
+    /// Whether the loss rescales the slack: features are then differences to the truth's, times the loss.
+    pub is_rescaled: bool,
 }
 
 impl PlainPlates<'_> {
@@ -210,6 +125,12 @@ impl PlainPlates<'_> {
         (self.template(a)..).zip(pixels.iter().copied()).take(self.width(a) * self.height)
     }
 
+    /// The features of the characters alone.
+    fn plain_features(&self, output: &[u32], image: usize) -> impl Iterator<Item = (usize, f64)> {
+        let segments = self.segments(output).into_iter();
+        segments.flat_map(move |(a, start)| self.segment_features(image, a, start))
+    }
+
     fn segment_loss(&self, true_segments: &[(u32, usize)], a: u32, start: usize) -> f64 {
         let columns = start..start + self.width(a);
         let wrong = |column: &usize| {
@@ -222,6 +143,55 @@ impl PlainPlates<'_> {
             }
         };
         columns.filter(wrong).count() as f64
+    }
+
+    /// Of all numbers of wrong columns, the least one with the highest value; of the ways to have so
+    /// many, the one with the highest score, first characters first.
+    fn worst_rescaled(&self, image: usize, w: &[f64]) -> Vec<u32> {
+        let (columns, truth) = (self.columns(image), self.truth(image));
+        let true_segments = self.segments(&truth);
+        let score = |a: u32, start: usize| -> f64 {
+            self.segment_features(image, a, start).map(|(at, x)| w[at] * x).sum()
+        };
+        // For the columns before each one and each number of wrong ones the best score, with its last
+        // character.
+        let mut best: Vec<Vec<Option<(f64, u32)>>> = vec![vec![None; columns + 1]; columns + 1];
+        best[0][0] = Some((0.0, 0));
+        let wrong = |a: u32, start: usize| self.segment_loss(&true_segments, a, start) as usize;
+        for end in 1..=columns {
+            for a in 0..self.widths.len() as u32 {
+                let Some(start) = end.checked_sub(self.width(a)) else { continue };
+                let (gain, more) = (score(a, start), wrong(a, start));
+                for count in more..=end {
+                    let Some((before, _)) = best[start][count - more] else { continue };
+                    let total = before + gain;
+                    if best[end][count].is_none_or(|(top, _)| total > top) {
+                        best[end][count] = Some((total, a));
+                    }
+                }
+            }
+        }
+        let own: f64 = true_segments.iter().map(|&(a, start)| score(a, start)).sum();
+        let mut top = (0.0, 0);
+        for (count, found) in best[columns].iter().enumerate().skip(1) {
+            let Some((total, _)) = found else { continue };
+            let value = count as f64 * (1.0 + (total - own));
+            if value > top.0 {
+                top = (value, count);
+            }
+        }
+        let (mut count, mut end) = (top.1, columns);
+        if count == 0 {
+            return truth;
+        }
+        let mut output = Vec::new();
+        while let (Some((_, a)), true) = (best[end][count], end > 0) {
+            output.push(a);
+            end -= self.width(a);
+            count -= wrong(a, end);
+        }
+        output.reverse();
+        output
     }
 }
 
@@ -236,8 +206,22 @@ impl PlainStructure for PlainPlates<'_> {
     }
 
     fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)> {
-        let segments = self.segments(output).into_iter();
-        segments.flat_map(|(a, start)| self.segment_features(image, a, start)).collect()
+        if !self.is_rescaled {
+            return self.plain_features(output, image).collect();
+        }
+        let (loss, truth) = (self.loss(image, output), self.truth(image));
+        if loss == 0.0 {
+            return Vec::new();
+        }
+        let of = |output: &[u32], sign: f64| {
+            let features = self.plain_features(output, image);
+            features.map(|(at, x)| (at, sign * loss * x)).collect::<Vec<_>>()
+        };
+        [of(output, 1.0), of(&truth, -1.0)].concat()
+    }
+
+    fn rounding(&self, _feature: usize) -> f64 {
+        if self.is_rescaled { f64::EPSILON } else { 0.0 }
     }
 
     fn loss(&self, image: usize, output: &[u32]) -> f64 {
@@ -247,6 +231,9 @@ impl PlainStructure for PlainPlates<'_> {
     }
 
     fn worst(&self, image: usize, w: &[f64]) -> Vec<u32> {
+        if self.is_rescaled {
+            return self.worst_rescaled(image, w);
+        }
         let truth = self.segments(&self.truth(image));
         let columns = self.columns(image);
         // The best way to cover the columns before each one, as its total and its last character.

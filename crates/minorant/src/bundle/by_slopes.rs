@@ -8,14 +8,14 @@ use super::normal::Normal;
 use super::origin::Origin;
 use crate::certificate::DualPoint;
 use crate::regularizer::L2;
-use crate::risk::{Duals, Plane};
+use crate::risk::{BySlopes, Plane};
 use minorant_linalg::dense::axpy;
 
 /// What a bundle's planes lie on: the regularizer, and the examples where the risk knows these.
 #[derive(Clone, Copy)]
 pub struct Ground<'g> {
     pub(crate) regularizer: &'g L2,
-    pub(crate) examples: Option<&'g dyn Duals>,
+    pub(crate) examples: Option<&'g dyn BySlopes>,
 }
 
 impl std::fmt::Debug for Ground<'_> {
@@ -37,7 +37,7 @@ const LONGER: usize = 4;
 impl<'g> Ground<'g> {
     /// The examples, where planes like this one are kept by their slopes: that of the whole risk, in
     /// coordinates that are those of the weights.
-    pub(super) fn keeping(&self, planes: &[Plane]) -> Option<&'g dyn Duals> {
+    pub(super) fn keeping(&self, planes: &[Plane]) -> Option<&'g dyn BySlopes> {
         let [plane] = planes else { return None };
         let is_short = LONGER * plane.slopes.len() <= plane.normal.len();
         let keeps = plane.tells_slopes() && is_short && self.regularizer.is_plain();
@@ -46,7 +46,7 @@ impl<'g> Ground<'g> {
 }
 
 /// The examples that planes without normals cannot do without.
-pub(super) fn known(examples: Option<&dyn Duals>) -> &dyn Duals {
+pub(super) fn known(examples: Option<&dyn BySlopes>) -> &dyn BySlopes {
     let Some(examples) = examples else {
         unreachable!("planes are kept by slopes only for those who know the examples")
     };
@@ -72,7 +72,7 @@ impl Held {
 /// Adds the normals of planes that are kept by their slopes to those of the others in a dual point.
 pub(super) fn add_normals<'h>(
     planes: impl Iterator<Item = (&'h Held, f64)>,
-    examples: Option<&dyn Duals>,
+    examples: Option<&dyn BySlopes>,
     dual: &mut DualPoint,
 ) {
     let mut sum: Vec<f64> = Vec::new();

@@ -18,7 +18,7 @@ pub(crate) use state::{load_master, save_master};
 use crate::certificate::{DualBound, DualPoint, Term};
 use crate::master::{Gram, Master};
 use crate::proof::Proof;
-use crate::risk::{Duals, Plane};
+use crate::risk::{BySlopes, Plane};
 use minorant_linalg::parallel::map;
 use normal::Normal;
 use origin::{Origin, Visit};
@@ -214,7 +214,7 @@ impl Bundle {
     }
 
     /// The dual point at the master's weights; the planes in it are not idle.
-    fn dual_point(&mut self, examples: Option<&dyn Duals>) -> DualPoint {
+    fn dual_point(&mut self, examples: Option<&dyn BySlopes>) -> DualPoint {
         let mut dual = DualPoint::new(self.dim);
         let weights = self.master.weights();
         let terms = weights.iter().filter(|weight| **weight > 0.0).count();

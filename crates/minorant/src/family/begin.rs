@@ -3,11 +3,10 @@
 //! families' business.
 
 use super::TrainError;
-use super::carried::{Carried, Carrying};
 use super::walk::Asked;
 use crate::archive::Archive;
 use crate::risk::{Cancel, RiskError};
-use crate::solver::{Checkpoints, RunError, StopRules};
+use crate::solver::{Carried, Carrying, Checkpoints, RunError, StopRules};
 use std::time::Instant;
 
 /// Weights to begin with.

@@ -17,8 +17,8 @@
 //! ```
 
 use super::{Context, Data, FittedModel, Settings, TrainError, TrainReport, train};
+use crate::options::OptionError;
 use crate::options::common::THREADS;
-use crate::options::{Named, OptionError};
 
 /// Declares models, and a builder for each of them. The first line of a model's documentation says in
 /// a few words what it is, for lists; `regularized` models take the options of λ/2 ‖w‖² plus a mean
@@ -150,8 +150,11 @@ macro_rules! setter {
     (f64 $($of:tt)*) => { $crate::family::builder::setter!(as f64, Number => $($of)*); };
     (whole $($of:tt)*) => { $crate::family::builder::setter!(as u64, Whole => $($of)*); };
     (flag $($of:tt)*) => { $crate::family::builder::setter!(as bool, Flag => $($of)*); };
-    (word $($of:tt)*) => {
-        $crate::family::builder::setter!(as impl $crate::family::builder::Word, Word => $($of)*);
+    (word $name:ident $key:tt $doc:expr) => {
+        #[doc = $doc]
+        pub fn $name(self, value: impl Into<$crate::options::Value>) -> Self {
+            self.set($key.spec.name, value.into())
+        }
     };
     (numbers $($of:tt)*) => {
         $crate::family::builder::setter!(as impl Into<Vec<f64>>, Numbers => $($of)*);
@@ -166,13 +169,6 @@ macro_rules! setter {
             self.set($key.spec.name, $crate::options::Value::Pairs(vec![(of.into(), value)]))
         }
     };
-    (as $type:ty, Word => $name:ident $key:tt $doc:expr) => {
-        #[doc = $doc]
-        pub fn $name(self, value: $type) -> Self {
-            let word = $crate::family::builder::Word::word(value);
-            self.set($key.spec.name, $crate::options::Value::Word(word))
-        }
-    };
     (as $type:ty, $value:ident => $name:ident $key:tt $doc:expr) => {
         #[doc = $doc]
         pub fn $name(self, value: $type) -> Self {
@@ -181,30 +177,6 @@ macro_rules! setter {
     };
 }
 pub(crate) use setter;
-
-/// A word that users type, or a value that is named by one.
-pub trait Word {
-    /// The word.
-    fn word(self) -> String;
-}
-
-impl Word for &str {
-    fn word(self) -> String {
-        self.into()
-    }
-}
-
-impl Word for String {
-    fn word(self) -> String {
-        self
-    }
-}
-
-impl<T: Named> Word for T {
-    fn word(self) -> String {
-        self.name().into()
-    }
-}
 
 pub(crate) fn settings_of(model: &str) -> Settings {
     Settings::new(model).unwrap_or_else(|why| unreachable!("{why}"))

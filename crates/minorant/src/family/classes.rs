@@ -16,6 +16,13 @@ pub struct ClassCounts {
 }
 
 impl ClassCounts {
+    /// Counts a row by whether it was predicted so and whether it is.
+    pub(crate) fn add(&mut self, said: bool, actual: bool) {
+        self.predicted += usize::from(said);
+        self.actual += usize::from(actual);
+        self.hits += usize::from(said && actual);
+    }
+
     /// Hits among the predicted; nothing if none was predicted.
     pub fn precision(&self) -> Option<f64> {
         (self.predicted > 0).then(|| self.hits as f64 / self.predicted as f64)
@@ -48,14 +55,13 @@ impl Tally {
         let classes = vec![ClassCounts::default(); classes];
         let mut tally = Tally { classes, compared: 0, wrong: 0, unknown: 0 };
         for (guess, actual) in pairs {
-            tally.compared += 1;
-            tally.classes[guess as usize].predicted += 1;
-            match actual {
-                Some(z) => tally.classes[z as usize].actual += 1,
-                None => tally.unknown += 1,
-            }
             let is_hit = actual == Some(guess);
-            tally.classes[guess as usize].hits += usize::from(is_hit);
+            tally.classes[guess as usize].add(true, is_hit);
+            if let Some(z) = actual.filter(|_| !is_hit) {
+                tally.classes[z as usize].add(false, true);
+            }
+            tally.compared += 1;
+            tally.unknown += usize::from(actual.is_none());
             tally.wrong += usize::from(!is_hit);
         }
         tally

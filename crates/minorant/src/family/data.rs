@@ -29,34 +29,20 @@ pub enum DataKind {
     Parts,
 }
 
-/// Data to train on or to predict.
-#[derive(Debug, Clone, Copy)]
-pub enum Data<'a> {
-    /// Rows of features.
-    Rows(&'a Dataset<'a>),
-    /// Sequences of tokens.
-    Sequences(&'a Sequences),
-    /// Sequences of frames.
-    Recordings(&'a Recordings),
-    /// Images.
-    Images(&'a Images),
-}
-
-/// Data that was read.
-#[derive(Debug, Clone)]
-pub enum OwnedData {
-    /// Rows of features.
-    Rows(Dataset<'static>),
-    /// Sequences of tokens.
-    Sequences(Sequences),
-    /// Sequences of frames.
-    Recordings(Recordings),
-    /// Images.
-    Images(Images),
-}
-
 macro_rules! kinds {
-    ($($kind:ident($type:ty): $get:ident, $words:literal;)+) => {
+    ($($(#[$doc:meta])* $kind:ident($type:ty, $owned:ty): $get:ident, $words:literal;)+) => {
+        /// Data to train on or to predict.
+        #[derive(Debug, Clone, Copy)]
+        pub enum Data<'a> {
+            $($(#[$doc])* $kind(&'a $type)),+
+        }
+
+        /// Data that was read.
+        #[derive(Debug, Clone)]
+        pub enum OwnedData {
+            $($(#[$doc])* $kind($owned)),+
+        }
+
         impl OwnedData {
             /// The data, borrowed.
             pub fn view(&self) -> Data<'_> {
@@ -103,10 +89,14 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Rows(Dataset<'a>): rows, "rows of features";
-    Sequences(Sequences): sequences, "sequences of tokens";
-    Recordings(Recordings): recordings, "recordings";
-    Images(Images): images, "images";
+    /// Rows of features.
+    Rows(Dataset<'a>, Dataset<'static>): rows, "rows of features";
+    /// Sequences of tokens.
+    Sequences(Sequences, Sequences): sequences, "sequences of tokens";
+    /// Sequences of frames.
+    Recordings(Recordings, Recordings): recordings, "recordings";
+    /// Images.
+    Images(Images, Images): images, "images";
 }
 
 impl Data<'_> {
@@ -145,8 +135,8 @@ pub struct Reading<'m> {
     pub kind: DataKind,
     /// Columns of rows or frames that the model knows.
     pub features: Option<usize>,
-    /// Whether the labels of rows are sets.
-    pub is_multilabel: bool,
+    /// What the labels of rows are, where the model knows that.
+    pub label_kind: Option<LabelKind>,
     /// The attributes of tokens that the model knows.
     pub attributes: Option<&'m Attributes>,
     /// The template that makes them of columns.
@@ -155,7 +145,7 @@ pub struct Reading<'m> {
 
 impl From<DataKind> for Reading<'_> {
     fn from(kind: DataKind) -> Self {
-        Reading { kind, features: None, is_multilabel: false, attributes: None, template: None }
+        Reading { kind, features: None, label_kind: None, attributes: None, template: None }
     }
 }
 
@@ -198,23 +188,18 @@ pub fn read_validation(
 ) -> Result<(OwnedData, usize), ReadError> {
     let kind = settings.entry().data(settings);
     let purpose = Purpose { needs_labels: true, keeps_lines: false };
-    match data {
+    let reading = match data {
         Data::Rows(rows) => {
-            let options = ReadOptions {
-                for_prediction: true,
-                model_features: Some(rows.features.cols()),
-                label_kind: rows.labels.kind(),
-                ..options_of_rows(settings)
-            };
-            let (rows, dropped) = minorant_data::read_for_model(files, &options)?;
-            Ok((OwnedData::Rows(rows), dropped))
+            let (features, label_kind) = (Some(rows.features.cols()), rows.labels.kind());
+            Reading { features, label_kind, ..kind.into() }
         }
         Data::Sequences(known) => {
             let (attributes, template) = (Some(&known.attributes), known.template.as_ref());
-            read_for(Reading { attributes, template, ..kind.into() }, settings, files, purpose)
+            Reading { attributes, template, ..kind.into() }
         }
-        Data::Recordings(_) | Data::Images(_) => read_for(kind.into(), settings, files, purpose),
-    }
+        Data::Recordings(_) | Data::Images(_) => kind.into(),
+    };
+    read_for(reading, settings, files, purpose)
 }
 
 /// Reads data of a kind; images may come without labels where these are not needed.
@@ -238,14 +223,12 @@ pub(super) fn read_for(
 ) -> Result<(OwnedData, usize), ReadError> {
     let data = match reading.kind {
         DataKind::Rows => {
-            let mut options = ReadOptions {
+            let options = ReadOptions {
                 for_prediction: reading.features.is_some(),
                 model_features: reading.features,
+                label_kind: reading.label_kind.or_else(|| label_kind(settings)),
                 ..options_of_rows(settings)
             };
-            if reading.is_multilabel {
-                options.label_kind = Some(LabelKind::Multilabel);
-            }
             let (data, dropped) = minorant_data::read_for_model(files, &options)?;
             return Ok((OwnedData::Rows(data), dropped));
         }

@@ -121,11 +121,13 @@ impl Facts {
     pub(super) fn of_header(header: &Json) -> Result<Self, Misfit> {
         let fields = header.as_object().ok_or_else(|| Misfit::without("a header with keys"))?;
         let incomplete = |name: &str| Misfit::without(format!("a complete header with {name}"));
-        let text = |name: &'static str| {
+        let text = |name: &str| {
             let found = fields.get(name).and_then(Json::as_str).map(String::from);
             found.ok_or_else(|| incomplete(name))
         };
         let number = |name: &str| fields.get(name).and_then(Json::as_f64);
+        let whole = |name: &str| fields.get(name).and_then(Json::as_u64);
+        let required = |name: &str| number(name).ok_or_else(|| incomplete(name));
         let mut settings = Settings::new(&text("model")?).map_err(|_| {
             let found = fields.get("model").and_then(Json::as_str).unwrap_or("none");
             Misfit::without(format!("a model that this version knows instead of '{found}'"))
@@ -133,31 +135,29 @@ impl Facts {
         settings
             .take_kept(fields)
             .map_err(|why| Misfit::without(format!("options within their ranges ({why})")))?;
-        let objective = number("objective").ok_or_else(|| incomplete("objective"))?;
+        let objective = required("objective")?;
         let lambda = number("lambda");
         if lambda.is_some_and(|lambda| !(lambda > 0.0 && lambda.is_finite())) {
             return Err(Misfit::without("a positive lambda"));
         }
-        let examples = fields.get("examples").and_then(Json::as_u64);
         let version = fields.get(Version::KEY);
-        let fingerprint = Version::of_number(version.and_then(Json::as_u64));
-        let fingerprint = fingerprint.filter(|known| known.number().is_some() == version.is_some());
-        let fingerprint = fingerprint
+        let fingerprint = Version::of_number(version.and_then(Json::as_u64))
+            .filter(|known| known.number().is_some() == version.is_some())
             .ok_or_else(|| Misfit::without("a fingerprint of data that this version knows"))?;
         Ok(Facts {
             settings,
             lambda,
             solver: text("solver")?,
             status: text("status")?,
-            tol: number("tol").ok_or_else(|| incomplete("tol"))?,
+            tol: required("tol")?,
             certificate: Certificate { objective, lower_bound: number("lower_bound") },
             // Files of 0.1 state none.
             rounding: number("rounding").unwrap_or(0.0),
             local_gap: number("local_gap"),
-            iterations: fields.get("iterations").and_then(Json::as_u64),
-            evaluations: fields.get("evaluations").and_then(Json::as_u64),
+            iterations: whole("iterations"),
+            evaluations: whole("evaluations"),
             python: fields.get("python").cloned(),
-            examples: examples.ok_or_else(|| incomplete("examples"))? as usize,
+            examples: whole("examples").ok_or_else(|| incomplete("examples"))? as usize,
             data_sha256: text("data_sha256")?,
             fingerprint,
         })

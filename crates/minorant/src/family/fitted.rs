@@ -3,8 +3,8 @@
 
 use super::data::Purpose;
 use super::{
-    Audited, Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Reader, Settings,
-    Wanted, Writer, data, proof_arrays,
+    Audited, Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Settings, Wanted, data,
+    proof_arrays,
 };
 use crate::audit::{Audit, Claim, NO_PROOF, check, foresee, nothing_to_check, refused};
 use crate::certificate::Certificate;
@@ -228,19 +228,20 @@ impl FittedModel {
     }
 
     fn container(&self, with_proof: bool) -> Container {
-        let mut file = Writer::new(self.facts.header());
+        let mut file = Container::new(&self.facts.header());
         self.form.write(&mut file);
         if with_proof {
             self.put_proofs(&mut file);
         }
-        file.finish()
+        file
     }
 
     /// The header of the model's file: the facts, the settings, and the form's own keys.
     pub fn header(&self) -> Map<String, Json> {
-        let mut file = Writer::new(self.facts.header());
-        self.form.write(&mut file);
-        file.header
+        match self.container(false).header {
+            Json::Object(header) => header,
+            _ => Map::new(),
+        }
     }
 
     /// The arrays of the model's file by name, those of the proof left out.
@@ -248,7 +249,7 @@ impl FittedModel {
         self.container(false).arrays
     }
 
-    fn put_proofs(&self, file: &mut Writer) {
+    fn put_proofs(&self, file: &mut Container) {
         let weights = self.form.weights();
         for (k, proof) in self.proofs.iter().enumerate() {
             let Some(proof) = proof else { continue };
@@ -263,13 +264,11 @@ impl FittedModel {
 
     /// Saves the proof alone. Returns whether there is one.
     pub fn save_proof(&self, path: &Path) -> Result<bool, FileError> {
-        let header = json!({
-            "data_sha256": self.facts.data_sha256,
-            "problems": self.proofs.len(),
-        });
-        let mut file = Writer::new(header.as_object().cloned().unwrap_or_default());
+        let (data_sha256, problems) = (&self.facts.data_sha256, self.proofs.len());
+        let header = json!({"data_sha256": data_sha256, "problems": problems});
+        let mut file = Container::new(&header);
         self.put_proofs(&mut file);
-        file.finish().write(path, PROOF_KIND)?;
+        file.write(path, PROOF_KIND)?;
         Ok(self.is_auditable())
     }
 
@@ -278,7 +277,7 @@ impl FittedModel {
         let mut container = Container::read(path, PROOF_KIND)?;
         let of_data = container.header.get("data_sha256").and_then(Json::as_str);
         let is_same = of_data == Some(self.facts.data_sha256.as_str());
-        let proofs = self.take_proofs(&mut Reader { container: &mut container });
+        let proofs = self.take_proofs(&mut container);
         match proofs {
             Ok(proofs) if is_same => {
                 self.proofs = proofs;
@@ -288,7 +287,7 @@ impl FittedModel {
         }
     }
 
-    fn take_proofs(&self, file: &mut Reader<'_>) -> Result<Vec<Option<Proof>>, Misfit> {
+    fn take_proofs(&self, file: &mut Container) -> Result<Vec<Option<Proof>>, Misfit> {
         let shape = self.slopes_shape();
         let of = |(k, weights): (usize, &[f64])| {
             proof_arrays::take(file, &self.form.proof_prefix(k), weights.len(), shape)
@@ -311,10 +310,9 @@ impl FittedModel {
             |Misfit(expected): Misfit| FileError::content(path, &expected, "something else");
         let mut facts = Facts::of_header(&container.header).map_err(misfit)?;
         let family = facts.settings.entry().family;
-        let mut file = Reader { container: &mut container };
-        let form = (family.load)(&mut facts, &mut file).map_err(misfit)?;
+        let form = (family.load)(&mut facts, &mut container).map_err(misfit)?;
         let mut model = FittedModel::new(facts, form, Vec::new());
-        model.proofs = model.take_proofs(&mut file).map_err(misfit)?;
+        model.proofs = model.take_proofs(&mut container).map_err(misfit)?;
         Ok(model)
     }
 }

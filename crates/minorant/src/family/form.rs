@@ -1,11 +1,10 @@
 //! What a fitted model holds beyond the facts that every model has, and what can be asked of it.
 //! Each family has one type of form.
 
-use super::{
-    Data, Evaluation, Facts, FittedModel, Predictions, Reading, TrainError, Wanted, Writer,
-};
+use super::{Data, Evaluation, Facts, FittedModel, Predictions, Reading, TrainError, Wanted};
 use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
 use crate::certificate::Certificate;
+use crate::container::Container;
 use minorant_data::Label;
 use serde_json::{Map, Value as Json};
 use std::any::Any;
@@ -14,7 +13,7 @@ use std::fmt::Debug;
 /// The fitted form of a family's models.
 pub trait Form: Debug + Send + Sync + Any {
     /// Writes the keys and arrays that the model file has of its own.
-    fn write(&self, file: &mut Writer);
+    fn write(&self, file: &mut Container);
 
     /// The weights of each problem that was solved for the model: one, or one a class.
     fn weights(&self) -> Vec<&[f64]>;
@@ -138,6 +137,12 @@ impl Description {
     pub fn classes(&mut self, classes: &[Label]) {
         self.line("classes", listed(classes));
         self.key("classes", classes.iter().map(label_in_output).collect::<Vec<Json>>());
+    }
+
+    /// The number of columns, for people and for programs.
+    pub fn features(&mut self, heading: &'static str, count: usize) {
+        self.line(heading, count.to_string());
+        self.key("features", count);
     }
 
     /// A key for programs.

@@ -2,9 +2,9 @@
 //! them as it goes on, and those that did best become the answer. What is held out is decided by
 //! the data alone, and a resumed run remembers its choice.
 
-use super::carried::Carried;
 use super::{TrainError, refuse};
 use crate::archive::{Archive, ArchiveError};
+use crate::solver::Carried;
 use crate::trace::{Observer, TraceRecord};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -83,22 +83,11 @@ pub(crate) struct Chosen {
 
 /// Judges the best points of a run as they come.
 pub(super) struct Validation<'a> {
-    judge: &'a Judge<'a>,
-    observer: &'a mut dyn Observer,
-    last: Vec<f64>,
-    is_new: bool,
-    choice: Choice,
-}
-
-impl<'a> Validation<'a> {
-    /// A judge between a run and its observer.
-    pub(crate) fn new(
-        judge: &'a Judge<'a>,
-        observer: &'a mut dyn Observer,
-        choice: Choice,
-    ) -> Self {
-        Validation { judge, observer, last: Vec::new(), is_new: false, choice }
-    }
+    pub(super) judge: &'a Judge<'a>,
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) choice: Choice,
+    /// The last best point, and whether it is still to be judged.
+    pub(super) last: (Vec<f64>, bool),
 }
 
 impl Observer for Validation<'_> {
@@ -106,21 +95,23 @@ impl Observer for Validation<'_> {
         // A resumed run does not remember its last best point. Where that was the one chosen, to
         // judge it again would choose it again, later; where it was not, others did better.
         let chosen = self.choice.0.borrow();
-        self.is_new = self.last != w && chosen.as_ref().is_none_or(|chosen| chosen.w != w);
-        if self.is_new {
-            self.last = w.to_vec();
+        let (last, is_new) = &mut self.last;
+        *is_new = last != w && chosen.as_ref().is_none_or(|chosen| chosen.w != w);
+        if *is_new {
+            *last = w.to_vec();
         }
         self.observer.best(w);
     }
 
     fn iteration(&mut self, record: &TraceRecord) {
-        if std::mem::take(&mut self.is_new) {
-            let error = (self.judge)(&self.last);
+        let (last, is_new) = &mut self.last;
+        if std::mem::take(is_new) {
+            let error = (self.judge)(last);
             let mut chosen = self.choice.0.borrow_mut();
             // Of weights that err alike, those with the lower objective are chosen.
             if chosen.as_ref().is_none_or(|chosen| error <= chosen.error) {
                 *chosen = Some(Chosen {
-                    w: self.last.clone(),
+                    w: last.clone(),
                     error,
                     objective: record.best_objective,
                     evaluations: record.evaluations,
@@ -164,7 +155,7 @@ impl Carried for Choice {
 mod tests {
     use super::{Choice, Chosen, Validation, held_out};
     use crate::archive::Archive;
-    use crate::family::carried::Carried;
+    use crate::solver::Carried;
     use crate::trace::{Observer, TraceRecord};
 
     #[test]
@@ -186,7 +177,12 @@ mod tests {
         const BEST: [f64; 10] = [1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 4.0, 5.0, 5.0];
         let error = |w: &[f64]| [0.0, 0.3, 0.3, 0.4, 0.3, 0.5][w[0] as usize];
         let (choice, mut nobody) = (Choice::load(kept).unwrap(), ());
-        let mut validation = Validation::new(&error, &mut nobody, choice.clone());
+        let mut validation = Validation {
+            judge: &error,
+            observer: &mut nobody,
+            choice: choice.clone(),
+            last: Default::default(),
+        };
         for (at, best) in BEST.iter().enumerate().take(to).skip(from) {
             validation.best(&[*best]);
             validation.iteration(&TraceRecord {

@@ -2,7 +2,7 @@
 //! least, estimated before anything is allocated. A sentence is better than an abort.
 
 use super::linear::{MULTICLASS, Multiclass};
-use super::{Data, Settings, TrainError, quarter_of_memory};
+use super::{Data, Settings, TrainError, quarter_of_memory, refuse};
 use crate::options::common::MAX_MEMORY;
 use minorant_data::{Dataset, LabelRows};
 
@@ -22,20 +22,15 @@ fn check_count(examples: usize) -> Result<(), TrainError> {
     if examples <= EXAMPLES {
         return Ok(());
     }
-    Err(TrainError::Setting(format!(
+    refuse(format!(
         "{examples} examples are more than the {EXAMPLES} that a model can be trained on"
-    )))
+    ))
 }
 
 /// Refuses a run that is too large: more examples than can be counted, or weights and outputs that
 /// cannot be had.
 pub(crate) fn check_size(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
     check_count(data.examples())?;
-    check_memory(data, settings)
-}
-
-/// Refuses a run whose weights and outputs cannot be had.
-fn check_memory(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
     let Data::Rows(data) = data else { return Ok(()) };
     let given = settings.get(&MAX_MEMORY);
     let most = given.or_else(|| quarter_of_memory().map(|bytes| 4 * bytes));
@@ -52,12 +47,12 @@ fn check_memory(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
         false => "fewer features or classes need less".into(),
     };
     let of_classes = if classes > 1 { format!(" and {classes} classes") } else { String::new() };
-    Err(TrainError::Setting(format!(
+    refuse(format!(
         "{rows} rows with {features} features{of_classes} need {} of memory for weights and outputs, \
          of {} that may be used; {advice}, and --max-memory allows more",
         in_words(needed),
         in_words(most),
-    )))
+    ))
 }
 
 /// The bytes that are left for planes: those that are allowed, less what rows, weights and outputs

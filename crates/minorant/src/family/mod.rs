@@ -6,7 +6,6 @@
 
 mod begin;
 pub mod builder;
-mod carried;
 pub mod chain;
 mod classes;
 mod data;
@@ -48,9 +47,9 @@ pub use settings::{Lambda, Settings, quarter_of_memory};
 pub use walk::{Context, TrainError, method_options, stop_rules, train};
 
 pub(crate) use memory::{check_size, left_for_planes};
-pub(crate) use stored::{Reader, Writer};
-pub(crate) use walk::{Answer, Asked, Track, Walk, refuse};
+pub(crate) use walk::{Answer, Asked, Walk, refuse};
 
+use crate::container::Container;
 use crate::options::{OptionSpec, Probe, Taken};
 use std::sync::LazyLock;
 
@@ -87,11 +86,12 @@ pub struct Family {
     /// Start weights from a model that was fitted before, where the family's models take some.
     pub start_from: Option<StartFrom>,
     /// The fitted form that a model file holds beside the facts.
-    pub load: fn(&mut Facts, &mut Reader<'_>) -> Loaded,
+    pub load: fn(&mut Facts, &mut Container) -> Loaded,
 }
 
-/// Makes start weights of a fitted model, for training on the data under the settings.
-pub type StartFrom = fn(&FittedModel, Data<'_>, &Settings) -> Result<Vec<f64>, TrainError>;
+/// Makes start weights of a fitted model, for training on the data under the settings; nothing of a
+/// model of another family.
+pub type StartFrom = fn(&FittedModel, Data<'_>, &Settings) -> Result<Option<Vec<f64>>, TrainError>;
 
 /// A form that was read from a model file, or what the file should hold and does not.
 pub type Loaded = Result<Box<dyn Form>, Misfit>;
@@ -168,13 +168,13 @@ impl Entry {
         data: Data<'_>,
         settings: &Settings,
     ) -> Result<Vec<f64>, TrainError> {
-        match self.family.start_from {
-            Some(start_from) => start_from(model, data, settings),
-            None => {
-                let (found, name) = (model.name(), self.model.name);
-                refuse(format!("{name} does not start from weights of {found}"))
-            }
-        }
+        let start = match self.family.start_from {
+            Some(start_from) => start_from(model, data, settings)?,
+            None => None,
+        };
+        let (found, name) = (model.name(), self.model.name);
+        let sentence = || format!("{name} does not start from weights of {found}").into();
+        start.ok_or_else(sentence)
     }
 }
 

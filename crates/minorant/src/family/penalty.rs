@@ -2,9 +2,10 @@
 //! constant feature, signs and bounds. From options to a regularizer for training, and to the plain
 //! penalty that audits compute with; what either does with it stands elsewhere.
 
+use super::linear::BIAS_WEIGHT;
 use super::{Settings, TrainError, refuse};
 use crate::audit;
-use crate::options::common::{BOUNDS, L1_RATIO, NONNEGATIVE, Norm, PENALTY};
+use crate::options::common::{BIAS, BOUNDS, L1_RATIO, NONNEGATIVE, Norm, PENALTY};
 use crate::regularizer::{L2, Ranges, RegularizerError};
 
 /// The share of absolute weights in the penalty.
@@ -29,25 +30,23 @@ pub(crate) fn mixed(settings: &Settings, lambda: f64) -> Result<L2, RegularizerE
 /// The weights of a linear model, which lie feature by feature: `columns` of the data, the constant
 /// feature with its θ where there is one, and so many outputs of each.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LinearWeights {
+pub(crate) struct LinearWeights<'s> {
+    /// Whether there is a constant feature, and with which θ; bounds.
+    pub(crate) settings: &'s Settings,
     /// Columns of the data.
     pub(crate) columns: usize,
-    /// Whether there is a constant feature.
-    pub(crate) has_bias: bool,
-    /// Its θ.
-    pub(crate) bias_weight: Option<f64>,
     /// Outputs.
     pub(crate) outputs: usize,
 }
 
-impl LinearWeights {
+impl LinearWeights<'_> {
     fn features(&self) -> usize {
-        self.columns + usize::from(self.has_bias)
+        self.columns + usize::from(self.settings.get(&BIAS).is_some())
     }
 
     /// θ of each weight, where not all are 1.
     fn thetas(&self) -> Option<Vec<f64>> {
-        let theta = self.bias_weight?;
+        let theta = self.settings.get(&BIAS_WEIGHT)?;
         let mut all = vec![1.0; self.features() * self.outputs];
         all[self.columns * self.outputs..].fill(theta);
         Some(all)
@@ -55,8 +54,8 @@ impl LinearWeights {
 
     /// The least and the greatest value of each weight, where some are bounded; refused where nothing
     /// lies between.
-    fn ranges(&self, settings: &Settings) -> Result<Option<Vec<(f64, f64)>>, String> {
-        let (nonnegative, bounds) = (settings.get(&NONNEGATIVE), settings.get(&BOUNDS));
+    fn ranges(&self) -> Result<Option<Vec<(f64, f64)>>, String> {
+        let (nonnegative, bounds) = (self.settings.get(&NONNEGATIVE), self.settings.get(&BOUNDS));
         if !nonnegative && bounds.is_none() {
             return Ok(None);
         }
@@ -81,17 +80,17 @@ impl LinearWeights {
     }
 
     /// The regularizer with this λ.
-    pub(crate) fn regularizer(&self, settings: &Settings, lambda: f64) -> Result<L2, TrainError> {
-        if self.bias_weight.is_some() && l1_ratio(settings) > 0.0 {
+    pub(crate) fn regularizer(&self, lambda: f64) -> Result<L2, TrainError> {
+        if self.settings.get(&BIAS_WEIGHT).is_some() && l1_ratio(self.settings) > 0.0 {
             return refuse(
                 "a bias weight goes with the penalty l2; l1 penalises the bias like the others",
             );
         }
-        let mut regularizer = mixed(settings, lambda)?;
+        let mut regularizer = mixed(self.settings, lambda)?;
         if let Some(thetas) = self.thetas() {
             regularizer = regularizer.with_weights(thetas)?;
         }
-        if let Some(ranges) = self.ranges(settings)? {
+        if let Some(ranges) = self.ranges()? {
             let (least, greatest) = ranges.into_iter().unzip();
             regularizer = regularizer.with_ranges(Ranges::new(least, greatest)?)?;
         }
@@ -99,8 +98,12 @@ impl LinearWeights {
     }
 
     /// The same penalty for an audit.
-    pub(crate) fn plain(&self, settings: &Settings, lambda: f64) -> Result<audit::Penalty, String> {
-        let (theta, ranges) = (self.thetas(), self.ranges(settings)?);
-        Ok(audit::Penalty { theta, ranges, ..audit::Penalty::mixed(lambda, l1_ratio(settings)) })
+    pub(crate) fn plain(&self, lambda: f64) -> Result<audit::Penalty, String> {
+        let (theta, ranges) = (self.thetas(), self.ranges()?);
+        Ok(audit::Penalty {
+            theta,
+            ranges,
+            ..audit::Penalty::mixed(lambda, l1_ratio(self.settings))
+        })
     }
 }

@@ -57,8 +57,7 @@ impl TrainReport {
         outcomes: &[Outcome],
     ) -> Self {
         let sum = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>();
-        let count = |of: &dyn Fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
-        let lower_bound = outcomes.iter().map(|o| o.certificate.lower_bound).sum::<Option<f64>>();
+        let all = Outcome::together(outcomes);
         // The first run that did not converge tells how the whole ended.
         let status = outcomes.iter().map(|o| o.status).find(|status| *status != Status::Converged);
         TrainReport {
@@ -69,15 +68,15 @@ impl TrainReport {
             lambda: Some(lambda),
             regularizer: sum(&|o| o.certificate.objective - o.point.value),
             risk: sum(&|o| o.point.value),
-            certificate: Certificate { objective: sum(&|o| o.certificate.objective), lower_bound },
-            local_gap: outcomes.iter().map(|o| o.local_gap).sum(),
+            certificate: Certificate { objective: all.objective, lower_bound: all.lower_bound },
+            local_gap: all.local_gap,
             status: status.unwrap_or(Status::Converged),
-            evaluations: count(&|o| o.evaluations),
-            iterations: count(&|o| o.iterations),
-            direction_steps: count(&|o| o.direction_steps),
+            evaluations: all.evaluations,
+            iterations: all.iteration,
+            direction_steps: outcomes.iter().map(|o| o.direction_steps).sum(),
             iteration_bound: outcomes.iter().map(|o| o.iteration_bound).sum(),
-            seconds: sum(&|o| o.seconds),
-            master_seconds: sum(&|o| o.master_seconds),
+            seconds: all.seconds,
+            master_seconds: all.master_seconds,
             rounding: sum(&|o| o.rounding),
             abs_tol: None,
             further: Vec::new(),

@@ -2,14 +2,17 @@
 //! options, the labels and attributes that a model knows, predictions and how good they are.
 
 use super::{
-    Data, DataKind, Description, Evaluation, Misfit, Numbers, Outputs, Predictions, Reader,
-    Reading, TrainError, Wanted, Writer, form, refuse, tokens,
+    Audited, Data, DataKind, Description, Evaluation, Form, Misfit, Numbers, Outputs, Predictions,
+    Reading, TrainError, Wanted, form, refuse, tokens,
 };
+use crate::audit::Plain;
+use crate::container::Container;
 use crate::options::Kind::{Choice, Flag};
 use crate::options::{Key, Named, named, options};
 use minorant_data::{Attributes, Label, Sequences, Template};
 use minorant_linalg::Matrix;
 use serde_json::json;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 /// What the risk is the mean over.
@@ -74,10 +77,24 @@ impl Selection {
     }
 }
 
-/// A model that scores the labels of tokens.
-pub(crate) trait Tagger {
+/// The form of a model that scores the labels of tokens.
+pub(crate) trait Tagger: Debug + Send + Sync + 'static {
     /// What it knows of tokens.
     fn vocabulary(&self) -> &Vocabulary;
+
+    /// Its weights.
+    fn weights(&self) -> &[f64];
+
+    /// Writes what the model file has besides vocabulary and weights.
+    fn write(&self, file: &mut Container);
+
+    /// What `inspect` shows besides the vocabulary.
+    fn describe(&self, _description: &mut Description) {}
+
+    /// The problem behind the model's bound in its plainest form, where there is one.
+    fn plain<'a>(&'a self, _audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
+        Ok(Vec::new())
+    }
 
     /// The best labels of each token, sequence by sequence.
     fn best(&self, data: &Sequences) -> Vec<u16>;
@@ -89,43 +106,65 @@ pub(crate) trait Tagger {
     fn marginals(&self, data: &Sequences) -> Vec<f64>;
 }
 
-/// Labels of sequences, with numbers where they are wanted.
-pub(crate) fn predict(
-    tagger: &impl Tagger,
-    data: Data<'_>,
-    wanted: Wanted,
-) -> Result<Predictions, String> {
-    let (vocabulary, data) = (tagger.vocabulary(), data.sequences()?);
-    vocabulary.check(data)?;
-    let labels = tagger.best(data).into_iter().map(u32::from).collect();
-    let values = match wanted {
-        Wanted::Labels => None,
-        Wanted::Scores => Some(tagger.scores(data)),
-        Wanted::Marginals => Some(tagger.marginals(data)),
-    };
-    let (width, unknown) = (vocabulary.classes.len(), data.unknown);
-    let note = || format!("{unknown} attributes that the model does not know were ignored");
-    let classes = vocabulary.classes.iter().cloned().map(Label::Text).collect();
-    Ok(Predictions {
-        classes,
-        outputs: Outputs::Tokens { starts: data.starts.clone(), labels },
-        numbers: values.map(|values| Numbers { width, values }),
-        note: (unknown > 0).then(note),
-    })
-}
-
-/// Compares predicted labels with those of the same sequences.
-pub(crate) fn evaluate(tagger: &impl Tagger, data: Data<'_>) -> Result<Evaluation, String> {
-    let data = data.sequences()?;
-    if data.labels.is_empty() {
-        return Err("the data has no labels to compare with".into());
+impl<T: Tagger> Form for T {
+    fn write(&self, file: &mut Container) {
+        self.vocabulary().write(file);
+        let weights = Tagger::weights(self);
+        file.put_list("weights", weights);
+        Tagger::write(self, file);
     }
-    let predictions = predict(tagger, data.into(), Wanted::Labels)?;
-    let labels: Vec<u32> = data.labels.iter().map(|&z| z.into()).collect();
-    let own = (&tagger.vocabulary().classes[..], predictions.labels());
-    let mut evaluation = tokens::compare(own, (&data.classes, &labels), &data.starts);
-    evaluation.notes.splice(..0, predictions.note);
-    Ok(evaluation)
+
+    fn weights(&self) -> Vec<&[f64]> {
+        vec![Tagger::weights(self)]
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        let Vocabulary { attributes, template, .. } = self.vocabulary();
+        let (attributes, template) = (Some(attributes), template.as_ref());
+        Reading { attributes, template, ..DataKind::Sequences.into() }
+    }
+
+    fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
+        let (vocabulary, data) = (self.vocabulary(), data.sequences()?);
+        vocabulary.check(data)?;
+        let labels = self.best(data).into_iter().map(u32::from).collect();
+        let values = match wanted {
+            Wanted::Labels => None,
+            Wanted::Scores => Some(self.scores(data)),
+            Wanted::Marginals => Some(self.marginals(data)),
+        };
+        let (width, unknown) = (vocabulary.classes.len(), data.unknown);
+        let note = || format!("{unknown} attributes that the model does not know were ignored");
+        Ok(Predictions {
+            classes: vocabulary.classes.iter().cloned().map(Label::Text).collect(),
+            outputs: Outputs::Tokens { starts: data.starts.clone(), labels },
+            numbers: values.map(|values| Numbers { width, values }),
+            note: (unknown > 0).then(note),
+        })
+    }
+
+    fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String> {
+        let data = data.sequences()?;
+        if data.labels.is_empty() {
+            return Err("the data has no labels to compare with".into());
+        }
+        let predictions = self.predict(data.into(), Wanted::Labels)?;
+        let labels: Vec<u32> = data.labels.iter().map(|&z| z.into()).collect();
+        let own = (&self.vocabulary().classes[..], predictions.labels());
+        let mut evaluation = tokens::compare(own, (&data.classes, &labels), &data.starts);
+        evaluation.notes.splice(..0, predictions.note);
+        Ok(evaluation)
+    }
+
+    fn describe(&self) -> Description {
+        let mut description = self.vocabulary().describe();
+        Tagger::describe(self, &mut description);
+        description
+    }
+
+    fn plain<'a>(&'a self, audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
+        Tagger::plain(self, audited)
+    }
 }
 
 /// What a model knows of tokens, and how many it was trained on.
@@ -168,36 +207,30 @@ impl Vocabulary {
         }
     }
 
-    /// How sequences are read for the model.
-    pub(crate) fn reading(&self) -> Reading<'_> {
-        let (attributes, template) = (Some(&self.attributes), self.template.as_ref());
-        Reading { attributes, template, ..DataKind::Sequences.into() }
-    }
-
     /// Writes the vocabulary into a model file.
-    pub(crate) fn write(&self, file: &mut Writer) {
-        file.key("labels", &self.classes);
-        file.key("tokens", self.tokens);
+    fn write(&self, file: &mut Container) {
+        file.put_key("labels", &self.classes);
+        file.put_key("tokens", self.tokens);
         let (kind, names) = match &self.attributes {
             Attributes::Named(names) => ("named", names.join("\n")),
             Attributes::Hashed(_) => ("hashed", String::new()),
             Attributes::Columns(_) => ("columns", String::new()),
         };
-        file.key("attributes", kind);
-        file.key("columns", self.attributes.len());
-        file.key("attribute_bytes", names.len());
-        file.key("template", self.template.as_ref().map(Template::text));
+        file.put_key("attributes", kind);
+        file.put_key("columns", self.attributes.len());
+        file.put_key("attribute_bytes", names.len());
+        file.put_key("template", self.template.as_ref().map(Template::text));
         // Bytes as whole numbers, eight at a time.
         let word = |chunk: &[u8]| {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             u64::from_le_bytes(word)
         };
-        file.integers("attributes", names.as_bytes().chunks(8).map(word));
+        file.put_integers("attributes", names.as_bytes().chunks(8).map(word));
     }
 
     /// The vocabulary of a model file.
-    pub(crate) fn read(file: &mut Reader<'_>) -> Result<Self, Misfit> {
+    pub(crate) fn read(file: &mut Container) -> Result<Self, Misfit> {
         let classes: Vec<String> = file.key("labels")?;
         // Labels are numbered by 16 bits.
         if classes.is_empty() || classes.len() > 1 << 16 {
@@ -217,15 +250,14 @@ impl Vocabulary {
     }
 
     /// What `inspect` shows of the vocabulary.
-    pub(crate) fn describe(&self) -> Description {
+    fn describe(&self) -> Description {
         let mut description = Description {
             trained_on: format!("sequences of {} tokens", self.tokens),
             ..Description::default()
         };
         description.line("labels", form::listed(&self.classes));
-        description.line("attributes", self.attributes.len().to_string());
+        description.features("attributes", self.attributes.len());
         description.key("classes", json!(self.classes));
-        description.key("features", self.attributes.len());
         description.key("tokens", self.tokens);
         description
     }
@@ -258,7 +290,7 @@ fn unpack(kind: &str, columns: usize, bytes: usize, packed: Vec<u64>) -> Option<
 
 /// The value of an option that the headers of all versions have; one that this version does not
 /// know would make another model of the file.
-pub(crate) fn kept<T: Named>(key: &Key<T>, file: &Reader<'_>) -> Result<T, Misfit> {
+pub(crate) fn kept<T: Named>(key: &Key<T>, file: &Container) -> Result<T, Misfit> {
     let name = key.spec.stored_name();
     let word: String = file.key(&name)?;
     T::named(&word).ok_or_else(|| Misfit::without(format!("a {name} that this version knows")))

@@ -2,27 +2,20 @@
 //! method solves it while somebody watches and checkpoints are kept, and the answer becomes a model
 //! with its facts and proof. No mathematics is done here.
 
-use super::carried::Carrying;
 use super::hold_out::{Choice, Chosen, Judge, Validation};
 use super::memory::{check_size, left_for_planes};
 use super::{Data, Facts, FittedModel, Form, PROOF_BYTES, Settings, TrainReport};
-use crate::certificate::BoundOverLambda;
 use crate::fingerprint::Fingerprint;
-use crate::options::common::{
-    ABS_TOL, CONVEX_PROBLEMS, CURVATURE_FLOOR, DESPITE_KINKS, DIRECTION_LIMIT, DIRECTION_TOL,
-    LOCALITY, MAX_EVALS, MAX_SECONDS, MEMORY, PARTS, PROX_DISTANCE, PROX_ITERATIONS, SEARCH, SEED,
-    SOLVER, STOP_CHANGE, STOP_GRADIENT, STOP_IDLE, SUBGRADIENTS, TOL, WOLFE_CURVATURE,
-    WOLFE_DECREASE,
-};
+use crate::options::common as of;
 use crate::options::{Asked as Asks, Key, OptionError, Setting};
 use crate::proof::Proof;
 use crate::regularizer::RegularizerError;
-use crate::risk::{Cancel, Point};
+use crate::risk::Cancel;
 use crate::solver::{
-    self, Checkpoints, Method, MethodError, MethodOptions, Outcome, Problem, RunError, Solver,
-    Status, StopRules, Tuning,
+    self, Carrying, Checkpoints, Method, MethodError, MethodOptions, Outcome, Problem, RunError,
+    Status, StopRules, Track, Tuning,
 };
-use crate::trace::{Observer, TraceRecord};
+use crate::trace::Observer;
 use std::cell::RefCell;
 
 /// Why nothing was trained.
@@ -110,41 +103,6 @@ impl<'c> Context<'c> {
     }
 }
 
-/// Evaluations that a run may go on for past its tolerance.
-const FURTHER: u64 = 1000;
-
-/// Ends a run that has gone on past its tolerance for long enough, and one that the user cancels.
-struct Further<'o> {
-    observer: &'o mut dyn Observer,
-    users: &'o Cancel,
-    token: &'o Cancel,
-    tol: f64,
-    /// The most evaluations, once the tolerance is met.
-    most: Option<u64>,
-}
-
-impl Observer for Further<'_> {
-    fn best(&mut self, w: &[f64]) {
-        self.observer.best(w);
-    }
-
-    fn iteration(&mut self, record: &TraceRecord) {
-        self.observer.iteration(record);
-        let gap = record.lower_bound.map(|bound| record.best_objective - bound);
-        let is_near = |gap: f64| gap <= self.tol * record.best_objective.abs() && self.tol > 0.0;
-        if self.most.is_none() && gap.or(record.local_gap).is_some_and(is_near) {
-            self.most = Some(record.evaluations + FURTHER);
-        }
-        if self.users.is_hurried() {
-            self.token.hurry();
-        } else if self.users.is_cancelled()
-            || self.most.is_some_and(|most| record.evaluations >= most)
-        {
-            self.token.cancel();
-        }
-    }
-}
-
 /// What a family's training gives.
 #[derive(Debug)]
 pub struct Answer {
@@ -154,6 +112,22 @@ pub struct Answer {
     pub(crate) proofs: Vec<Option<Proof>>,
     /// Counts, seconds and how the run ended.
     pub(crate) report: TrainReport,
+}
+
+impl Answer {
+    /// The answer that one run found: `form` makes the fitted form of its weights.
+    pub(crate) fn of_run<F: Form>(
+        outcome: Outcome,
+        method: Method,
+        sizes: (usize, usize),
+        lambda: f64,
+        form: impl FnOnce(Vec<f64>) -> F,
+    ) -> Self {
+        let runs = std::slice::from_ref(&outcome);
+        let report = TrainReport::of_runs(method.name(), sizes, lambda, runs);
+        let form = Box::new(form(outcome.point.w));
+        Answer { form, proofs: vec![outcome.proof], report }
+    }
 }
 
 /// Trains a model.
@@ -225,25 +199,25 @@ pub fn method_options(
     plane_bytes: Option<u64>,
 ) -> MethodOptions {
     MethodOptions {
-        memory: settings.value_of(&MEMORY),
-        parts: settings.value_of(&PARTS),
-        seed: settings.value_of(&SEED),
-        locality: settings.value_of(&LOCALITY),
-        convex_problems: settings.value_of(&CONVEX_PROBLEMS),
+        memory: settings.value_of(&of::MEMORY),
+        parts: settings.value_of(&of::PARTS),
+        seed: settings.value_of(&of::SEED),
+        locality: settings.value_of(&of::LOCALITY),
+        convex_problems: settings.value_of(&of::CONVEX_PROBLEMS),
         max_bytes: plane_bytes,
         proof_bytes,
-        direction_tolerance: settings.value_of(&DIRECTION_TOL),
-        despite_kinks: settings.value_of(&DESPITE_KINKS),
+        direction_tolerance: settings.value_of(&of::DIRECTION_TOL),
+        despite_kinks: settings.value_of(&of::DESPITE_KINKS),
         tuning: Tuning {
-            direction_limit: settings.value_of(&DIRECTION_LIMIT),
-            curvature_floor: settings.value_of(&CURVATURE_FLOOR),
-            search: settings.value_of(&SEARCH),
-            wolfe_decrease: settings.value_of(&WOLFE_DECREASE),
-            wolfe_curvature: settings.value_of(&WOLFE_CURVATURE),
-            subgradients: settings.value_of(&SUBGRADIENTS),
-            prox_distance: settings.value_of(&PROX_DISTANCE),
-            prox_iterations: settings.value_of(&PROX_ITERATIONS),
-            stop_gradient: settings.value_of(&STOP_GRADIENT),
+            direction_limit: settings.value_of(&of::DIRECTION_LIMIT),
+            curvature_floor: settings.value_of(&of::CURVATURE_FLOOR),
+            search: settings.value_of(&of::SEARCH),
+            wolfe_decrease: settings.value_of(&of::WOLFE_DECREASE),
+            wolfe_curvature: settings.value_of(&of::WOLFE_CURVATURE),
+            subgradients: settings.value_of(&of::SUBGRADIENTS),
+            prox_distance: settings.value_of(&of::PROX_DISTANCE),
+            prox_iterations: settings.value_of(&of::PROX_ITERATIONS),
+            stop_gradient: settings.value_of(&of::STOP_GRADIENT),
         },
         hands_over: false,
     }
@@ -252,12 +226,12 @@ pub fn method_options(
 /// When a run stops.
 pub fn stop_rules(settings: &impl Asks) -> StopRules {
     StopRules {
-        tol: settings.value_of(&TOL),
-        abs_tol: settings.value_of(&ABS_TOL),
-        max_evaluations: settings.value_of(&MAX_EVALS),
-        max_seconds: settings.value_of(&MAX_SECONDS),
-        least_change: settings.value_of(&STOP_CHANGE),
-        most_idle: settings.value_of(&STOP_IDLE),
+        tol: settings.value_of(&of::TOL),
+        abs_tol: settings.value_of(&of::ABS_TOL),
+        max_evaluations: settings.value_of(&of::MAX_EVALS),
+        max_seconds: settings.value_of(&of::MAX_SECONDS),
+        least_change: settings.value_of(&of::STOP_CHANGE),
+        most_idle: settings.value_of(&of::STOP_IDLE),
     }
 }
 
@@ -278,84 +252,6 @@ pub struct Asked<'w> {
     pub(crate) plane_bytes: Option<u64>,
     /// What goes along from one λ of a path to the next.
     pub(crate) track: Option<&'w RefCell<Track>>,
-}
-
-/// What goes along from one λ of a path to the next: the solver with its planes and its best point.
-pub(crate) struct Track {
-    pub(crate) method: Method,
-    solver: Option<Box<dyn Solver>>,
-    last: Option<Point>,
-    /// The bound over λ that the last run proved, Ω and the risk at its weights, and λ of Ω's quadratic.
-    pub(crate) bounds: Option<BoundOverLambda>,
-    pub(crate) penalty: f64,
-    pub(crate) risk: f64,
-    pub(crate) quadratic: f64,
-}
-
-impl std::fmt::Debug for Track {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Track").field("method", &self.method).finish_non_exhaustive()
-    }
-}
-
-impl Track {
-    /// The beginning of a path.
-    pub(crate) fn new() -> Self {
-        Track {
-            method: Method::Auto,
-            solver: None,
-            last: None,
-            bounds: None,
-            penalty: 0.0,
-            risk: 0.0,
-            quadratic: 0.0,
-        }
-    }
-
-    /// Solves a problem from where the last one with the same risk ended, and keeps the solver.
-    pub(crate) fn solve(
-        &mut self,
-        problem: Problem<'_>,
-        asked: Method,
-        options: &MethodOptions,
-        rules: StopRules,
-        cancel: &Cancel,
-    ) -> Result<Outcome, TrainError> {
-        let last = self.last.take();
-        let start = last.as_ref().map(|point| point.w.clone());
-        let is_first = start.is_none();
-        let given = problem.start;
-        let problem = problem.starting_at(start.as_deref().or(given));
-        let carried = match (&mut self.solver, last) {
-            (Some(solver), Some(point)) => solver.restart_at(point),
-            _ => false,
-        };
-        if !carried {
-            self.method = match asked {
-                // What climbs example by example has no planes to hand on.
-                Method::Auto => match Method::pick_bundle(problem) {
-                    Method::Bcfw => Method::PBmrm,
-                    method => method,
-                },
-                method => method,
-            };
-            self.solver = Some(self.method.build_owned(problem, options)?);
-        }
-        let Some(solver) = &mut self.solver else { unreachable!("a solver was just built") };
-        // A first answer is owed even to those who have already asked to stop.
-        let token = if is_first { Cancel::new() } else { cancel.clone() };
-        let mut outcome = solver::run(&mut **solver, problem, rules, &token, &mut (), &mut ())?;
-        if outcome.status == Status::MaxEvals && cancel.is_cancelled() {
-            outcome.status = Status::Interrupted;
-        }
-        let regularizer = problem.regularizer;
-        self.bounds = outcome.bounds.clone();
-        self.penalty = regularizer.value(&outcome.point.w);
-        self.quadratic = regularizer.lambda();
-        self.risk = outcome.point.value;
-        self.last = Some(outcome.point.clone());
-        Ok(outcome)
-    }
 }
 
 /// A run on its way: what families ask while they train.
@@ -390,81 +286,58 @@ impl Walk<'_> {
 
     /// The method that was asked for.
     pub(crate) fn asked_method(&self) -> Result<Method, TrainError> {
-        Ok(Method::from_name(&self.get(&SOLVER))?)
+        Ok(Method::from_name(&self.get(&of::SOLVER))?)
     }
 
-    /// The method for a problem, with its settings. Where a run is to go on to rounding, `auto` picks
-    /// a bundle method: coordinate steps creep there.
-    pub(crate) fn method_for(
-        &self,
-        problem: Problem<'_>,
-    ) -> Result<(Method, MethodOptions), TrainError> {
-        let asked = self.asked_method()?;
-        let is_auto = asked == Method::Auto;
-        let given = method_options(self.settings, self.proof_bytes, self.plane_bytes);
-        // Where the seed is also that of the start, a solver that has no use for it does not refuse it.
-        let of_solver = self
-            .settings
-            .entry()
-            .option(SEED.spec.name)
-            .is_some_and(|spec| std::ptr::eq(spec, &SEED.spec));
-        let seed = if of_solver { given.seed } else { 0 };
-        MethodOptions { seed, ..given }.refuse_unused(asked)?;
-        let method = match is_auto && self.to_rounding {
-            true => Method::pick_bundle(problem),
-            false => asked.resolve(problem),
-        };
-        Ok((method, MethodOptions { hands_over: is_auto, ..given }))
+    /// The settings of the method.
+    pub(crate) fn method_options(&self) -> MethodOptions {
+        method_options(self.settings, self.proof_bytes, self.plane_bytes)
     }
 
-    /// Minimises, to the rules or to rounding.
+    /// Minimises, to the rules or to rounding. Where a run is to go on to rounding, `auto` picks a bundle
+    /// method: coordinate steps creep there.
     pub(crate) fn minimise(
         &mut self,
         problem: Problem<'_>,
         rules: StopRules,
     ) -> Result<(Outcome, Method), TrainError> {
+        let (asked, given) = (self.asked_method()?, self.method_options());
+        // Where the seed is also that of the start, a solver that has no use for it does not refuse it.
+        let own = self.settings.entry().option(of::SEED.spec.name);
+        let of_solver = own.is_some_and(|spec| std::ptr::eq(spec, &of::SEED.spec));
+        let seed = if of_solver { given.seed } else { 0 };
+        MethodOptions { seed, ..given }.refuse_unused(asked)?;
         if let Some(track) = self.asked.track {
-            let asked = self.asked_method()?;
-            let options =
-                method_options(self.settings, self.asked.proof_bytes, self.asked.plane_bytes);
-            options.refuse_unused(asked)?;
             let mut track = track.borrow_mut();
-            let outcome = track.solve(problem, asked, &options, rules, self.asked.cancel)?;
+            let cancel = self.asked.cancel;
+            let outcome = track.solve::<TrainError>(problem, asked, &given, rules, cancel)?;
             return Ok((outcome, track.method));
         }
-        let (method, options) = self.method_for(problem)?;
+        let is_auto = asked == Method::Auto;
+        let method = match is_auto && self.to_rounding {
+            true => Method::pick_bundle(problem),
+            false => asked.resolve(problem),
+        };
+        let options = MethodOptions { hands_over: is_auto, ..given };
         // `auto` itself is built where it may hand over from one method to another.
-        let asked = self.asked_method()?;
-        let built = if asked == Method::Auto && !self.to_rounding { asked } else { method };
+        let built = if is_auto && !self.to_rounding { asked } else { method };
         let mut solver = built.build(problem, &options)?;
         let Asked { cancel, to_rounding, proof_bytes, .. } = self.asked;
-        let observer = &mut *self.observer;
-        if !to_rounding {
-            let outcome =
-                solver::run(&mut *solver, problem, rules, cancel, observer, self.checkpoints)?;
-            return Ok((outcome, method));
-        }
-        // A smooth problem is finished by other means than planes; one with kinks by more of them.
-        let to_rounding = StopRules { tol: 0.0, abs_tol: 0.0, ..rules };
-        let smooth = problem.risk.is_smooth() && problem.regularizer.is_quadratic();
-        let first = if smooth { rules } else { to_rounding };
-        let token = Cancel::new();
-        let mut further =
-            Further { observer, users: cancel, token: &token, tol: rules.tol, most: None };
-        let mut outcome =
-            solver::run(&mut *solver, problem, first, &token, &mut further, self.checkpoints)?;
-        let was_near = further.most.is_some();
-        solver::finish(problem, &mut outcome, rules, proof_bytes, cancel, observer)?;
-        // Where rounding is the aim, a run that rounding or the limit past the tolerance stops has
-        // converged.
-        let is_over = match outcome.status {
-            Status::Stalled => outcome.certificate.certifies(rules.tol),
-            Status::Interrupted => was_near && !cancel.is_cancelled(),
-            _ => false,
+        let (observer, checkpoints) = (&mut *self.observer, &mut *self.checkpoints);
+        let outcome = if to_rounding {
+            let solver = &mut *solver;
+            solver::run_to_rounding(
+                solver,
+                problem,
+                rules,
+                proof_bytes,
+                cancel,
+                observer,
+                checkpoints,
+            )?
+        } else {
+            solver::run(&mut *solver, problem, rules, cancel, observer, checkpoints)?
         };
-        if is_over {
-            outcome.status = Status::Converged;
-        }
         Ok((outcome, method))
     }
 
@@ -483,7 +356,8 @@ impl Walk<'_> {
         let mut store =
             Carrying::resume(&mut *self.checkpoints, Choice::load).map_err(RunError::from)?;
         let choice = store.carried.clone();
-        let mut observer = Validation::new(judge, &mut *self.observer, choice.clone());
+        let (own, last) = (choice.clone(), (Vec::new(), false));
+        let mut observer = Validation { judge, observer: &mut *self.observer, choice: own, last };
         let mut walk = Walk { asked: self.asked, observer: &mut observer, checkpoints: &mut store };
         let (mut outcome, method) = walk.minimise(problem, rules)?;
         let chosen = choice.0.take();

@@ -5,7 +5,7 @@
 
 use super::small_system::SmallSystem;
 use super::{InterceptRisk, NEAR};
-use crate::risk::{Cancel, Duals, Plane, Point, RiskError, ScaledTangents};
+use crate::risk::{BySlopes, Cancel, Duals, Plane, Point, RiskError, ScaledTangents};
 use minorant_linalg::parallel::{map_chunks, map_chunks_mut};
 use minorant_linalg::sum::Sum;
 
@@ -239,6 +239,16 @@ impl InterceptRisk<'_> {
     }
 }
 
+impl BySlopes for InterceptRisk<'_> {
+    fn products(&self, vector: &[f64]) -> Vec<f64> {
+        self.inner.products(vector)
+    }
+
+    fn normal(&self, slopes: &[f64]) -> Vec<f64> {
+        self.inner.normal(slopes)
+    }
+}
+
 impl Duals for InterceptRisk<'_> {
     fn slopes(&self) -> usize {
         Duals::slopes(&self.inner)
@@ -251,14 +261,6 @@ impl Duals for InterceptRisk<'_> {
     ) -> Result<Option<Plane>, RiskError> {
         self.level(slopes);
         self.balanced_plane(slopes, cancel)
-    }
-
-    fn products(&self, vector: &[f64]) -> Vec<f64> {
-        self.inner.products(vector)
-    }
-
-    fn normal(&self, slopes: &[f64]) -> Vec<f64> {
-        self.inner.normal(slopes)
     }
 
     fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {

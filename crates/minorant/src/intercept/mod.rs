@@ -16,8 +16,8 @@ mod small_system;
 
 use crate::line::{self, Line, Quadratic, Side};
 use crate::risk::{
-    Cancel, Curvature, Duals, ExampleWeights, LinearRisk, Lines, Loss, Outputs, Plane, Point, Risk,
-    RiskError,
+    BySlopes, Cancel, Curvature, Duals, ExampleWeights, LinearRisk, Lines, Loss, Outputs, Plane,
+    Point, Risk, RiskError,
 };
 use balance::ROUNDING;
 use minorant_linalg::Design;
@@ -271,6 +271,10 @@ impl Risk for InterceptRisk<'_> {
     }
 
     fn duals(&self) -> Option<&dyn Duals> {
+        Some(self)
+    }
+
+    fn by_slopes(&self) -> Option<&dyn BySlopes> {
         Some(self)
     }
 

@@ -111,6 +111,37 @@ impl Kernel {
         }
     }
 
+    /// The kernel of this name with the settings that it asks for.
+    pub(crate) fn named(
+        name: &str,
+        sigma: Option<f64>,
+        power: Option<u32>,
+        offset: Option<f64>,
+    ) -> Option<Self> {
+        match name {
+            "linear" => Some(Kernel::Linear),
+            "rbf" => sigma.map(|sigma| Kernel::Rbf { sigma }),
+            "poly" => Some(Kernel::Poly { power: power?, offset: offset? }),
+            "precomputed" => Some(Kernel::Precomputed),
+            _ => None,
+        }
+    }
+
+    /// A width for a Gaussian: about a third of the data's spread.
+    pub(crate) fn usual_width(matrix: &Matrix<'_>) -> f64 {
+        let n = matrix.rows().max(1) as f64;
+        let (mut sums, mut square) = (vec![0.0; matrix.cols()], 0.0);
+        for i in 0..matrix.rows() {
+            for (j, x) in matrix.row(i) {
+                sums[j] += x;
+                square += x * x;
+            }
+        }
+        let mean: f64 = sums.iter().map(|s| (s / n) * (s / n)).sum();
+        let spread = (square / n - mean).max(0.0).sqrt();
+        if spread > 0.0 { 0.35 * spread } else { 1.0 }
+    }
+
     /// The kernel from what the products of two rows with each other and with themselves are; of the
     /// Gaussian kernel the squared distance, which whole rows are made kernels of.
     fn of_products(self, xy: f64, xx: f64, yy: f64) -> f64 {

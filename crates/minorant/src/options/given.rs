@@ -1,34 +1,30 @@
 //! Values for options where there is no model that takes them: for the test problems of the command,
 //! and for functions of users. What such runs take is listed once, in [`OF_METHODS`].
 
-use super::common::{
-    ABS_TOL, CURVATURE_FLOOR, DIRECTION_LIMIT, DIRECTION_TOL, LOCALITY, MAX_EVALS, MAX_SECONDS,
-    MEMORY, PROX_DISTANCE, PROX_ITERATIONS, SEARCH, SEED, STOP_CHANGE, STOP_GRADIENT, STOP_IDLE,
-    TOL, WOLFE_CURVATURE, WOLFE_DECREASE,
-};
+use super::common as of;
 use super::{Key, OptionError, OptionSpec, Setting, Value};
 use std::collections::BTreeMap;
 
 /// The options of methods, and of when they stop, that a run without a model takes.
 pub static OF_METHODS: &[&OptionSpec] = &[
-    &MEMORY.spec,
-    &SEED.spec,
-    &LOCALITY.spec,
-    &DIRECTION_TOL.spec,
-    &DIRECTION_LIMIT.spec,
-    &CURVATURE_FLOOR.spec,
-    &SEARCH.spec,
-    &WOLFE_DECREASE.spec,
-    &WOLFE_CURVATURE.spec,
-    &PROX_DISTANCE.spec,
-    &PROX_ITERATIONS.spec,
-    &TOL.spec,
-    &ABS_TOL.spec,
-    &MAX_EVALS.spec,
-    &MAX_SECONDS.spec,
-    &STOP_GRADIENT.spec,
-    &STOP_CHANGE.spec,
-    &STOP_IDLE.spec,
+    &of::MEMORY.spec,
+    &of::SEED.spec,
+    &of::LOCALITY.spec,
+    &of::DIRECTION_TOL.spec,
+    &of::DIRECTION_LIMIT.spec,
+    &of::CURVATURE_FLOOR.spec,
+    &of::SEARCH.spec,
+    &of::WOLFE_DECREASE.spec,
+    &of::WOLFE_CURVATURE.spec,
+    &of::PROX_DISTANCE.spec,
+    &of::PROX_ITERATIONS.spec,
+    &of::TOL.spec,
+    &of::ABS_TOL.spec,
+    &of::MAX_EVALS.spec,
+    &of::MAX_SECONDS.spec,
+    &of::STOP_GRADIENT.spec,
+    &of::STOP_CHANGE.spec,
+    &of::STOP_IDLE.spec,
 ];
 
 /// Whoever has values for options.

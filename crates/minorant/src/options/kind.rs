@@ -3,8 +3,7 @@
 //! sentence of the library, whoever hands it over.
 
 use super::Value;
-use super::value::{read_bounds, read_numbers};
-use minorant_data::Label;
+use minorant_data::{Label, read_bounds, read_numbers};
 use std::path::Path;
 
 /// The numbers that an option takes.
@@ -31,31 +30,27 @@ pub enum Range {
 }
 
 impl Range {
-    fn holds(self, x: f64) -> bool {
+    /// Whether a number is in it, and what such numbers are called.
+    fn look(self, x: f64) -> (bool, &'static str) {
         match self {
-            Range::Finite => x.is_finite(),
-            Range::Positive => x > 0.0 && x.is_finite(),
-            Range::NotNegative => x >= 0.0 && x.is_finite(),
-            Range::NotNegativeOrInfinite => x >= 0.0,
-            Range::BelowOne => x < 1.0 && x.is_finite(),
-            Range::Fraction => x > 0.0 && x <= 1.0,
-            Range::Share => (0.0..1.0).contains(&x),
-            Range::Inside => x > 0.0 && x < 1.0,
-            Range::Ratio => (0.0..=1.0).contains(&x),
+            Range::Finite => (x.is_finite(), "a finite number"),
+            Range::Positive => (x > 0.0 && x.is_finite(), "a positive number"),
+            Range::NotNegative => (x >= 0.0 && x.is_finite(), "a number of 0 or more"),
+            Range::NotNegativeOrInfinite => (x >= 0.0, "a number of 0 or more"),
+            Range::BelowOne => (x < 1.0 && x.is_finite(), "a finite number below 1"),
+            Range::Fraction => (x > 0.0 && x <= 1.0, "a number above 0 and up to 1"),
+            Range::Share => ((0.0..1.0).contains(&x), "a number from 0 to below 1"),
+            Range::Inside => (x > 0.0 && x < 1.0, "a number above 0 and below 1"),
+            Range::Ratio => ((0.0..=1.0).contains(&x), "a number from 0 to 1"),
         }
     }
 
+    fn holds(self, x: f64) -> bool {
+        self.look(x).0
+    }
+
     fn in_words(self) -> &'static str {
-        match self {
-            Range::Finite => "a finite number",
-            Range::Positive => "a positive number",
-            Range::NotNegative | Range::NotNegativeOrInfinite => "a number of 0 or more",
-            Range::BelowOne => "a finite number below 1",
-            Range::Fraction => "a number above 0 and up to 1",
-            Range::Share => "a number from 0 to below 1",
-            Range::Inside => "a number above 0 and below 1",
-            Range::Ratio => "a number from 0 to 1",
-        }
+        self.look(0.0).1
     }
 }
 
@@ -145,11 +140,12 @@ impl Kind {
             Kind::Number(_) => number(text).map(Value::Number),
             Kind::Bytes => parse_bytes(text).map(Value::Whole),
             Kind::Choice(choices) => {
-                let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-                if names.contains(&text) {
-                    return Ok(Value::Word(text.into()));
+                let (is_known, names) = among(choices, text);
+                if is_known {
+                    Ok(text.into())
+                } else {
+                    Err(format!("expected {names}, found '{text}'"))
                 }
-                Err(format!("expected {}, found '{text}'", names.join(" or ")))
             }
             Kind::Solver | Kind::NumbersOfFile | Kind::BoundsOfFile => Ok(Value::Word(text.into())),
             Kind::Ascending(_) => {
@@ -210,9 +206,8 @@ impl Kind {
                 Some("must be whole numbers of 1 or more".into())
             }
             (Kind::Choice(choices), Value::Word(word)) => {
-                let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-                (!names.contains(&word.as_str()))
-                    .then(|| format!("must be {}, not '{word}'", names.join(" or ")))
+                let (is_known, names) = among(choices, word);
+                (!is_known).then(|| format!("must be {names}, not '{word}'"))
             }
             (Kind::Text(understands), Value::Word(word)) => {
                 understands(word).err().map(|why| format!("cannot be understood: {why}"))
@@ -244,6 +239,12 @@ impl Kind {
             Kind::File => "a file",
         }
     }
+}
+
+/// Whether a word is one of the choices, and which there are.
+fn among(choices: &[(&str, &str)], word: &str) -> (bool, String) {
+    let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+    (names.contains(&word), names.join(" or "))
 }
 
 /// Why some numbers are no bounds of columns.

@@ -22,7 +22,7 @@ impl<T: Named> Setting for T {
     }
 
     fn value(self) -> Option<Value> {
-        Some(Value::Word(self.name().into()))
+        Some(self.into())
     }
 }
 

@@ -3,12 +3,13 @@
 
 use super::{PathOptions, PathPoint, Stop, Way, pair};
 use crate::family::{
-    Asked, Data, Facts, FittedModel, Lambda, PROOF_BYTES, Settings, Track, TrainError, Walk,
+    Asked, Data, Facts, FittedModel, Lambda, PROOF_BYTES, Settings, TrainError, Walk,
     left_for_planes,
 };
 use crate::fingerprint::Fingerprint;
 use crate::options::common::{MAX_EVALS, MAX_SECONDS};
 use crate::risk::Cancel;
+use crate::solver::Track;
 use std::cell::RefCell;
 
 /// Trainings on their way along the path.

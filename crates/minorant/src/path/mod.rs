@@ -13,14 +13,14 @@ pub use tune::{FoldError, Tuned, TunedPoint, tune, validate};
 
 use crate::family::linear::{LinearForm, Rows, Solved, check_evaluations};
 use crate::family::{
-    self, Data, Entry, Facts, FittedModel, Numbers, PROOF_BYTES, Settings, Track, TrainError,
-    TrainReport, check_size, left_for_planes, method_options, refuse,
+    self, Data, Entry, Facts, FittedModel, Numbers, PROOF_BYTES, Settings, TrainError, TrainReport,
+    check_size, left_for_planes, method_options, refuse,
 };
 use crate::fingerprint::Fingerprint;
 use crate::options::common::LAMBDA;
 use crate::regularizer::L2;
 use crate::risk::{Cancel, Risk};
-use crate::solver::{Method, Outcome, Problem, StopRules};
+use crate::solver::{Method, Outcome, Problem, StopRules, Track};
 use between::{Pair, largest_gap};
 use fits::Fits;
 use minorant_data::Dataset;
@@ -322,7 +322,7 @@ impl Way for Tracks<'_> {
             outcomes.push(outcome);
         }
         let pair = pair(lambda, self.tracks.iter().map(|(_, track)| track));
-        let scores = scores(&outcomes, self.rows.targets.outputs());
+        let scores = scores(&outcomes, self.rows.targets.outputs);
         let data = self.rows.data;
         let solved = Solved { outcomes, method: self.tracks[0].1.method, abs_tol: None };
         let answer = self.rows.answer(lambda, solved);

@@ -18,13 +18,6 @@ pub trait Duals {
         cancel: &Cancel,
     ) -> Result<Option<Plane>, RiskError>;
 
-    /// What slopes are multiplied with and added up, to give the inner product of their plane's normal
-    /// with a vector. One forward product.
-    fn products(&self, vector: &[f64]) -> Vec<f64>;
-
-    /// The normal of the plane with these slopes. One backward product.
-    fn normal(&self, slopes: &[f64]) -> Vec<f64>;
-
     /// The highest minorant whose slopes are `factor`, between 0 and 1, times those of the tangents
     /// at `point`. Reads the point's outputs, not the data.
     fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents>;

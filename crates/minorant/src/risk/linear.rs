@@ -10,13 +10,13 @@ use super::cut::Cut;
 use super::held::HeldRows;
 use super::sizes::Sizes;
 use super::{
-    Cancel, Curvature, Descent, DifferenceOfConvex, DualCoordinates, Duals, ExampleWeights,
-    Examples, Lines, Loss, Outputs, Plane, Point, Risk, RiskError, RowMetric, ScaledTangents,
-    Shape, Subdifferential,
+    BySlopes, Cancel, Curvature, Descent, DifferenceOfConvex, DualCoordinates, Duals,
+    ExampleWeights, Examples, Lines, Loss, Outputs, Plane, Point, Risk, RiskError, RowMetric,
+    ScaledTangents, Shape, Subdifferential,
 };
 use crate::line::Line;
 use minorant_linalg::dense::{axpy, between};
-use minorant_linalg::parallel::{map_chunks, map_chunks_mut, split_evenly, stretches};
+use minorant_linalg::parallel::{map_chunks, split_evenly, stretches};
 use minorant_linalg::sum::Sum;
 use minorant_linalg::tree::{TreeSum, sum_chunks};
 use minorant_linalg::{Columns, Design, PackedWeights};
@@ -94,6 +94,17 @@ pub(super) fn finish(w: Vec<f64>, outputs: Outputs, value: f64) -> Result<Point,
 pub(super) fn sizes_of_all(holders: impl IntoIterator<Item = TreeSum<Sizes>>, cut: &Cut) -> Sizes {
     match chunk::whole(holders, cut.chunks()).map(|mut sums| sums.pop()) {
         Ok(Some(sizes)) => sizes,
+        _ => unreachable!("the holders have all chunks, each once"),
+    }
+}
+
+/// The normal of a plane of the whole risk.
+pub(super) fn whole_normal(
+    holders: impl IntoIterator<Item = TreeSum<Vec<f64>>>,
+    cut: &Cut,
+) -> Vec<f64> {
+    match chunk::whole(holders, cut.chunks()).map(|mut sums| sums.pop()) {
+        Ok(Some(normal)) => normal,
         _ => unreachable!("the holders have all chunks, each once"),
     }
 }
@@ -190,6 +201,10 @@ impl Risk for LinearRisk<'_> {
         // 32 bits must be able to number the rows.
         let numbered = u32::try_from(self.rows.design.rows()).is_ok();
         (numbered && self.rows.loss.curvature().is_some()).then_some(self)
+    }
+
+    fn by_slopes(&self) -> Option<&dyn BySlopes> {
+        Some(self)
     }
 
     fn dual_coordinates(&self) -> Option<&dyn DualCoordinates> {
@@ -333,33 +348,18 @@ impl Duals for LinearRisk<'_> {
         }
     }
 
+    fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {
+        self.highest_with_tangents_slopes(point, factor)
+    }
+}
+
+impl BySlopes for LinearRisk<'_> {
     fn products(&self, vector: &[f64]) -> Vec<f64> {
-        let (rows, k) = (&self.rows, self.rows.loss.outputs());
-        let packed = PackedWeights::pack(vector, k);
-        let mut products = vec![0.0; rows.design.rows() * k];
-        map_chunks_mut(&rows.chunks, &mut products, k, |_, chunk, products| {
-            for block in rows.blocks(chunk.clone()) {
-                let span = (block.start - chunk.start) * k..(block.end - chunk.start) * k;
-                rows.design.forward(block, &packed, &mut products[span]);
-            }
-            for (i, of_row) in chunk.zip(products.chunks_exact_mut(k)) {
-                of_row.iter_mut().for_each(|x| *x *= rows.weights.of(i));
-            }
-        });
-        products
+        self.rows.products(vector)
     }
 
     fn normal(&self, slopes: &[f64]) -> Vec<f64> {
-        let (rows, k) = (&self.rows, self.rows.loss.outputs());
-        let each = slopes.chunks_exact(k).enumerate();
-        let weighted = each.flat_map(|(i, of_row)| of_row.iter().map(move |c| (i, c)));
-        let coefficients: Vec<f64> = weighted.map(|(i, c)| rows.weights.of(i) * c).collect();
-        let normal = self.backward(&coefficients, &Cancel::new());
-        normal.unwrap_or_else(|_| unreachable!("nobody stops this sum"))
-    }
-
-    fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {
-        self.highest_with_tangents_slopes(point, factor)
+        whole_normal([self.rows.normal(slopes)], &self.rows.cut)
     }
 }
 

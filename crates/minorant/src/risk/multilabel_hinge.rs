@@ -25,6 +25,27 @@ impl MultilabelHinge {
         MultilabelHinge { classes, member, margins }
     }
 
+    /// The threshold on the scores that gets the fewest memberships wrong, halfway between two
+    /// neighbouring scores; the lowest of several equally good ones.
+    pub(crate) fn best_threshold(scores: &[f64], member: &[bool]) -> f64 {
+        let mut order: Vec<(f64, bool)> =
+            scores.iter().copied().zip(member.iter().copied()).collect();
+        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let Some(&(lowest, _)) = order.first() else { return 0.0 };
+        let mut errors = member.iter().filter(|has| !**has).count() as i64;
+        let mut best = (errors, lowest - 1.0);
+        for at in 0..order.len() {
+            errors += if order[at].1 { 1 } else { -1 };
+            let next = order.get(at + 1).map_or(order[at].0 + 2.0, |next| next.0);
+            if next > order[at].0 && errors < best.0 {
+                let middle = order[at].0 + 0.5 * (next - order[at].0);
+                // Between neighbouring doubles the middle may be the upper one, which has to be above.
+                best = (errors, if middle < next { middle } else { order[at].0 });
+            }
+        }
+        best.1
+    }
+
     fn sets(
         &self,
         example: usize,
@@ -292,5 +313,14 @@ mod tests {
                 assert_eq!(loss.highest_offset(0, &mut c), None, "case {case}");
             }
         }
+    }
+
+    #[test]
+    fn threshold_splits_where_errors_are_fewest() {
+        assert_eq!(MultilabelHinge::best_threshold(&[1.0, 2.0, 3.0], &[false, true, true]), 1.5);
+        assert_eq!(MultilabelHinge::best_threshold(&[1.0, 2.0], &[true, true]), 0.0);
+        assert_eq!(MultilabelHinge::best_threshold(&[1.0, 1.0, 4.0], &[true, false, false]), 5.0);
+        let odd = 1f64.next_up();
+        assert_eq!(MultilabelHinge::best_threshold(&[odd, odd.next_up()], &[false, true]), odd);
     }
 }

@@ -3,12 +3,14 @@
 //! the mean of those without; its loss (f − M)²/2 keeps their mean decision near M. The loss is not
 //! convex: that of a row without a label is the convex max(1, |f|) less the convex |f|.
 
+use super::ExampleWeights;
 use super::hinge::reach;
 use super::loss::{
     Ascent, Climb, Conjugate, Difference, DualSweep, Foothold, Loss, Piecewise, Tangent,
     allowed_size,
 };
 use crate::line::Pieces;
+use minorant_linalg::{Matrix, MatrixError, Storage};
 
 /// The loss of rows of which some have a binary label.
 #[derive(Debug, Clone)]
@@ -22,6 +24,27 @@ impl Transductive {
     /// `signs[i]` is +1, −1, or 0 for a row without a label; with `mean` one more row follows.
     pub fn new(signs: Vec<f64>, mean: Option<f64>) -> Self {
         Transductive { signs, mean }
+    }
+
+    /// All rows with one more, the mean over those without a label, which `weight` gives theirs. It counts
+    /// κ = 10 (1 + γ) in κ/2 (mean decision − M)²: wherever all decisions can be shifted freely, that keeps
+    /// the mean within 0.1 of what was asked for, for a shift by t changes the losses by (1 + γ) t at most.
+    pub(crate) fn with_mean_row(
+        matrix: &Matrix<'_>,
+        shares: &ExampleWeights,
+        weight: impl Fn(usize) -> Option<f64>,
+        gamma: f64,
+    ) -> Result<(Matrix<'static>, ExampleWeights), MatrixError> {
+        let (mut mean, mut total) = (vec![0.0; matrix.cols()], 0.0);
+        for (i, weight) in (0..matrix.rows()).filter_map(|i| Some((i, weight(i)?))) {
+            total += weight;
+            matrix.row(i).for_each(|(j, x)| mean[j] += weight * x);
+        }
+        mean.iter_mut().for_each(|x| *x /= if total > 0.0 { total } else { 1.0 });
+        let row = Matrix::dense(1, mean.len(), Storage::F64.store(mean))?;
+        let mut weights: Vec<f64> = (0..matrix.rows()).map(|i| shares.of(i)).collect();
+        weights.push(10.0 * (1.0 + gamma));
+        Ok((matrix.stack(&row)?, ExampleWeights::Each(weights)))
     }
 
     fn row(&self, example: usize) -> Row {

@@ -44,7 +44,8 @@ mod rounds;
 mod strict;
 mod work;
 
-pub(crate) use account::{Account, Answer, MOST_COUNTED, Stop};
+use account::MOST_COUNTED;
+pub(crate) use account::{Account, Answer, Stop};
 pub use balance::{Balance, best_labels, soft_labels};
 pub(crate) use candidates::generator;
 pub(crate) use graph::nearest;
@@ -54,9 +55,9 @@ pub(crate) use rounds::{BETTER, Rounds};
 pub(crate) use work::bound_of;
 pub use work::{S3vmProblem, Solution};
 
-use crate::archive::ArchiveError;
+use crate::archive::{Archive, ArchiveError};
 use crate::risk::Cancel;
-use crate::solver::{Checkpoints, RunError, Status, StopRules};
+use crate::solver::{Checkpoints, Finished, RunError, Status, StopRules};
 use crate::trace::Observer;
 use work::Worker;
 
@@ -254,6 +255,47 @@ pub struct S3vmFit {
     pub iterations: u64,
     /// Seconds.
     pub seconds: f64,
+}
+
+impl Finished for S3vmFit {
+    fn status(&self) -> Status {
+        self.status
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        self.solution.save(archive);
+        let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        archive.put_reals("fit", vec![or_nan(self.lower_bound), or_nan(self.delta), self.seconds]);
+        archive.put_integers("counts", [self.evaluations, self.iterations, self.status.number()]);
+    }
+}
+
+impl S3vmFit {
+    /// What [`Finished::save`] stored, for data of so many rows, so many of them unlabelled.
+    pub(crate) fn load(
+        archive: &mut Archive,
+        rows: usize,
+        unlabelled: usize,
+    ) -> Result<Self, ArchiveError> {
+        let solution = Solution::load(archive, rows, unlabelled)?;
+        let numbers = archive.take_reals("fit")?;
+        let counts = archive.take_up_to("counts", 3, MOST_COUNTED)?;
+        let (&[lower_bound, delta, seconds], &[evaluations, iterations, status]) =
+            (&numbers[..], &counts[..])
+        else {
+            return Err(ArchiveError("fit".into()));
+        };
+        let status = Status::of_number(status).filter(|_| seconds.is_finite());
+        Ok(S3vmFit {
+            solution,
+            lower_bound: Some(lower_bound).filter(|bound| !bound.is_nan()),
+            delta: Some(delta).filter(|delta| !delta.is_nan()),
+            status: status.ok_or_else(|| ArchiveError("counts".into()))?,
+            evaluations,
+            iterations,
+            seconds,
+        })
+    }
 }
 
 /// Minimises the objective of a semi-supervised problem. Searches are resumed where they were, down

@@ -87,7 +87,7 @@ impl Method {
         let limits = method.limits(risk.dim(), options);
         let dim = risk.dim();
         // Planes of examples in rows have slopes, which are shorter where weights are many.
-        let few = match risk.duals() {
+        let few = match risk.by_slopes() {
             Some(_) => usize::MAX,
             None => usize::try_from(BYTES_OF_A_WALK / (16 * dim as u64).max(1))
                 .unwrap_or(usize::MAX)

@@ -5,6 +5,7 @@ mod auto;
 mod bcfw;
 mod bmrm;
 mod build;
+mod carried;
 mod cccp;
 mod checkpoints;
 mod driver;
@@ -38,10 +39,13 @@ mod sgd_anywhere;
 mod sgd_pass;
 mod sub_bfgs;
 mod subgradient;
+mod to_rounding;
+mod track;
 
 pub use auto::{DEFAULT_PARTS, MANY_WEIGHTS};
 pub use bcfw::Bcfw;
 pub use bmrm::Bmrm;
+pub(crate) use carried::{Carried, Carrying, Finished, finished};
 pub use cccp::Cccp;
 pub use checkpoints::Checkpoints;
 pub use driver::run;
@@ -70,6 +74,8 @@ pub use sgd::Sgd;
 pub use sgd_anywhere::SgdAnywhere;
 pub use sub_bfgs::SubBfgs;
 pub use subgradient::Subgradient;
+pub use to_rounding::run_to_rounding;
+pub(crate) use track::Track;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::Ground;
@@ -98,7 +104,7 @@ impl std::fmt::Debug for Problem<'_> {
 
 impl<'a> From<Problem<'a>> for Ground<'a> {
     fn from(problem: Problem<'a>) -> Self {
-        Ground { regularizer: problem.regularizer, examples: problem.risk.duals() }
+        Ground { regularizer: problem.regularizer, examples: problem.risk.by_slopes() }
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a run ends with: the outcome, or why there is none.
 
-use super::Status;
-use crate::archive::ArchiveError;
+use super::{Carrying, Checkpoints, Finished, Status, finished};
+use crate::archive::{Archive, ArchiveError};
 use crate::certificate::{BoundOverLambda, Certificate};
 use crate::proof::Proof;
 use crate::risk::{Point, RiskError};
+use crate::trace::TraceRecord;
 
 /// What a run found.
 #[derive(Debug, Clone)]
@@ -54,6 +55,91 @@ impl Outcome {
             seconds: 0.0,
             master_seconds: 0.0,
             rounding: 0.0,
+        }
+    }
+
+    /// The outcome of a run that was not begun: its start point, which is not evaluated, with the value that
+    /// is known of it.
+    pub(crate) fn not_begun(w: Vec<f64>, value: f64, status: Status) -> Self {
+        let certificate = Certificate { objective: value, lower_bound: None };
+        Outcome::bare(Point::bare(w, value), certificate, status)
+    }
+
+    /// What several runs, one after the other, come to together.
+    pub(crate) fn together(outcomes: &[Outcome]) -> TraceRecord {
+        let sum = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>();
+        let objective = sum(&|o| o.certificate.objective);
+        TraceRecord {
+            iteration: outcomes.iter().map(|o| o.iterations).sum(),
+            evaluations: outcomes.iter().map(|o| o.evaluations).sum(),
+            seconds: sum(&|o| o.seconds),
+            objective,
+            best_objective: objective,
+            lower_bound: outcomes.iter().map(|o| o.certificate.lower_bound).sum(),
+            local_gap: outcomes.iter().map(|o| o.local_gap).sum(),
+            master_seconds: sum(&|o| o.master_seconds),
+            ..TraceRecord::default()
+        }
+    }
+
+    /// The runs of a checkpoint that are finished, to go on behind them.
+    pub(crate) fn resume(
+        checkpoints: &mut dyn Checkpoints,
+    ) -> Result<Carrying<'_, Vec<Self>>, RunError> {
+        let load = |archive: &mut Archive| finished(archive, u64::MAX, Outcome::load);
+        Ok(Carrying::resume(checkpoints, load)?)
+    }
+
+    /// The outcome that [`Finished::save`] stored.
+    fn load(archive: &mut Archive) -> Result<Self, ArchiveError> {
+        let w = archive.take_reals("w")?;
+        let numbers = archive.take_reals("numbers")?;
+        // Archives of 0.1 know none.
+        let intercept = archive.take_reals("intercept").unwrap_or_default();
+        let counts = archive.take_integers("counts")?;
+        let (
+            &[value, objective, bound, local_gap, seconds, master_seconds, rounding],
+            &[evaluations, iterations, direction_steps, status],
+        ) = (&numbers[..], &counts[..])
+        else {
+            return Err(ArchiveError("numbers".into()));
+        };
+        let known = |number: f64| Some(number).filter(|number| !number.is_nan());
+        let point = Point { intercept, ..Point::bare(w, value) };
+        let certificate = Certificate { objective, lower_bound: known(bound) };
+        let status = Status::of_number(status).unwrap_or(Status::Stalled);
+        Ok(Outcome {
+            local_gap: known(local_gap),
+            proof: Proof::load("", archive)?,
+            evaluations,
+            iterations,
+            direction_steps,
+            seconds,
+            master_seconds,
+            rounding,
+            ..Outcome::bare(point, certificate, status)
+        })
+    }
+}
+
+impl Finished for Outcome {
+    fn status(&self) -> Status {
+        self.status
+    }
+
+    fn save(&self, archive: &mut Archive) {
+        archive.put_reals("w", self.point.w.clone());
+        let bound = self.certificate.lower_bound.unwrap_or(f64::NAN);
+        let local_gap = self.local_gap.unwrap_or(f64::NAN);
+        let numbers = [self.point.value, self.certificate.objective, bound, local_gap];
+        let further = [self.seconds, self.master_seconds, self.rounding];
+        archive.put_reals("numbers", [&numbers[..], &further].concat());
+        archive.put_reals("intercept", self.point.intercept.clone());
+        let status = self.status.number();
+        let counts = [self.evaluations, self.iterations, self.direction_steps, status];
+        archive.put_integers("counts", counts);
+        if let Some(proof) = &self.proof {
+            proof.save("", archive);
         }
     }
 }

@@ -3,12 +3,10 @@
 use super::{PAIRS, Weighed};
 use crate::audit::chain::PlainChain;
 use crate::audit::{Penalty, Plain};
+use crate::container::Container;
 use crate::family::penalty;
-use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
-use crate::family::{
-    Audited, Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading,
-    Wanted, Writer,
-};
+use crate::family::sequence::{BOUNDARY, PER, Tagger, Vocabulary, kept};
+use crate::family::{Audited, Facts, Misfit};
 use crate::options::Named;
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::structured::chain::{ChainShape, Pairs};
@@ -30,7 +28,7 @@ pub struct ChainForm {
 
 impl ChainForm {
     /// The chain that a model file holds.
-    pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
+    pub(super) fn read(facts: &mut Facts, file: &mut Container) -> Result<Self, Misfit> {
         let vocabulary = Vocabulary::read(file)?;
         let (attributes, labels) = (vocabulary.attributes.len(), vocabulary.classes.len());
         let is_observed = file.key("observed_pairs")?;
@@ -43,7 +41,7 @@ impl ChainForm {
         let boundary = file.key(BOUNDARY.spec.name)?;
         kept(&PER, file)?;
         kept(&PENALTY, file)?;
-        let label_loss = file.reals("label_loss").map(|(_, costs)| costs);
+        let label_loss = file.take_reals("label_loss").map(|(_, costs)| costs);
         if label_loss.as_ref().is_some_and(|costs| costs.len() != labels * labels) {
             return Err(Misfit::without("a label loss that fits the labels"));
         }
@@ -70,56 +68,24 @@ impl Tagger for ChainForm {
         &self.vocabulary
     }
 
-    fn best(&self, data: &Sequences) -> Vec<u16> {
-        self.each(data, |rows| self.shape.best(&data.tokens, rows, &self.weights).0)
+    fn weights(&self) -> &[f64] {
+        &self.weights
     }
 
-    fn scores(&self, data: &Sequences) -> Vec<f64> {
-        self.each(data, |rows| self.shape.best(&data.tokens, rows, &self.weights).1)
-    }
-
-    fn marginals(&self, data: &Sequences) -> Vec<f64> {
-        self.each(data, |rows| self.shape.marginals(&data.tokens, rows, &self.weights))
-    }
-}
-
-impl Form for ChainForm {
-    fn write(&self, file: &mut Writer) {
-        self.vocabulary.write(file);
+    fn write(&self, file: &mut Container) {
         // Files have these keys for both chains since 0.1.
-        file.key("observed_pairs", matches!(self.shape.pairs, Pairs::Observed { .. }));
-        if !file.header.contains_key(PENALTY.spec.name) {
-            file.key(PENALTY.spec.name, Norm::L2.name());
+        file.put_key("observed_pairs", matches!(self.shape.pairs, Pairs::Observed { .. }));
+        if file.header.get(PENALTY.spec.name).is_none() {
+            file.put_key(PENALTY.spec.name, Norm::L2.name());
         }
-        file.reals("weights", &[self.weights.len()], &self.weights);
         if let Pairs::Observed { starts, labels, transitions } = &self.shape.pairs {
-            file.integers("pairs.starts", starts.iter().map(|&start| start as u64));
-            file.integers("pairs.labels", labels.iter().map(|&label| label.into()));
-            file.integers("pairs.transitions", transitions.iter().map(|&pair| pair.into()));
+            file.put_integers("pairs.starts", starts.iter().map(|&start| start as u64));
+            file.put_integers("pairs.labels", labels.iter().map(|&label| label.into()));
+            file.put_integers("pairs.transitions", transitions.iter().map(|&pair| pair.into()));
         }
         if let Some(costs) = &self.label_loss {
-            file.reals("label_loss", &[costs.len()], costs);
+            file.put_list("label_loss", costs);
         }
-    }
-
-    fn weights(&self) -> Vec<&[f64]> {
-        vec![&self.weights]
-    }
-
-    fn reading(&self) -> Reading<'_> {
-        self.vocabulary.reading()
-    }
-
-    fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
-        sequence::predict(self, data, wanted)
-    }
-
-    fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String> {
-        sequence::evaluate(self, data)
-    }
-
-    fn describe(&self) -> Description {
-        self.vocabulary.describe()
     }
 
     fn plain<'a>(&'a self, audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
@@ -141,13 +107,25 @@ impl Form for ChainForm {
         let penalty = |lambda| Penalty::mixed(lambda, ratio);
         audited.problem(Box::new(losses), &units, penalty, &self.weights)
     }
+
+    fn best(&self, data: &Sequences) -> Vec<u16> {
+        self.each(data, |rows| self.shape.best(&data.tokens, rows, &self.weights).0)
+    }
+
+    fn scores(&self, data: &Sequences) -> Vec<f64> {
+        self.each(data, |rows| self.shape.best(&data.tokens, rows, &self.weights).1)
+    }
+
+    fn marginals(&self, data: &Sequences) -> Vec<f64> {
+        self.each(data, |rows| self.shape.marginals(&data.tokens, rows, &self.weights))
+    }
 }
 
 fn read_pairs(
     which: Weighed,
     attributes: usize,
     classes: usize,
-    file: &mut Reader<'_>,
+    file: &mut Container,
 ) -> Option<Pairs> {
     if which == Weighed::All {
         return Some(Pairs::All);

@@ -13,8 +13,8 @@ use super::memory::{ALWAYS, POINTS, in_words};
 use super::penalty;
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{
-    Answer, Data, DataKind, Family, FittedModel, Model, Settings, TrainError, TrainReport, Walk,
-    Wanted, refuse, solvers,
+    Answer, Data, DataKind, Family, FittedModel, Model, Settings, TrainError, Walk, Wanted, refuse,
+    solvers,
 };
 use crate::options::Kind::Choice;
 use crate::options::common::{
@@ -87,12 +87,9 @@ fn start_from(
     model: &FittedModel,
     data: Data<'_>,
     settings: &Settings,
-) -> Result<Vec<f64>, TrainError> {
+) -> Result<Option<Vec<f64>>, TrainError> {
     let data = labelled(data)?;
-    let Some(form) = model.form_as::<ChainForm>() else {
-        let (name, found) = (settings.model(), model.name());
-        return refuse(format!("{name} does not start from weights of {found}"));
-    };
+    let Some(form) = model.form_as::<ChainForm>() else { return Ok(None) };
     let shape = shape(data, settings)?.0;
     let fits = form.shape == shape
         && form.vocabulary.classes == data.classes
@@ -102,7 +99,7 @@ fn start_from(
             "expected start weights for these attributes, labels and options, found some for others",
         );
     }
-    Ok(form.weights.clone())
+    Ok(Some(form.weights.clone()))
 }
 
 /// The names of a model's solvers.
@@ -124,7 +121,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let lambda = walk.settings.lambda(mean.total)?;
     let regularizer = penalty::mixed(walk.settings, lambda)?;
     data.tokens.prepare_for_passes();
-    let (mut outcome, method) = {
+    let (outcome, method) = {
         let costs = label_loss.clone();
         let chain = Chain::new(&shape, &data.tokens, &data.starts, &data.labels, costs);
         let risk: Box<dyn Risk + '_> = match walk.settings.model() {
@@ -135,12 +132,9 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         walk.minimise(problem, walk.settings.rules())?
     };
     let sizes = (data.len(), data.attributes.len());
-    let runs = std::slice::from_ref(&outcome);
-    let report = TrainReport::of_runs(method.name(), sizes, lambda, runs);
-    let proofs = vec![outcome.proof.take()];
-    let (vocabulary, weights) = (Vocabulary::of(data), outcome.point.w);
-    let form = ChainForm { shape, vocabulary, label_loss, weights };
-    Ok(Answer { form: Box::new(form), proofs, report })
+    let vocabulary = Vocabulary::of(data);
+    let form = |weights| ChainForm { shape, vocabulary, label_loss, weights };
+    Ok(Answer::of_run(outcome, method, sizes, lambda, form))
 }
 
 /// What the weights mean, and what the sequences count.
@@ -179,18 +173,16 @@ fn check_memory(
     // Memory for planes is a quarter of the machine's unless it is given.
     let most = max_bytes.map_or(1 << 40, |bytes| 4 * u128::from(bytes));
     let (labels, attributes) = (classes as u128, data.attributes.len() as u128);
-    let weights = match pairs {
-        Weighed::All => (attributes + labels) * labels,
+    let (weights, advice) = match pairs {
+        Weighed::All => {
+            ((attributes + labels) * labels, "fewer labels or --pairs observed need less")
+        }
         // What is seen is not counted yet.
-        Weighed::Observed => 0,
+        Weighed::Observed => (0, "fewer labels need less"),
     };
     let needed = 8 * (POINTS * weights + COPIES_OF_PAIRS * labels * labels);
     let most_of_weights = most.max(ALWAYS);
     if needed > most_of_weights {
-        let advice = match pairs {
-            Weighed::All => "fewer labels or --pairs observed need less",
-            Weighed::Observed => "fewer labels need less",
-        };
         return refuse(format!(
             "weights of {attributes} attributes and pairs of {labels} labels need {} of memory, of {} that \
              may be used; {advice}",

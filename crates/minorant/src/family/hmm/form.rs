@@ -3,11 +3,12 @@
 
 use super::phones::phone_error;
 use super::{GROUP_WEIGHT, MIXTURES, STATES, TASK, TOPOLOGY, labelled_by, labels};
+use crate::container::Container;
 use crate::family::predictions::argmax;
 use crate::family::sequence::kept;
 use crate::family::{
     Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Numbers, Outputs, Predictions,
-    Reader, Reading, Wanted, Writer, classes, tokens,
+    Reading, Wanted, classes, tokens,
 };
 use crate::hmm::{Covariance, Frames, Group, HmmShape, Scaling, Tables, Task, best_path};
 use crate::options::Named;
@@ -63,7 +64,7 @@ pub(super) fn predict_frames(tables: &Tables, frames: Frames<'_>) -> Vec<u32> {
 
 impl HmmForm {
     /// The form that a model file holds.
-    pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
+    pub(super) fn read(facts: &mut Facts, file: &mut Container) -> Result<Self, Misfit> {
         let (task, topology) = (kept(&TASK, file)?, kept(&TOPOLOGY, file)?);
         let groups: Vec<(String, f64)> = file.key("group_weights")?;
         if facts.lambda.is_none() || groups.iter().any(|(name, _)| Group::named(name).is_none()) {
@@ -82,7 +83,7 @@ impl HmmForm {
         let unknown = || Misfit::without("covariances that this version knows");
         let covariance = covariance.ok_or_else(unknown)?;
         let shape = HmmShape { task, topology, units, states, mixtures, features, covariance };
-        let weights = file.reals("weights").map_or(Vec::new(), |(_, weights)| weights);
+        let weights = file.take_reals("weights").map_or(Vec::new(), |(_, weights)| weights);
         let most = weights.len();
         let counts = [units, states, mixtures, features];
         // Sizes are multiplied only where each of them is backed by weights.
@@ -132,21 +133,21 @@ impl HmmForm {
 }
 
 impl Form for HmmForm {
-    fn write(&self, file: &mut Writer) {
-        file.classes(&self.classes);
-        file.key("features", self.shape.features);
+    fn write(&self, file: &mut Container) {
+        file.put_classes(&self.classes);
+        file.put_key("features", self.shape.features);
         let groups = self.group_weights.iter().map(|(group, theta)| (group.to_string(), theta));
-        file.key("group_weights", groups.collect::<Vec<_>>());
-        file.key("frames", self.frames);
-        file.key("validation_error", self.validation_error);
-        file.key("chosen_at", self.chosen_at);
+        file.put_key("group_weights", groups.collect::<Vec<_>>());
+        file.put_key("frames", self.frames);
+        file.put_key("validation_error", self.validation_error);
+        file.put_key("chosen_at", self.chosen_at);
         for (name, values) in [
             ("weights", &self.weights),
             ("start", &self.start),
             ("feature_means", &self.scaling.means),
             ("feature_scales", &self.scaling.scales),
         ] {
-            file.reals(name, &[values.len()], values);
+            file.put_list(name, values);
         }
     }
 
@@ -204,11 +205,10 @@ impl Form for HmmForm {
             ..Description::default()
         };
         about.classes(&self.classes);
-        about.line("features", features.to_string());
+        about.features("features", features);
         about.line("states", format!("{states} a class, {mixtures} Gaussians a state"));
         about.line("covariances", covariance.name().to_string());
         about.line("variances", format!("{least:.3} to {most:.3} of the features' own"));
-        about.key("features", features);
         about.key("dim", self.weights.len());
         about.key("frames", self.frames);
         let groups = self.group_weights.iter().map(|(group, t)| (group.to_string(), json!(t)));

@@ -11,9 +11,7 @@ use super::begin::begin;
 use super::builder::{models, taken};
 use super::hold_out::{error_of, split};
 use super::mean::{Mean, counted};
-use super::{
-    Answer, Data, DataKind, Family, Settings, TrainError, TrainReport, Walk, Wanted, solvers,
-};
+use super::{Answer, Data, DataKind, Family, Settings, TrainError, Walk, Wanted, solvers};
 use crate::hmm::{
     Covariance, Frames, Group, HmmRisk, HmmShape, Scaling, Tables, Task, Topology, Truth,
     maximum_likelihood,
@@ -150,19 +148,8 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         walk.minimise_judged(problem, rules, has_judge.then_some(&judge))?;
     let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
     let penalty = regularizer.value(&outcome.point.w);
-    let runs = std::slice::from_ref(&outcome);
-    let report = TrainReport {
-        regularizer: penalty,
-        risk: outcome.certificate.objective - penalty,
-        abs_tol: None,
-        further: vec![
-            ("task", json!(shape.task.name())),
-            ("validation_error", json!(validation_error)),
-            ("chosen_at", json!(chosen_at)),
-        ],
-        ..TrainReport::of_runs(method.name(), (data.len(), shape.features), lambda, runs)
-    };
-    let form = HmmForm {
+    let sizes = (data.len(), shape.features);
+    let form = |weights| HmmForm {
         shape,
         classes: data.labels.classes.clone(),
         scaling,
@@ -170,10 +157,18 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         frames: data.frames.rows(),
         validation_error,
         chosen_at,
-        weights: outcome.point.w,
+        weights,
         start,
     };
-    Ok(Answer { form: Box::new(form), proofs: vec![None], report })
+    let mut answer = Answer::of_run(outcome, method, sizes, lambda, form);
+    let report = &mut answer.report;
+    (report.regularizer, report.risk) = (penalty, report.certificate.objective - penalty);
+    report.further = vec![
+        ("task", json!(shape.task.name())),
+        ("validation_error", json!(validation_error)),
+        ("chosen_at", json!(chosen_at)),
+    ];
+    Ok(answer)
 }
 
 /// What has a label in the data of a task.

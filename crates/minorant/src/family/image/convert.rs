@@ -77,10 +77,7 @@ pub(super) fn unit(settings: &Settings) -> Result<Option<[usize; 2]>, String> {
 
 /// The trees with their losses in units of these two parts' distance.
 pub(super) fn in_units(model: Tree, unit: Option<[usize; 2]>) -> Result<Tree, String> {
-    match unit {
-        Some(unit) => model.normalised_by(unit),
-        None => Ok(model),
-    }
+    if let Some(unit) = unit { model.normalised_by(unit) } else { Ok(model) }
 }
 
 /// The risk of images, each with its share; with slack rescaling, or with losses divided by the distance

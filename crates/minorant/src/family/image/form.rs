@@ -3,12 +3,13 @@
 
 use super::convert::{Structure, in_units, structure, unit};
 use super::{LOSS, RESCALING, Rescaling, SegmentSvm};
-use crate::audit::image::{PlainImages, PlainParts, PlainPlates, PlainRescaled};
+use crate::audit::image::{PlainParts, PlainPlates};
 use crate::audit::{Penalty, Plain, PlainLoss};
+use crate::container::Container;
 use crate::family::classes::share;
 use crate::family::{
     Audited, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit, Outputs,
-    Predictions, Reader, Reading, Settings, Style, Wanted, Writer,
+    Predictions, Reading, Settings, Style, Wanted,
 };
 use crate::options::Named;
 use crate::structured::segment::SegmentLoss;
@@ -80,7 +81,7 @@ impl ImageShape {
     }
 
     /// The shape that a model file holds.
-    fn load(facts: &mut Facts, file: &Reader<'_>) -> Result<Self, Misfit> {
+    fn load(facts: &mut Facts, file: &Container) -> Result<Self, Misfit> {
         let shape = if facts.model() == SegmentSvm::MODEL.name {
             let PlatesKey { height, widths, loss } = file.key("plates")?;
             let fits = height > 0 && !widths.contains(&0) && (1..=1 << 16).contains(&widths.len());
@@ -111,7 +112,7 @@ pub struct ImageForm {
 
 impl ImageForm {
     /// The form that a model file holds.
-    pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Loaded {
+    pub(super) fn load(facts: &mut Facts, file: &mut Container) -> Loaded {
         let shape = ImageShape::load(facts, file)?;
         facts.lambda.ok_or_else(|| Misfit::without("a positive lambda"))?;
         let weights = file.weights("weights", shape.dim())?;
@@ -128,18 +129,18 @@ impl ImageForm {
 }
 
 impl Form for ImageForm {
-    fn write(&self, file: &mut Writer) {
+    fn write(&self, file: &mut Container) {
         match &self.shape {
             ImageShape::Plates { height, widths, loss } => {
                 let loss = loss.name().into();
-                file.key("plates", PlatesKey { height: *height, widths: widths.clone(), loss });
+                file.put_key("plates", PlatesKey { height: *height, widths: widths.clone(), loss });
             }
             ImageShape::Parts(shape) => {
                 let TreeShape { width, height, channels, parents, scale } = shape.clone();
-                file.key("parts", PartsKey { width, height, channels, parents, scale });
+                file.put_key("parts", PartsKey { width, height, channels, parents, scale });
             }
         }
-        file.reals("weights", &[self.weights.len()], &self.weights);
+        file.put_list("weights", &self.weights);
     }
 
     fn weights(&self) -> Vec<&[f64]> {
@@ -247,17 +248,13 @@ impl Form for ImageForm {
                 Images::Plates { height: h, widths: w, plates, labelled: true },
             ) if height == h && widths == w => {
                 let by_label = *loss == SegmentLoss::Label;
-                let plain = PlainPlates { height: *h, widths: w, plates, by_label };
-                match audited.facts.settings.get(&RESCALING) {
-                    Rescaling::Margin => Box::new(PlainImages(plain)),
-                    Rescaling::Slack => Box::new(PlainImages(PlainRescaled(plain))),
-                }
+                let is_rescaled = audited.facts.settings.get(&RESCALING) == Rescaling::Slack;
+                Box::new(PlainPlates { height: *h, widths: w, plates, by_label, is_rescaled })
             }
             (ImageShape::Parts(shape), Images::Parts { shape: found, images, labelled: true })
                 if shape == found =>
             {
-                let unit = self.unit;
-                Box::new(PlainImages(PlainParts { shape, images, unit }))
+                Box::new(PlainParts { shape, images, unit: self.unit })
             }
             _ => {
                 let what =

@@ -8,8 +8,8 @@ pub use form::{ImageForm, ImageShape};
 
 use super::builder::{models, taken};
 use super::{
-    Answer, Data, DataKind, Family, FittedModel, Settings, TrainError, TrainReport, Walk, Wanted,
-    mean, refuse, solvers,
+    Answer, Data, DataKind, Family, FittedModel, Settings, TrainError, Walk, Wanted, mean, refuse,
+    solvers,
 };
 use crate::options::Kind::{Choice, Wholes};
 use crate::options::common::{self, PARTS, PROOF, SEED, START};
@@ -93,16 +93,14 @@ fn start_from(
     model: &FittedModel,
     data: Data<'_>,
     settings: &Settings,
-) -> Result<Vec<f64>, TrainError> {
+) -> Result<Option<Vec<f64>>, TrainError> {
     let shape = ImageShape::of(data.images()?, settings)?;
     match model.form_as::<ImageForm>() {
-        Some(form) if form.shape == shape => Ok(form.weights.clone()),
+        Some(form) if form.shape == shape => Ok(Some(form.weights.clone())),
         Some(_) => {
             refuse("expected start weights for images of this shape, found some for another")
         }
-        None => {
-            refuse(format!("{} does not start from weights of {}", settings.model(), model.name()))
-        }
+        None => Ok(None),
     }
 }
 
@@ -121,11 +119,8 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let unit = convert::unit(settings)?;
     let risk = convert::risk(data, &shape, mean.shares, (is_rescaled, unit))?;
     let problem = Problem::new(&*risk, &regularizer).starting_at(walk.start);
-    let (mut outcome, method) = walk.minimise(problem, settings.rules())?;
+    let (outcome, method) = walk.minimise(problem, settings.rules())?;
     let sizes = (data.len(), outcome.point.w.len());
-    let outcomes = std::slice::from_ref(&outcome);
-    let report = TrainReport::of_runs(method.name(), sizes, lambda, outcomes);
-    let proofs = vec![outcome.proof.take()];
-    let form = Box::new(ImageForm { shape, unit, weights: outcome.point.w });
-    Ok(Answer { form, proofs, report })
+    let form = |weights| ImageForm { shape, unit, weights };
+    Ok(Answer::of_run(outcome, method, sizes, lambda, form))
 }

@@ -10,7 +10,6 @@ use crate::options::options;
 use crate::risk::Cancel;
 use crate::solver::StopRules;
 use minorant_data::Dataset;
-use minorant_linalg::Matrix;
 use std::time::Instant;
 
 const KERNELS: Kind = Kind::Choice(&[
@@ -48,9 +47,9 @@ pub(super) struct Rows<'d> {
 
 impl<'d> Rows<'d> {
     pub(super) fn new(data: &'d Dataset<'d>, settings: &Settings) -> Self {
-        let sigma = settings.get(&SIGMA).or_else(|| Some(usual_width(&data.features)));
+        let sigma = settings.get(&SIGMA).or_else(|| Some(Kernel::usual_width(&data.features)));
         let (power, offset) = (settings.get(&POWER), settings.get(&OFFSET));
-        let kernel = kernel_of(&settings.get(&KERNEL), sigma, Some(power), Some(offset));
+        let kernel = Kernel::named(&settings.get(&KERNEL), sigma, Some(power), Some(offset));
         Rows {
             kernel: kernel.unwrap_or_else(|| unreachable!("the option table knows the kernels")),
             points: Points::new(&data.features),
@@ -71,22 +70,6 @@ impl<'d> Rows<'d> {
         let gram = Gram::new_until(self.kernel, &self.points, self.max_bytes, &is_over);
         rules.max_seconds = left().map(|left| left.max(0.0));
         gram.or_else(refuse)
-    }
-}
-
-/// The kernel of this name with the settings that it asks for.
-pub(super) fn kernel_of(
-    name: &str,
-    sigma: Option<f64>,
-    power: Option<u32>,
-    offset: Option<f64>,
-) -> Option<Kernel> {
-    match name {
-        "linear" => Some(Kernel::Linear),
-        "rbf" => sigma.map(|sigma| Kernel::Rbf { sigma }),
-        "poly" => Some(Kernel::Poly { power: power?, offset: offset? }),
-        "precomputed" => Some(Kernel::Precomputed),
-        _ => None,
     }
 }
 
@@ -111,19 +94,4 @@ pub(super) fn in_words(kernel: Kernel) -> String {
         Kernel::Linear => "linear kernel".into(),
         Kernel::Precomputed => "precomputed kernel".into(),
     }
-}
-
-/// A width for a Gaussian: about a third of the data's spread.
-fn usual_width(matrix: &Matrix<'_>) -> f64 {
-    let n = matrix.rows().max(1) as f64;
-    let (mut sums, mut square) = (vec![0.0; matrix.cols()], 0.0);
-    for i in 0..matrix.rows() {
-        for (j, x) in matrix.row(i) {
-            sums[j] += x;
-            square += x * x;
-        }
-    }
-    let mean: f64 = sums.iter().map(|s| (s / n) * (s / n)).sum();
-    let spread = (square / n - mean).max(0.0).sqrt();
-    if spread > 0.0 { 0.35 * spread } else { 1.0 }
 }

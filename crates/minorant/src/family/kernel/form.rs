@@ -5,11 +5,12 @@ use super::Member;
 use super::choice::{self, Rows};
 use super::latent::COMPONENTS;
 use super::s3vm::by_labelled_rows;
+use crate::container::Container;
 use crate::family::classes::compare;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
     Data, DataKind, Description, Evaluation, Facts, FittedModel, Form, Misfit, Numbers, Outputs,
-    Predictions, Reader, Reading, TrainError, Wanted, Writer, setting_in_words,
+    Predictions, Reading, TrainError, Wanted, setting_in_words,
 };
 use crate::kernel::{Kernel, Points};
 use crate::options::Value;
@@ -130,12 +131,12 @@ impl KernelForm {
     pub(super) fn load(
         member: &'static Member,
         facts: &mut Facts,
-        file: &mut Reader<'_>,
+        file: &mut Container,
     ) -> Result<Self, Misfit> {
         let misfit = |expected: &str| Misfit::without(expected);
         let name: String = file.key("kernel")?;
         let kernel =
-            choice::kernel_of(&name, file.key("sigma")?, file.key("power")?, file.key("offset")?);
+            Kernel::named(&name, file.key("sigma")?, file.key("power")?, file.key("offset")?);
         let kernel = kernel.ok_or_else(|| misfit("a kernel that this version knows"))?;
         kernel.check().map_err(|_| misfit("a kernel with settings that fit"))?;
         let features: usize = file.key("features")?;
@@ -184,19 +185,19 @@ impl KernelForm {
 }
 
 impl Form for KernelForm {
-    fn write(&self, file: &mut Writer) {
+    fn write(&self, file: &mut Container) {
         // What the data decided takes the place of what was asked for.
         if let Kernel::Rbf { sigma } = self.kernel {
-            file.key("sigma", sigma);
+            file.put_key("sigma", sigma);
         }
-        self.weights.iter().for_each(|(name, c)| file.key(name, c));
-        file.key("weights", &self.weights);
-        file.key("balance", self.balance.map(|balance| balance.to_string()));
-        file.classes(&self.classes);
-        file.key("features", self.features);
-        file.key("objectives", self.machines.iter().map(|m| m.objective).collect::<Vec<_>>());
+        self.weights.iter().for_each(|(name, c)| file.put_key(name, c));
+        file.put_key("weights", &self.weights);
+        file.put_key("balance", self.balance.map(|balance| balance.to_string()));
+        file.put_classes(&self.classes);
+        file.put_key("features", self.features);
+        file.put_key("objectives", self.machines.iter().map(|m| m.objective).collect::<Vec<_>>());
         let count = self.support_rows.len();
-        file.integers("support.numbers", self.support_rows.iter().map(|&i| i as u64));
+        file.put_integers("support.numbers", self.support_rows.iter().map(|&i| i as u64));
         if self.kernel != Kernel::Precomputed {
             let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
             for i in 0..count {
@@ -206,13 +207,13 @@ impl Form for KernelForm {
                 }
                 starts.push(columns.len() as u64);
             }
-            file.integers("support.starts", starts);
-            file.integers("support.columns", columns);
-            file.reals("support.values", &[values.len()], &values);
+            file.put_integers("support.starts", starts);
+            file.put_integers("support.columns", columns);
+            file.put_list("support.values", &values);
         }
-        file.reals("beta", &[self.machines.len(), count], &self.weights().concat());
+        file.put_reals("beta", &[self.machines.len(), count], self.weights().concat());
         let bias: Vec<f64> = self.machines.iter().map(|machine| machine.bias).collect();
-        file.reals("bias", &[bias.len()], &bias);
+        file.put_list("bias", &bias);
     }
 
     fn weights(&self) -> Vec<&[f64]> {
@@ -254,17 +255,17 @@ impl Form for KernelForm {
 
     fn describe(&self) -> Description {
         let (machines, support) = (self.machines.len(), self.support_rows.len());
+        let kernel = choice::in_words(self.kernel);
         let mut description = Description {
             settings: self.settings_in_words(),
-            kernel: Some(choice::in_words(self.kernel)),
+            kernel: Some(kernel.clone()),
             unproven: Some(self.member.unproven),
             ..Description::default()
         };
         description.classes(&self.classes);
-        description.line("features", self.features.to_string());
-        description.line("kernel", choice::in_words(self.kernel));
+        description.features("features", self.features);
+        description.line("kernel", kernel);
         description.line("functions", format!("{machines} over {support} support rows"));
-        description.key("features", self.features);
         description.key("kernel", self.kernel.name());
         description.key("machines", machines);
         description.key("support", support);
@@ -283,19 +284,19 @@ pub(super) fn empty_rows(count: usize) -> Matrix<'static> {
     rows.unwrap_or_else(|_| unreachable!("rows without entries fit together"))
 }
 
-fn take_rows(file: &mut Reader<'_>, count: usize, features: usize) -> Option<Matrix<'static>> {
+fn take_rows(file: &mut Container, count: usize, features: usize) -> Option<Matrix<'static>> {
     let starts = file.integers("support.starts")?;
     let columns = file.integers("support.columns")?;
-    let (_, values) = file.reals("support.values")?;
+    let (_, values) = file.take_reals("support.values")?;
     if starts.len() != count + 1 {
         return None;
     }
     Matrix::csr(features, starts, columns, Storage::F64.store(values)).ok()
 }
 
-fn take_machines(file: &mut Reader<'_>, objectives: &[f64], count: usize) -> Option<Vec<Machine>> {
-    let (shape, beta) = file.reals("beta")?;
-    let (_, bias) = file.reals("bias")?;
+fn take_machines(file: &mut Container, objectives: &[f64], count: usize) -> Option<Vec<Machine>> {
+    let (shape, beta) = file.take_reals("beta")?;
+    let (_, bias) = file.take_reals("bias")?;
     let is_whole = shape == [objectives.len(), count]
         && bias.len() == objectives.len()
         && beta.iter().chain(&bias).all(|x| x.is_finite());

@@ -18,7 +18,7 @@ pub use robust::{C, RAMP};
 pub use s3vm::{ABS_TOL, BALANCE, C1, C2, MODE, RAMP_OF_CCCP};
 
 use super::builder::taken;
-use super::{Answer, Data, DataKind, Family, Model, Settings, TrainError, Walk, Wanted, refuse};
+use super::{Answer, DataKind, Family, Settings, TrainError, Walk, Wanted, refuse};
 use crate::options::Kind::Number;
 use crate::options::Range::Fraction;
 use crate::options::common::{self, EVERY_RUN, SEED, SOLVER};
@@ -96,23 +96,16 @@ fn member(name: &str) -> &'static Member {
 pub(super) static FAMILY: Family = Family {
     models: &[S3vm::MODEL, LatentSvm::MODEL, RobustSvm::MODEL],
     options: &[s3vm::OPTIONS, latent::OPTIONS, robust::OPTIONS, SHARED, EVERY_RUN, ROWS],
-    solvers: solvers_of,
+    solvers: |model| {
+        let names = member(model.name).solvers.iter().map(|solver| solver.name());
+        std::iter::once("auto").chain(names).collect()
+    },
     data: |_| DataKind::Rows,
     offers: &[Wanted::Labels, Wanted::Scores],
-    fit,
+    fit: |data, walk| (member(walk.settings.model()).fit)(data.rows()?, walk),
     start_from: None,
     load: |facts, file| Ok(Box::new(KernelForm::load(member(facts.model()), facts, file)?)),
 };
-
-/// The names of a model's solvers.
-fn solvers_of(model: &Model) -> Vec<&'static str> {
-    let names = member(model.name).solvers.iter().map(|solver| solver.name());
-    std::iter::once("auto").chain(names).collect()
-}
-
-fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-    (member(walk.settings.model()).fit)(data.rows()?, walk)
-}
 
 /// The settings of methods that all models take.
 fn method(settings: &Settings) -> Options {

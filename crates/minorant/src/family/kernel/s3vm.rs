@@ -4,9 +4,8 @@
 use super::choice::{Rows, choose};
 use super::found::Found;
 use super::{BY_PDM, KernelForm, Member, TOL, method};
-use crate::archive::{Archive, ArchiveError};
-use crate::family::builder::{Word, models, taken};
-use crate::family::carried::{Carrying, Finished, finished};
+use crate::archive::Archive;
+use crate::family::builder::{models, taken};
 use crate::family::classes::{UNLABELLED, labelled_classes};
 use crate::family::{Answer, Context, FittedModel, Settings, TrainError, Walk, refuse, train};
 use crate::kernel::Kernel;
@@ -17,10 +16,8 @@ use crate::options::common::{self, SOLVER};
 use crate::options::reading;
 use crate::options::{Effect, Key, Named, Setting, Value, named, options};
 use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
-use crate::s3vm::{
-    self, Answer as _, Balance, MOST_COUNTED, Mode, Options, S3vmFit, S3vmProblem, Solution, Solver,
-};
-use crate::solver::{RunError, Status, StopRules};
+use crate::s3vm::{self, Balance, Mode, Options, S3vmFit, S3vmProblem, Solver};
+use crate::solver::{Carrying, RunError, StopRules, finished};
 use minorant_data::{Dataset, LabelRows};
 use std::path::PathBuf;
 
@@ -46,13 +43,13 @@ impl Setting for Balance {
     }
 
     fn value(self) -> Option<Value> {
-        Some(Value::Word(self.to_string()))
+        Some(self.into())
     }
 }
 
-impl Word for Balance {
-    fn word(self) -> String {
-        self.to_string()
+impl From<Balance> for Value {
+    fn from(balance: Balance) -> Self {
+        Value::Word(balance.to_string())
     }
 }
 
@@ -153,7 +150,7 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let usual = FULL_WEIGHT as f64 / unlabelled.max(FULL_WEIGHT) as f64;
     let (c1, c2) = (walk.get(&C1), walk.get(&C2).unwrap_or(usual));
     let of = |archive: &mut Archive| {
-        let load = |own: &mut Archive| load(own, labels.len(), unlabelled);
+        let load = |own: &mut Archive| S3vmFit::load(own, labels.len(), unlabelled);
         finished(archive, functions as u64 - 1, load)
     };
     let mut state = Carrying::resume(walk.checkpoints, of).map_err(RunError::from)?;
@@ -205,41 +202,6 @@ fn spent(finished: &[S3vmFit], most: Option<u64>, machines: usize) -> Result<u64
         Some(most) => Err(RunError::Spent { needed, most }),
         None => Ok(spent),
     }
-}
-
-impl Finished for S3vmFit {
-    fn status(&self) -> Status {
-        self.status
-    }
-
-    fn save(&self, archive: &mut Archive) {
-        self.solution.save(archive);
-        let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
-        archive.put_reals("fit", vec![or_nan(self.lower_bound), or_nan(self.delta), self.seconds]);
-        archive.put_integers("counts", [self.evaluations, self.iterations, self.status.number()]);
-    }
-}
-
-/// A finished machine, for data of so many rows, so many of them unlabelled.
-fn load(archive: &mut Archive, rows: usize, unlabelled: usize) -> Result<S3vmFit, ArchiveError> {
-    let solution = Solution::load(archive, rows, unlabelled)?;
-    let numbers = archive.take_reals("fit")?;
-    let counts = archive.take_up_to("counts", 3, MOST_COUNTED)?;
-    let (&[lower_bound, delta, seconds], &[evaluations, iterations, status]) =
-        (&numbers[..], &counts[..])
-    else {
-        return Err(ArchiveError("fit".into()));
-    };
-    let status = Status::of_number(status).filter(|_| seconds.is_finite());
-    Ok(S3vmFit {
-        solution,
-        lower_bound: Some(lower_bound).filter(|bound| !bound.is_nan()),
-        delta: Some(delta).filter(|delta| !delta.is_nan()),
-        status: status.ok_or_else(|| ArchiveError("counts".into()))?,
-        evaluations,
-        iterations,
-        seconds,
-    })
 }
 
 /// Trains on the labelled rows of the data that an `s3vm` of two classes was trained on, with the

@@ -2,23 +2,24 @@
 
 use super::losses::{LOSS, LossName};
 use super::options::{BIAS_WEIGHT, CLASS_WEIGHT};
-use super::targets::Targets;
+use super::targets::Truths;
 use super::{Rows, loss_of, regression, residuals};
 use crate::audit::linear::{LinearLosses, PlainKind, PlainMargin};
 use crate::audit::{self, Plain};
 use crate::certificate::Certificate;
+use crate::container::Container;
 use crate::family::classes::{self, of_counts, share};
 use crate::family::penalty::LinearWeights;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
     Audited, ClassCounts, Data, DataKind, Description, Evaluation, Facts, Form, Loaded, Misfit,
-    Numbers, Outputs, Predictions, Reader, Reading, Settings, Style, Wanted, Writer,
-    setting_in_words,
+    Numbers, Outputs, Predictions, Reading, Settings, Style, Wanted, setting_in_words,
 };
 use crate::options::common::{BIAS, BOUNDS, INTERCEPT, LABEL_LOSS, Norm};
 use crate::options::{Named, named};
+use crate::risk::multilabel_hinge::MultilabelHinge;
 use crate::solver::Outcome;
-use minorant_data::{Dataset, Label, LabelRows, Labels};
+use minorant_data::{Dataset, Label, LabelKind, LabelRows, Labels};
 use minorant_linalg::parallel::{map_chunks_mut, split_evenly};
 use minorant_linalg::{Design, Matrix, PackedWeights};
 use serde_json::{Value as Json, json};
@@ -45,6 +46,17 @@ named!(TargetKind {
     Multilabel = "multilabel",
     Numbers = "numbers",
 });
+
+impl TargetKind {
+    /// Linear outputs of one problem with so many classes, or quantiles.
+    pub(super) fn outputs(self, classes: usize, levels: usize) -> usize {
+        match self {
+            TargetKind::Binary | TargetKind::OneVsRest => 1,
+            TargetKind::Multiclass | TargetKind::Multilabel => classes,
+            TargetKind::Numbers => levels.max(1),
+        }
+    }
+}
 
 /// One of the problems that were solved for a model.
 #[derive(Debug, Clone)]
@@ -86,15 +98,15 @@ pub struct LinearForm {
 
 impl LinearForm {
     pub(super) fn new(rows: &Rows<'_>, outcomes: Vec<Outcome>) -> Self {
-        let threshold = match &rows.targets {
-            Targets::Multilabel { member, .. } => {
-                Some(best_threshold(&outcomes[0].point.outputs.gather(), member))
-            }
-            _ => None,
-        };
         let loss = loss_of(rows.settings);
         let outputs = outcomes[0].point.outputs.gather();
-        let scale = regression::scale(loss, &rows.targets, &rows.shares, &outputs, rows.settings);
+        let (threshold, scale) = match &rows.targets.truths {
+            Truths::Sets(member) => (Some(MultilabelHinge::best_threshold(&outputs, member)), None),
+            Truths::Numbers(numbers) => {
+                (None, regression::scale(loss, numbers, &rows.shares, &outputs, rows.settings))
+            }
+            _ => (None, None),
+        };
         let is_free = rows.settings.get(&INTERCEPT).is_some();
         let problem = |outcome: Outcome| SubProblem {
             intercept: is_free.then_some(outcome.point.intercept),
@@ -102,7 +114,7 @@ impl LinearForm {
             certificate: outcome.certificate,
         };
         LinearForm {
-            targets: rows.targets.kind(),
+            targets: rows.targets.kind,
             loss,
             classes: rows.targets.class_labels(&rows.data.labels),
             features: rows.data.features.cols(),
@@ -117,7 +129,7 @@ impl LinearForm {
     }
 
     /// The form that a model file holds.
-    pub(super) fn load(facts: &mut Facts, file: &mut Reader<'_>) -> Loaded {
+    pub(super) fn load(facts: &mut Facts, file: &mut Container) -> Loaded {
         let named = |key: &str| -> Result<String, Misfit> { file.key(key) };
         let unknown = |what: &str| Misfit::without(format!("a {what} that this version knows"));
         let targets = TargetKind::named(&named("task")?).ok_or_else(|| unknown("task"))?;
@@ -141,8 +153,8 @@ impl LinearForm {
         if scale.map(is_scale) != regression::fits_scale(loss, &facts.settings).then_some(true) {
             return Err(Misfit::without("a scale where one was fitted along"));
         }
-        let label_loss = file.reals("label_loss").map(|(_, delta)| delta);
-        let bounds = file.reals("bounds").map(|(_, bounds)| bounds);
+        let label_loss = file.take_reals("label_loss").map(|(_, delta)| delta);
+        let bounds = file.take_reals("bounds").map(|(_, bounds)| bounds);
         facts.settings.put(&BOUNDS, bounds.clone());
         let features: usize = file.key("features")?;
         let headers: Vec<Json> = file.key("problems")?;
@@ -180,7 +192,7 @@ impl LinearForm {
         let is_free = facts.settings.get(&INTERCEPT).is_some();
         for (k, header) in headers.iter().enumerate() {
             let number = |key: &str| header.get(key).and_then(Json::as_f64);
-            let weights = file.reals(&format!("weights.{k}"));
+            let weights = file.take_reals(&format!("weights.{k}"));
             let weights =
                 weights.filter(|(found, w)| *found == shape && w.iter().all(|w| w.is_finite()));
             let misfit = || Misfit::without(format!("{} x {} finite weights", shape[0], shape[1]));
@@ -200,11 +212,7 @@ impl LinearForm {
 
     /// Linear outputs of one of its problems.
     pub fn outputs(&self) -> usize {
-        match self.targets {
-            TargetKind::Binary | TargetKind::OneVsRest => 1,
-            TargetKind::Multiclass | TargetKind::Multilabel => self.classes.len(),
-            TargetKind::Numbers => self.levels.len().max(1),
-        }
+        self.targets.outputs(self.classes.len(), self.levels.len())
     }
 
     /// Features, the constant one included.
@@ -295,18 +303,11 @@ impl LinearForm {
         let (mut wrong, mut wrong_sets, mut misranked) = (0usize, 0usize, 0.0);
         for (i, guess) in predicted.iter().enumerate() {
             let mut has = vec![false; width];
-            let mut misses = 0;
-            for z in truth(i) {
-                match z {
-                    Some(z) => has[z as usize] = true,
-                    None => misses += 1,
-                }
-            }
+            truth(i).flatten().for_each(|z| has[z as usize] = true);
+            let mut misses = truth(i).filter(Option::is_none).count();
             for (z, &actual) in has.iter().enumerate() {
                 let said = guess.contains(&(z as u32));
-                counts[z].predicted += usize::from(said);
-                counts[z].actual += usize::from(actual);
-                counts[z].hits += usize::from(said && actual);
+                counts[z].add(said, actual);
                 misses += usize::from(said != actual);
             }
             wrong += misses;
@@ -329,53 +330,53 @@ impl LinearForm {
         settings: &Settings,
     ) -> Result<PlainKind<'a>, String> {
         if self.targets == TargetKind::Numbers {
-            let loss = regression::plain(self.loss, &self.levels, self.scale, settings);
+            let (levels, scale) = (&self.levels, self.scale);
+            let (_, loss) = regression::of_residuals(self.loss, levels, scale, settings);
             return Ok(PlainKind::Targets(regression::numbers(&data.labels)?, loss));
         }
-        let rows = match (&data.labels.rows, self.targets) {
+        Ok(match (&data.labels.rows, self.targets) {
             (LabelRows::Single(rows), TargetKind::Binary | TargetKind::OneVsRest) => {
                 PlainKind::Signs(rows, 1)
             }
             (LabelRows::Single(rows), TargetKind::Multiclass) => PlainKind::Classes(rows),
             (LabelRows::Sets { .. }, TargetKind::Multilabel) => PlainKind::Sets(&data.labels),
             _ => return Err("the labels are not of the kind that the model was trained on".into()),
-        };
-        Ok(rows)
+        })
     }
 }
 
 impl Form for LinearForm {
-    fn write(&self, file: &mut Writer) {
+    fn write(&self, file: &mut Container) {
         // Only logistic regression has a choice of penalties; all models name theirs.
-        if !file.header.contains_key("penalty") {
-            file.key("penalty", Norm::L2.name());
+        if file.header.get("penalty").is_none() {
+            file.put_key("penalty", Norm::L2.name());
         }
-        file.key("task", self.targets.name());
-        file.key("loss", self.loss.name());
-        file.classes(&self.classes);
-        file.key("features", self.features);
-        file.key("threshold", self.threshold);
+        file.put_key("task", self.targets.name());
+        file.put_key("loss", self.loss.name());
+        file.put_classes(&self.classes);
+        file.put_key("features", self.features);
+        file.put_key("threshold", self.threshold);
         if let Some(scale) = self.scale {
-            file.key("scale", scale);
+            file.put_key("scale", scale);
         }
         let certificates = self.problems.iter().map(|problem| {
             let certificate = problem.certificate;
             json!({"objective": certificate.objective, "lower_bound": certificate.lower_bound})
         });
-        file.key("problems", certificates.collect::<Vec<_>>());
+        file.put_key("problems", certificates.collect::<Vec<_>>());
         let (rows, outputs) = (self.rows_of_weights(), self.outputs());
         for (k, problem) in self.problems.iter().enumerate() {
-            file.reals(&format!("weights.{k}"), &[rows, outputs], &problem.weights);
+            file.put_reals(&format!("weights.{k}"), &[rows, outputs], problem.weights.clone());
             if let Some(intercept) = &problem.intercept {
-                file.reals(&format!("intercept.{k}"), &[outputs], intercept);
+                file.put_list(&format!("intercept.{k}"), intercept);
             }
         }
         if let Some(delta) = &self.label_loss {
             let classes = self.classes.len();
-            file.reals("label_loss", &[classes, classes], delta);
+            file.put_reals("label_loss", &[classes, classes], delta.clone());
         }
         if let Some(bounds) = &self.bounds {
-            file.reals("bounds", &[bounds.len() / 3, 3], bounds);
+            file.put_reals("bounds", &[bounds.len() / 3, 3], bounds.clone());
         }
     }
 
@@ -385,8 +386,8 @@ impl Form for LinearForm {
 
     fn reading(&self) -> Reading<'_> {
         let is_multilabel = self.targets == TargetKind::Multilabel;
-        let features = Some(self.features);
-        Reading { features, is_multilabel, ..DataKind::Rows.into() }
+        let label_kind = is_multilabel.then_some(LabelKind::Multilabel);
+        Reading { features: Some(self.features), label_kind, ..DataKind::Rows.into() }
     }
 
     fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
@@ -438,8 +439,7 @@ impl Form for LinearForm {
             about.line("scale", setting_in_words(scale));
             about.key("scale", scale);
         }
-        about.key("features", self.features);
-        about.line("features", self.features.to_string());
+        about.features("features", self.features);
         about.line("bias", self.bias.map_or("none".into(), |bias| bias.to_string()));
         let intercepts =
             self.problems.iter().flat_map(|problem| problem.intercept.iter().flatten());
@@ -475,13 +475,9 @@ impl Form for LinearForm {
         };
         let of_row = |i: usize| data.labels.row(i).iter().map(of_class).product::<f64>();
         let shares: Vec<f64> = (0..shares.len()).map(|i| shares[i] * of_row(i)).collect();
-        let weights = LinearWeights {
-            columns: self.features,
-            has_bias: self.bias.is_some(),
-            bias_weight: facts.settings.get(&BIAS_WEIGHT),
-            outputs: self.outputs(),
-        };
-        let penalty = weights.plain(&facts.settings, lambda)?;
+        let (columns, outputs) = (self.features, self.outputs());
+        let weights = LinearWeights { settings: &facts.settings, columns, outputs };
+        let penalty = weights.plain(lambda)?;
         // Targets come with a loss of their own.
         let loss = match truths {
             PlainKind::Targets(..) => PlainMargin::Hinge,
@@ -520,26 +516,6 @@ impl Form for LinearForm {
     }
 }
 
-/// The threshold on the scores that gets the fewest memberships wrong, halfway between two
-/// neighbouring scores; the lowest of several equally good ones.
-fn best_threshold(scores: &[f64], member: &[bool]) -> f64 {
-    let mut order: Vec<(f64, bool)> = scores.iter().copied().zip(member.iter().copied()).collect();
-    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let Some(&(lowest, _)) = order.first() else { return 0.0 };
-    let mut errors = member.iter().filter(|has| !**has).count() as i64;
-    let mut best = (errors, lowest - 1.0);
-    for at in 0..order.len() {
-        errors += if order[at].1 { 1 } else { -1 };
-        let next = order.get(at + 1).map_or(order[at].0 + 2.0, |next| next.0);
-        if next > order[at].0 && errors < best.0 {
-            let middle = order[at].0 + 0.5 * (next - order[at].0);
-            // Between neighbouring doubles the middle may be the upper one, which has to be above.
-            best = (errors, if middle < next { middle } else { order[at].0 });
-        }
-    }
-    best.1
-}
-
 /// The share of pairs of a label and a non-label whose scores are in the wrong order.
 fn misranked_pairs(has: &[bool], scores: &[f64]) -> f64 {
     let (mut pairs, mut wrong) = (0usize, 0.0);
@@ -554,18 +530,4 @@ fn misranked_pairs(has: &[bool], scores: &[f64]) -> f64 {
         }
     }
     share(wrong, pairs)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::best_threshold;
-
-    #[test]
-    fn threshold_splits_where_errors_are_fewest() {
-        assert_eq!(best_threshold(&[1.0, 2.0, 3.0], &[false, true, true]), 1.5);
-        assert_eq!(best_threshold(&[1.0, 2.0], &[true, true]), 0.0);
-        assert_eq!(best_threshold(&[1.0, 1.0, 4.0], &[true, false, false]), 5.0);
-        let odd = 1f64.next_up();
-        assert_eq!(best_threshold(&[odd, odd.next_up()], &[false, true]), odd);
-    }
 }

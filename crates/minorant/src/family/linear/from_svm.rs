@@ -4,19 +4,18 @@
 //! constant around margins of 0, where w = 0 is as stationary as a point can be. Evaluations of all
 //! runs add up; a pass over the labelled rows alone counts by their share of all rows.
 
-use super::one_vs_rest::{not_begun, resume};
-use super::{BALANCE_MEAN, GAMMA, LossName, RAMP, Rows, STARTS, Targets, loss_of};
+use super::targets::Truths;
+use super::{BALANCE_MEAN, GAMMA, LossName, RAMP, Rows, STARTS, Targets, WeightedRows, loss_of};
 use crate::family::{Asked, Settings, TrainError, Walk};
 use crate::options::common::{BIAS, SEED};
 use crate::regularizer::L2;
-use crate::risk::hinge::Hinge;
-use crate::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
-use crate::risk::{Cancel, ExampleWeights, LinearRisk, Risk};
+use crate::risk::transductive::Transductive;
+use crate::risk::{Cancel, ExampleWeights};
 use crate::solver::{
     self, Checkpoints, Method, MethodOptions, Outcome, Problem, RunError, Status, StopRules,
 };
 use crate::trace::{Observer, TraceRecord};
-use minorant_linalg::{Design, Matrix, Storage};
+use minorant_linalg::Design;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -37,8 +36,7 @@ pub(super) fn solve(
     let all = walk.settings.rules();
     let starts = if rows.settings.model() == "tsvm" { rows.settings.get(&STARTS) } else { 1 };
     let asked = walk.asked;
-    let mut state = resume(&mut *walk.checkpoints)?;
-    let mut sums = Effort { all: rows.data.features.rows() as u64, ..Effort::default() };
+    let mut state = Outcome::resume(&mut *walk.checkpoints)?;
     // The runs before those on the risk itself: none where the start is given.
     let first = usize::from(asked.start.is_none());
     if state.carried.len() < first {
@@ -46,28 +44,30 @@ pub(super) fn solve(
         state.carried.push(outcome);
     }
     let begin = asked.start.unwrap_or_else(|| &state.carried[0].point.w).to_vec();
-    if first == 1 {
-        sums.passed += state.carried[0].evaluations * labelled(&rows.targets).count() as u64;
-        sums.seconds += state.carried[0].seconds;
-        sums.master_seconds += state.carried[0].master_seconds;
-    }
-    state.carried[first..].iter().for_each(|outcome| sums.add(outcome));
-
-    let balanced = balanced_rows(rows)?;
+    let given = rows.settings.example_weights();
+    let weight = |i: usize| given.as_ref().map_or(1.0, |weights| weights[i]);
+    let unlabelled = |i: usize| (!rows.targets.is_labelled(i)).then(|| weight(i));
+    let mean_row = |_| {
+        let (matrix, gamma) = (&rows.data.features, rows.settings.get(&GAMMA));
+        Transductive::with_mean_row(matrix, &rows.shares, unlabelled, gamma)
+    };
+    let balanced = rows.settings.get(&BALANCE_MEAN).map(mean_row).transpose();
+    let balanced = balanced.map_err(|error| error.to_string())?;
     let (matrix, weights) = match &balanced {
         Some((matrix, weights)) => (matrix, weights),
         None => (&rows.data.features, &rows.shares),
     };
     let design = Design::new(matrix, rows.settings.get(&BIAS));
-    let loss = loss_of(rows.settings);
-    let risk = loss.risk(&rows.targets, 0, design, weights.clone(), rows.settings);
+    let weighted = WeightedRows { design, weights: weights.clone(), settings: rows.settings };
+    let risk = loss_of(rows.settings).risk(&rows.targets, 0, weighted);
     let mut method = Method::Auto;
     // Who says stop while a run ends by itself is heard by the next one.
     let asked_to_stop = || asked.cancel.is_cancelled().then_some(Status::Interrupted);
     let mut cut = stopped(state.carried.iter().take(first)).or_else(asked_to_stop);
     while state.carried.len() - first < starts {
         let run = state.carried.len() - first;
-        let left = all.max_evaluations.map(|most| most.saturating_sub(sums.evaluations()));
+        let before = effort(&state.carried, first, &rows.targets);
+        let left = all.max_evaluations.map(|most| most.saturating_sub(before.evaluations));
         if run > 0 && left.is_some_and(|left| left < LEAST) {
             cut = cut.or(Some(Status::MaxEvals));
         }
@@ -81,25 +81,25 @@ pub(super) fn solve(
         let token = if cut.is_some() { Cancel::new() } else { asked.cancel.clone() };
         let rules = StopRules {
             max_evaluations: if cut.is_some() { Some(1) } else { left.map(|left| left.max(1)) },
-            max_seconds: all.max_seconds.map(|most| most - sums.seconds),
+            max_seconds: all.max_seconds.map(|most| most - before.seconds),
             ..all
         };
-        let mut watching = Watching { observer: &mut *walk.observer, before: &sums };
+        let mut watching = Watching { observer: &mut *walk.observer, before };
         let outcome;
         let own = Asked { cancel: &token, to_rounding: false, ..asked };
         (outcome, method) = Walk { asked: own, observer: &mut watching, checkpoints: &mut state }
             .minimise(problem, rules)?;
-        sums.add(&outcome);
         cut = cut.or(stopped([&outcome]));
         state.carried.push(outcome);
     }
+    let sums = effort(&state.carried, first, &rows.targets);
     let runs = state.carried.drain(first..);
+    let direction_steps = runs.as_slice().iter().map(|run| run.direction_steps).sum();
     let best = runs.min_by(|a, b| a.certificate.objective.total_cmp(&b.certificate.objective));
     let mut best = best.ok_or(RunError::NoPoint)?;
     best.status = cut.unwrap_or(best.status);
-    best.evaluations = sums.evaluations();
-    best.iterations = sums.iterations;
-    best.direction_steps = sums.direction_steps;
+    best.direction_steps = direction_steps;
+    (best.evaluations, best.iterations) = (sums.evaluations, sums.iteration);
     (best.seconds, best.master_seconds) = (sums.seconds, sums.master_seconds);
     Ok((vec![best], method))
 }
@@ -114,7 +114,7 @@ fn stopped<'o>(outcomes: impl IntoIterator<Item = &'o Outcome>) -> Option<Status
 /// Whether a model starts at a support vector machine.
 pub(super) fn is_start_of(targets: &Targets, settings: &Settings) -> bool {
     let is_flat_at_zero = loss_of(settings) == LossName::Ramp && settings.get(&RAMP) >= 0.0;
-    matches!(targets, Targets::Transductive { .. }) || is_flat_at_zero
+    targets.is_transductive() || is_flat_at_zero
 }
 
 /// The rows that have a label.
@@ -129,30 +129,26 @@ fn labelled_only(
     cancel: &Cancel,
     checkpoints: &mut dyn Checkpoints,
 ) -> Result<Outcome, TrainError> {
-    let (bias, all) = (rows.settings.get(&BIAS), rows.settings.rules());
     let chosen: Vec<usize> = labelled(&rows.targets).collect();
     let matrix;
-    let risk: Box<dyn Risk> =
-        if let Targets::Transductive { classes, outputs, labels } = &rows.targets {
-            matrix = rows.data.features.select_rows(&chosen);
-            let design = Design::new(&matrix, bias);
-            let known: Vec<u32> = labels.iter().flatten().copied().collect();
-            let weights = ExampleWeights::Each(chosen.iter().map(|&i| rows.shares.of(i)).collect());
-            if *outputs == 1 {
-                Box::new(LinearRisk::new(design, Hinge::new(Targets::signs(&known, 1)), weights))
-            } else {
-                let loss = MulticlassHinge::new(*classes, known, uniform_margins(*classes));
-                Box::new(LinearRisk::new(design, loss, weights))
-            }
-        } else {
-            LossName::Hinge.risk(&rows.targets, 0, rows.design, rows.shares.clone(), rows.settings)
-        };
+    let all = rows.weighted();
+    let risk = if let Truths::SomeClasses(labels) = &rows.targets.truths {
+        matrix = rows.data.features.select_rows(&chosen);
+        let design = Design::new(&matrix, rows.settings.get(&BIAS));
+        let weights = ExampleWeights::Each(chosen.iter().map(|&i| rows.shares.of(i)).collect());
+        let truths = Truths::Classes(labels.iter().flatten().copied().collect());
+        let targets = Targets { truths, ..rows.targets };
+        LossName::Hinge.risk(&targets, 0, WeightedRows { design, weights, ..all })
+    } else {
+        LossName::Hinge.risk(&rows.targets, 0, all)
+    };
+    let all = rows.settings.rules();
     // As many passes over these rows as leave evaluations for the first run on the risk itself.
     let (count, some) = (rows.targets.rows() as u64, chosen.len() as u64);
     let passes = |most: u64| most.saturating_sub(LEAST).saturating_mul(count) / some;
     if all.max_evaluations.is_some_and(|most| passes(most) < LEAST) {
         // The first run on the risk itself takes the evaluations that are left.
-        return Ok(not_begun(regularizer.center(risk.dim()), f64::NAN, Status::MaxEvals));
+        return Ok(Outcome::not_begun(regularizer.center(risk.dim()), f64::NAN, Status::MaxEvals));
     }
     let rules = StopRules {
         tol: FIRST_TOL,
@@ -168,36 +164,6 @@ fn labelled_only(
     Ok(solver::run(&mut *solver, problem, rules, cancel, &mut (), checkpoints)?)
 }
 
-/// All rows, with their mean over those without a label as one more, where a balance is asked for.
-fn balanced_rows(rows: &Rows<'_>) -> Result<Option<(Matrix<'static>, ExampleWeights)>, TrainError> {
-    if rows.settings.get(&BALANCE_MEAN).is_none() {
-        return Ok(None);
-    }
-    let matrix = &rows.data.features;
-    let mut mean = vec![0.0; matrix.cols()];
-    let example_weights = rows.settings.example_weights();
-    let weight = |i: usize| example_weights.as_ref().map_or(1.0, |weights| weights[i]);
-    let mut total = 0.0;
-    for i in (0..matrix.rows()).filter(|&i| !rows.targets.is_labelled(i)) {
-        total += weight(i);
-        matrix.row(i).for_each(|(j, x)| mean[j] += weight(i) * x);
-    }
-    mean.iter_mut().for_each(|x| *x /= if total > 0.0 { total } else { 1.0 });
-    let cols = mean.len();
-    let wrong = |error: minorant_linalg::MatrixError| TrainError::Setting(error.to_string());
-    let row = Matrix::dense(1, cols, Storage::F64.store(mean)).map_err(wrong)?;
-    let mut weights: Vec<f64> = (0..matrix.rows()).map(|i| rows.shares.of(i)).collect();
-    weights.push(balance_weight(rows.settings.get(&GAMMA)));
-    Ok(Some((matrix.stack(&row).map_err(wrong)?, ExampleWeights::Each(weights))))
-}
-
-/// The weight κ of the penalty κ/2 (mean decision − balance mean)²: wherever all decisions can be
-/// shifted freely, it keeps the mean within 0.1 of what was asked for, for a shift by t changes the
-/// losses by (1 + γ) t at most.
-fn balance_weight(gamma: f64) -> f64 {
-    10.0 * (1.0 + gamma)
-}
-
 /// The start of a run: the first at `begin`, the others at seeded random points around it.
 fn start_of(run: usize, begin: &[f64], seed: u64) -> Vec<f64> {
     if run == 0 {
@@ -211,54 +177,30 @@ fn start_of(run: usize, begin: &[f64], seed: u64) -> Vec<f64> {
     begin.iter().zip(draws).map(|(w, draw)| w + scale * draw).collect()
 }
 
-/// What the runs so far took.
-#[derive(Debug, Clone, Copy, Default)]
-struct Effort {
-    /// Number of rows.
-    all: u64,
-    /// Rows passed over.
-    passed: u64,
-    iterations: u64,
-    direction_steps: u64,
-    seconds: f64,
-    master_seconds: f64,
-    /// The least objective of a run on the risk itself.
-    objective: Option<f64>,
-}
-
-impl Effort {
-    /// Adds a run on the risk itself.
-    fn add(&mut self, outcome: &Outcome) {
-        self.passed += outcome.evaluations * self.all;
-        self.direction_steps += outcome.direction_steps;
-        self.seconds += outcome.seconds;
-        self.master_seconds += outcome.master_seconds;
-        self.iterations += outcome.iterations;
-        let objective = outcome.certificate.objective;
-        self.objective = Some(self.objective.map_or(objective, |least| least.min(objective)));
-    }
-
-    fn evaluations(&self) -> u64 {
-        self.passed.div_ceil(self.all.max(1))
+/// What the runs so far took, of which the `first` were on the labelled rows alone, and the least
+/// objective of the others.
+fn effort(outcomes: &[Outcome], first: usize, targets: &Targets) -> TraceRecord {
+    let (known, own) = outcomes.split_at(first);
+    let (all, own) = (targets.rows() as u64, Outcome::together(own));
+    let of_known = Outcome::together(known).evaluations * labelled(targets).count() as u64;
+    let objectives = outcomes[first..].iter().map(|outcome| outcome.certificate.objective);
+    TraceRecord {
+        iteration: own.iteration,
+        evaluations: (of_known + own.evaluations * all).div_ceil(all.max(1)),
+        best_objective: objectives.fold(f64::INFINITY, f64::min),
+        ..Outcome::together(outcomes)
     }
 }
 
 /// Makes the records of one run those of all runs so far.
 struct Watching<'o> {
     observer: &'o mut dyn Observer,
-    before: &'o Effort,
+    before: TraceRecord,
 }
 
 impl Observer for Watching<'_> {
     fn iteration(&mut self, record: &TraceRecord) {
-        let least = self.before.objective.unwrap_or(f64::INFINITY);
-        self.observer.iteration(&TraceRecord {
-            iteration: self.before.iterations + record.iteration,
-            evaluations: self.before.evaluations() + record.evaluations,
-            seconds: self.before.seconds + record.seconds,
-            best_objective: record.best_objective.min(least),
-            master_seconds: self.before.master_seconds + record.master_seconds,
-            ..record.clone()
-        });
+        let best_objective = record.best_objective.min(self.before.best_objective);
+        self.observer.iteration(&TraceRecord { best_objective, ..record.behind(&self.before) });
     }
 }

@@ -2,10 +2,11 @@
 //! that they have, and the risk that each makes of targets. A loss itself is a file in the ground
 //! floor's `risk/`.
 
+use super::TargetKind;
 use super::builders::Svm;
 use super::options::RAMP;
 use super::regression;
-use super::targets::Targets;
+use super::targets::{Targets, Truths};
 use crate::audit::linear::PlainMargin;
 use crate::family::Settings;
 use crate::family::builder::taken;
@@ -119,72 +120,66 @@ impl LossName {
         self,
         targets: &Targets,
         problem: usize,
-        design: Design<'a>,
-        weights: ExampleWeights,
-        settings: &Settings,
+        rows: WeightedRows<'a>,
     ) -> Box<dyn Risk + 'a> {
-        let margins = || settings.get(&LABEL_LOSS);
-        let signs = match targets {
-            Targets::Numbers { numbers, .. } => {
-                return regression::risk(self, numbers, design, weights, settings);
+        let (classes, settings) = (targets.classes, rows.settings);
+        let margins = settings.get(&LABEL_LOSS);
+        let signs = match (&targets.truths, targets.kind) {
+            (Truths::Numbers(numbers), _) => return regression::risk(self, numbers, rows),
+            (Truths::Sets(member), _) => {
+                return rows.risk(MultilabelHinge::new(classes, member.clone(), margins));
             }
-            Targets::Binary { labels } => Targets::signs(labels, 1),
-            Targets::OneVsRest { labels, .. } => Targets::signs(labels, problem as u32),
-            Targets::Multiclass { classes, labels } => {
-                let (classes, labels) = (*classes, labels.clone());
-                if self == LossName::Logistic {
-                    return of_rows(design, Softmax::new(classes, labels), weights, settings);
-                }
-                let margins = margins().unwrap_or_else(|| uniform_margins(classes));
-                let loss = MulticlassHinge::new(classes, labels, margins);
-                if self == LossName::Ramp {
-                    let loss = MulticlassRamp::new(loss, settings.get(&RAMP));
-                    return of_rows(design, loss, weights, settings);
-                }
-                return of_rows(design, loss, weights, settings);
+            (Truths::SomeClasses(labels), TargetKind::Multiclass) => {
+                return rows.risk(MulticlassTransductive::new(classes, labels));
             }
-            Targets::Transductive { classes, outputs, labels } if *outputs > 1 => {
-                return of_rows(
-                    design,
-                    MulticlassTransductive::new(*classes, labels),
-                    weights,
-                    settings,
-                );
-            }
-            Targets::Transductive { labels, .. } => {
+            (Truths::SomeClasses(labels), _) => {
                 let sign = |label: &Option<u32>| label.map_or(0.0, |z| [-1.0, 1.0][z as usize]);
                 let signs = labels.iter().map(sign).collect();
-                let loss = Transductive::new(signs, settings.get(&super::BALANCE_MEAN));
-                return of_rows(design, loss, weights, settings);
+                return rows.risk(Transductive::new(signs, settings.get(&super::BALANCE_MEAN)));
             }
-            Targets::Multilabel { classes, member } => {
-                let loss = MultilabelHinge::new(*classes, member.clone(), margins());
-                return of_rows(design, loss, weights, settings);
+            (Truths::Classes(labels), TargetKind::Multiclass) => {
+                if self == LossName::Logistic {
+                    return rows.risk(Softmax::new(classes, labels.clone()));
+                }
+                let margins = margins.unwrap_or_else(|| uniform_margins(classes));
+                let loss = MulticlassHinge::new(classes, labels.clone(), margins);
+                if self == LossName::Ramp {
+                    return rows.risk(MulticlassRamp::new(loss, settings.get(&RAMP)));
+                }
+                return rows.risk(loss);
             }
+            (Truths::Classes(labels), TargetKind::OneVsRest) => {
+                Targets::signs(labels, problem as u32)
+            }
+            (Truths::Classes(labels), _) => Targets::signs(labels, 1),
         };
         match self {
-            LossName::SquaredHinge => of_rows(design, SquaredHinge::new(signs), weights, settings),
-            LossName::HuberHinge => {
-                of_rows(design, HuberHinge::new(signs, settings.get(&HUBER)), weights, settings)
-            }
-            LossName::Logistic => of_rows(design, Logistic::new(signs), weights, settings),
-            LossName::Ramp => {
-                of_rows(design, Ramp::new(signs, settings.get(&RAMP)), weights, settings)
-            }
-            _ => of_rows(design, Hinge::new(signs), weights, settings),
+            LossName::SquaredHinge => rows.risk(SquaredHinge::new(signs)),
+            LossName::HuberHinge => rows.risk(HuberHinge::new(signs, settings.get(&HUBER))),
+            LossName::Logistic => rows.risk(Logistic::new(signs)),
+            LossName::Ramp => rows.risk(Ramp::new(signs, settings.get(&RAMP))),
+            _ => rows.risk(Hinge::new(signs)),
         }
     }
 }
 
-pub(super) fn of_rows<'a, L: Loss + 'a>(
-    design: Design<'a>,
-    loss: L,
-    weights: ExampleWeights,
-    settings: &Settings,
-) -> Box<dyn Risk + 'a> {
-    if settings.get(&INTERCEPT).is_none() {
-        return Box::new(LinearRisk::new(design, loss, weights));
+/// Rows with what each of them weighs, of which a loss makes a risk.
+pub(super) struct WeightedRows<'a> {
+    pub(super) design: Design<'a>,
+    pub(super) weights: ExampleWeights,
+    pub(super) settings: &'a Settings,
+}
+
+impl<'a> WeightedRows<'a> {
+    /// The mean loss, with an intercept where one is free.
+    pub(super) fn risk<L: Loss + 'a>(self, loss: L) -> Box<dyn Risk + 'a> {
+        let WeightedRows { design, weights, settings } = self;
+        if settings.get(&INTERCEPT).is_none() {
+            return Box::new(LinearRisk::new(design, loss, weights));
+        }
+        let risk = InterceptRisk::new(design, Box::new(loss), weights);
+        Box::new(
+            risk.unwrap_or_else(|| unreachable!("losses without a free intercept are refused")),
+        )
     }
-    let risk = InterceptRisk::new(design, Box::new(loss), weights);
-    Box::new(risk.unwrap_or_else(|| unreachable!("losses without a free intercept are refused")))
 }

@@ -14,6 +14,7 @@ mod start;
 mod targets;
 
 pub use form::{LinearForm, SubProblem, TargetKind};
+use losses::WeightedRows;
 pub use losses::{HUBER, LOSS, LossName};
 pub(crate) use one_vs_rest::check_evaluations;
 pub use options::{
@@ -78,7 +79,7 @@ pub(crate) static FAMILY: Family = Family {
     data: |_| DataKind::Rows,
     offers: &[Wanted::Labels, Wanted::Scores],
     fit,
-    start_from: Some(|model, data, settings| start_from(model, data.rows()?, settings)),
+    start_from: Some(|model, data, settings| start_from(model, data.rows()?, settings).map(Some)),
     load: LinearForm::load,
 };
 
@@ -161,13 +162,18 @@ impl<'a> Rows<'a> {
 
     /// Weights of one problem.
     pub(crate) fn dim(&self) -> usize {
-        self.design.features() * self.targets.outputs()
+        self.design.features() * self.targets.outputs
+    }
+
+    /// The rows with what they weigh, for a risk.
+    fn weighted(&self) -> WeightedRows<'a> {
+        let (design, weights) = (self.design, self.shares.clone());
+        WeightedRows { design, weights, settings: self.settings }
     }
 
     /// The risk of a problem.
     pub(crate) fn risk(&self, problem: usize) -> Box<dyn Risk + 'a> {
-        let (design, shares) = (self.design, self.shares.clone());
-        loss_of(self.settings).risk(&self.targets, problem, design, shares, self.settings)
+        loss_of(self.settings).risk(&self.targets, problem, self.weighted())
     }
 
     /// When a run on one of the problems stops.
@@ -177,13 +183,8 @@ impl<'a> Rows<'a> {
 
     /// Ω of a problem.
     pub(crate) fn regularizer(&self, lambda: f64) -> Result<L2, TrainError> {
-        let weights = LinearWeights {
-            columns: self.data.features.cols(),
-            has_bias: self.settings.get(&BIAS).is_some(),
-            bias_weight: self.settings.get(&BIAS_WEIGHT),
-            outputs: self.targets.outputs(),
-        };
-        weights.regularizer(self.settings, lambda)
+        let (columns, outputs) = (self.data.features.cols(), self.targets.outputs);
+        LinearWeights { settings: self.settings, columns, outputs }.regularizer(lambda)
     }
 
     /// Refuses start weights that are not one finite number for each weight of all problems.
@@ -201,7 +202,7 @@ impl<'a> Rows<'a> {
     fn solve(&self, lambda: f64, walk: &mut Walk<'_>) -> Result<Solved, TrainError> {
         let regularizer = self.regularizer(lambda)?;
         regularizer.check(self.dim())?;
-        let ((outcomes, method), abs_tol) = if let Targets::OneVsRest { .. } = self.targets {
+        let ((outcomes, method), abs_tol) = if self.targets.kind == TargetKind::OneVsRest {
             (one_vs_rest::solve(self, &regularizer, walk)?, None)
         } else if from_svm::is_start_of(&self.targets, walk.settings) {
             (from_svm::solve(self, &regularizer, walk)?, None)

@@ -2,9 +2,10 @@
 //! targets as the losses take them, and the risk that they make. What is measured of predictions stands
 //! in `residuals.rs`; fitting, paths and files are those of all linear models.
 
+use super::TargetKind;
 use super::builders::Regression;
-use super::losses::{LossName, OF_TARGETS, of_rows};
-use super::targets::Targets;
+use super::losses::{LossName, OF_TARGETS, WeightedRows};
+use super::targets::{Targets, Truths};
 use crate::audit::residual::PlainResidual;
 use crate::family::builder::taken;
 use crate::family::{Settings, TrainError, refuse};
@@ -18,7 +19,6 @@ use crate::risk::residual::{Residual, Shape, Targets as Numbers};
 use crate::risk::{Cancel, ExampleWeights, Risk};
 use crate::solver::StopRules;
 use minorant_data::{LabelRows, Labels};
-use minorant_linalg::Design;
 
 options! {
     /// What it costs to miss a target y with a prediction f
@@ -78,21 +78,35 @@ pub(super) fn targets(labels: &Labels, settings: &Settings) -> Result<Targets, T
     if levels.len() > MOST {
         return refuse(format!("expected at most {MOST} quantiles, found {}", levels.len()));
     }
-    let numbers = Numbers::new(numbers(labels)?.to_vec());
-    Ok(Targets::Numbers { numbers, outputs: levels.len().max(1) })
+    let truths = Truths::Numbers(Numbers::new(numbers(labels)?.to_vec()));
+    let kind = TargetKind::Numbers;
+    Ok(Targets { kind, classes: 0, outputs: kind.outputs(0, levels.len()), truths })
 }
 
-/// The shape of a loss that is one of residuals.
-fn shape(loss: LossName, settings: &Settings) -> Shape {
+/// A loss of residuals, as training and as the audit have it; `levels` are those of quantiles, of which
+/// training has the first here, and `scale` is the one that was fitted along.
+pub(super) fn of_residuals<'a>(
+    loss: LossName,
+    levels: &'a [f64],
+    scale: Option<f64>,
+    settings: &Settings,
+) -> (Shape, PlainResidual<'a>) {
+    let (epsilon, delta) = (settings.get(&EPSILON), settings.get(&HUBER));
     match loss {
-        LossName::Absolute => Shape::ABSOLUTE,
-        LossName::Quantile => Shape::quantile(levels(settings)[0]),
-        LossName::EpsilonInsensitive => Shape::epsilon_insensitive(settings.get(&EPSILON)),
-        LossName::SquaredEpsilonInsensitive => {
-            Shape::squared_epsilon_insensitive(settings.get(&EPSILON))
+        LossName::Absolute => (Shape::ABSOLUTE, PlainResidual::Absolute),
+        LossName::Quantile => (Shape::quantile(levels[0]), PlainResidual::Quantiles(levels)),
+        LossName::EpsilonInsensitive => {
+            (Shape::epsilon_insensitive(epsilon), PlainResidual::EpsilonInsensitive(epsilon))
         }
-        LossName::Huber => Shape::huber(settings.get(&HUBER)),
-        _ => Shape::SQUARES,
+        LossName::SquaredEpsilonInsensitive => (
+            Shape::squared_epsilon_insensitive(epsilon),
+            PlainResidual::SquaredEpsilonInsensitive(epsilon),
+        ),
+        LossName::Huber => {
+            let with_scale = |scale| PlainResidual::HuberScale(delta, scale);
+            (Shape::huber(delta), scale.map_or(PlainResidual::Huber(delta), with_scale))
+        }
+        _ => (Shape::SQUARES, PlainResidual::Squares),
     }
 }
 
@@ -100,19 +114,18 @@ fn shape(loss: LossName, settings: &Settings) -> Shape {
 pub(super) fn risk<'a>(
     loss: LossName,
     numbers: &Numbers,
-    design: Design<'a>,
-    weights: ExampleWeights,
-    settings: &Settings,
+    rows: WeightedRows<'a>,
 ) -> Box<dyn Risk + 'a> {
+    let (numbers, settings) = (numbers.clone(), rows.settings);
     if fits_scale(loss, settings) {
         let (delta, is_free) = (settings.get(&HUBER), settings.get(&INTERCEPT).is_some());
-        return Box::new(HuberScale::new(design, numbers.clone(), weights, delta, is_free));
+        return Box::new(HuberScale::new(rows.design, numbers, rows.weights, delta, is_free));
     }
     let levels = levels(settings);
     if levels.len() > 1 {
-        return of_rows(design, Quantiles::new(numbers.clone(), levels), weights, settings);
+        return rows.risk(Quantiles::new(numbers, levels));
     }
-    of_rows(design, Residual::new(numbers.clone(), shape(loss, settings)), weights, settings)
+    rows.risk(Residual::new(numbers, of_residuals(loss, &levels, None, settings).0))
 }
 
 /// Whether the scale of the targets is fitted along.
@@ -123,38 +136,14 @@ pub(super) fn fits_scale(loss: LossName, settings: &Settings) -> bool {
 /// The scale at outputs of all rows, where it is fitted along.
 pub(super) fn scale(
     loss: LossName,
-    targets: &Targets,
+    numbers: &Numbers,
     weights: &ExampleWeights,
     outputs: &[f64],
     settings: &Settings,
 ) -> Option<f64> {
-    let Targets::Numbers { numbers, .. } = targets else { return None };
-    let found = |delta| Scale::of(outputs, numbers, weights, delta).sigma;
     // A run that has not begun knows no outputs.
     let is_known = fits_scale(loss, settings) && outputs.len() == numbers.len();
-    is_known.then(|| found(settings.get(&HUBER)))
-}
-
-/// The loss as the audit has it.
-pub(super) fn plain<'a>(
-    loss: LossName,
-    levels: &'a [f64],
-    scale: Option<f64>,
-    settings: &Settings,
-) -> PlainResidual<'a> {
-    match loss {
-        LossName::Absolute => PlainResidual::Absolute,
-        LossName::Quantile => PlainResidual::Quantiles(levels),
-        LossName::EpsilonInsensitive => PlainResidual::EpsilonInsensitive(settings.get(&EPSILON)),
-        LossName::SquaredEpsilonInsensitive => {
-            PlainResidual::SquaredEpsilonInsensitive(settings.get(&EPSILON))
-        }
-        LossName::Huber => match scale {
-            Some(scale) => PlainResidual::HuberScale(settings.get(&HUBER), scale),
-            None => PlainResidual::Huber(settings.get(&HUBER)),
-        },
-        _ => PlainResidual::Squares,
-    }
+    is_known.then(|| Scale::of(outputs, numbers, weights, settings.get(&HUBER)).sigma)
 }
 
 /// When a run on these targets stops. Targets have a scale, and an absolute gap that nobody gave is one
@@ -166,7 +155,7 @@ pub(super) fn rules(
     settings: &Settings,
 ) -> Result<StopRules, TrainError> {
     let rules = settings.rules();
-    if !matches!(targets, Targets::Numbers { .. }) || settings.is_given("abs-tol") {
+    if targets.kind != TargetKind::Numbers || settings.is_given("abs-tol") {
         return Ok(rules);
     }
     // The outputs there are known without a look at the data.

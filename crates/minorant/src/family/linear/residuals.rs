@@ -45,24 +45,18 @@ pub(super) fn compare(
         ("rmse", "root mean squared error", Some(squares.sqrt())),
         ("r2", "R²", explained),
     ];
-    if levels.is_empty() {
-        let first = if loss == LossName::Squares { [1, 0, 2] } else { [0, 1, 2] };
-        for (key, words, value) in first.map(|at| errors[at]) {
-            evaluation.number(key, words, value, Style::Number);
-        }
-        return evaluation;
-    }
     let each = |of: &dyn Fn(usize) -> f64| (0..levels.len()).map(of).collect::<Vec<f64>>();
     let pinball = each(&pinball);
-    let total = pinball.iter().sum::<f64>();
-    evaluation.number(
-        "error",
-        "mean pinball loss",
-        Some(total / levels.len() as f64),
-        Style::Number,
-    );
-    for (key, words, value) in errors {
+    if !levels.is_empty() {
+        let mean = pinball.iter().sum::<f64>() / levels.len() as f64;
+        evaluation.number("error", "mean pinball loss", Some(mean), Style::Number);
+    }
+    let order = if loss == LossName::Squares { [1, 0, 2] } else { [0, 1, 2] };
+    for (key, words, value) in order.map(|at| errors[at]) {
         evaluation.number(key, words, value, Style::Number);
+    }
+    if levels.is_empty() {
+        return evaluation;
     }
     evaluation.lists.push(("quantiles", "quantiles", levels.to_vec()));
     evaluation.lists.push(("pinball", "pinball loss", pinball));

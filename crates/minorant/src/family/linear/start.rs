@@ -23,13 +23,10 @@ pub fn start_from(
     if form.features != columns {
         return refuse(format!("{columns} features"), format!("some for {}", form.features));
     }
-    let bias = |has: bool| if has { "a bias" } else { "no bias" };
-    let (wanted, given) = (settings.get(&BIAS).is_some(), form.bias.is_some());
+    let has_bias = [settings.get(&BIAS).is_some(), form.bias.is_some()];
+    let [wanted, given] = has_bias.map(|has| if has { "a bias" } else { "no bias" });
     if wanted != given {
-        return refuse(
-            format!("a model with {}", bias(wanted)),
-            format!("one with {}", bias(given)),
-        );
+        return refuse(format!("a model with {wanted}"), format!("one with {given}"));
     }
     let classes = targets.class_labels(&data.labels);
     if form.classes != classes {
@@ -45,7 +42,7 @@ pub fn start_from(
         (1, outputs) => format!("{outputs} outputs trained together"),
         (problems, _) => format!("{problems} classes, each against the rest"),
     };
-    let wanted = (targets.problems(), targets.outputs());
+    let wanted = (targets.problems(), targets.outputs);
     let given = (form.problems.len(), form.outputs());
     if wanted != given {
         return refuse(shape(wanted.0, wanted.1), shape(given.0, given.1));

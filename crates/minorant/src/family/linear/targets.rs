@@ -13,19 +13,28 @@ use minorant_data::{Label, LabelKind, LabelRows, Labels};
 
 /// The labels of rows, as the losses take them.
 #[derive(Debug, Clone)]
-pub(crate) enum Targets {
-    /// Two classes; the second (larger) is +1.
-    Binary { labels: Vec<u32> },
-    /// Several classes, all together.
-    Multiclass { classes: usize, labels: Vec<u32> },
-    /// Several classes, each against the rest.
-    OneVsRest { classes: usize, labels: Vec<u32> },
-    /// Several classes, and rows without a label; one output for two classes, else one a class.
-    Transductive { classes: usize, outputs: usize, labels: Vec<Option<u32>> },
-    /// Sets of classes.
-    Multilabel { classes: usize, member: Vec<bool> },
-    /// Numbers to be met, by one output or by one for each quantile.
-    Numbers { numbers: Numbers, outputs: usize },
+pub(crate) struct Targets {
+    /// What they are.
+    pub(super) kind: TargetKind,
+    /// Number of classes.
+    pub(crate) classes: usize,
+    /// Linear outputs of one problem.
+    pub(crate) outputs: usize,
+    /// What is true of each row.
+    pub(super) truths: Truths,
+}
+
+/// What is true of rows.
+#[derive(Debug, Clone)]
+pub(super) enum Truths {
+    /// The class of each row; of two the second (larger) is +1.
+    Classes(Vec<u32>),
+    /// The class of each row that has a label.
+    SomeClasses(Vec<Option<u32>>),
+    /// Whether each row has each class, row by row.
+    Sets(Vec<bool>),
+    /// The number that each row is to meet.
+    Numbers(Numbers),
 }
 
 impl Targets {
@@ -40,6 +49,11 @@ impl Targets {
         };
         targets.check(settings)?;
         Ok(targets)
+    }
+
+    /// Targets of classes.
+    fn of(kind: TargetKind, classes: usize, truths: Truths) -> Self {
+        Targets { kind, classes, outputs: kind.outputs(classes, 0), truths }
     }
 
     fn supervised(labels: &Labels, settings: &Settings) -> Result<Targets, TrainError> {
@@ -64,10 +78,9 @@ impl Targets {
                         member[i * classes + z as usize] = true;
                     }
                 }
-                Ok(Targets::Multilabel { classes, member })
+                Ok(Targets::of(TargetKind::Multilabel, classes, Truths::Sets(member)))
             }
             LabelRows::Single(labels) => {
-                let labels = labels.clone();
                 let binary = match label_kind(settings) {
                     Some(LabelKind::Binary) => true,
                     Some(_) => false,
@@ -76,11 +89,12 @@ impl Targets {
                 if binary && classes > 2 {
                     return refuse(format!("expected two classes, found {classes}"));
                 }
-                Ok(match settings.get(&MULTICLASS) {
-                    _ if binary => Targets::Binary { labels },
-                    Multiclass::Joint => Targets::Multiclass { classes, labels },
-                    Multiclass::OneVsRest => Targets::OneVsRest { classes, labels },
-                })
+                let kind = match settings.get(&MULTICLASS) {
+                    _ if binary => TargetKind::Binary,
+                    Multiclass::Joint => TargetKind::Multiclass,
+                    Multiclass::OneVsRest => TargetKind::OneVsRest,
+                };
+                Ok(Targets::of(kind, classes, Truths::Classes(labels.clone())))
             }
         }
     }
@@ -104,106 +118,73 @@ impl Targets {
         if !binary && settings.get(&BALANCE_MEAN).is_some() {
             return refuse("a balance mean goes with two classes");
         }
-        Ok(Targets::Transductive { classes, outputs: if binary { 1 } else { classes }, labels })
+        let kind = if binary { TargetKind::Binary } else { TargetKind::Multiclass };
+        Ok(Targets::of(kind, classes, Truths::SomeClasses(labels)))
     }
 
     fn check(&self, settings: &Settings) -> Result<(), TrainError> {
         let (model, loss) = (settings.model(), loss_of(settings));
         let name = crate::options::Named::name(loss);
-        match self {
-            Targets::Multiclass { .. } if loss.is_binary() => {
+        let has_sets = self.kind == TargetKind::Multilabel;
+        match self.kind {
+            TargetKind::Multiclass if loss.is_binary() => {
                 return refuse(format!(
                     "the {name} is for two classes; for more add --multiclass ovr"
                 ));
             }
-            Targets::Multilabel { .. } if loss.is_binary() => {
+            TargetKind::Multilabel if loss.is_binary() => {
                 return refuse(format!("the {name} is for two classes, not for multilabel data"));
             }
-            Targets::Multilabel { .. } if settings.get(&MULTICLASS) == Multiclass::OneVsRest => {
+            TargetKind::Multilabel if settings.get(&MULTICLASS) == Multiclass::OneVsRest => {
                 return refuse("one-vs-rest takes one label a row, not multilabel data");
             }
-            Targets::Multilabel { .. } if model != "svm" => {
+            TargetKind::Multilabel if model != "svm" => {
                 return refuse(format!(
                     "{model} takes one label a row; for multilabel data train svm"
                 ));
             }
             _ => {}
         }
-        let is_joint = matches!(self, Targets::Multiclass { .. } | Targets::Multilabel { .. });
-        let has_sets = matches!(self, Targets::Multilabel { .. });
         if has_sets && settings.is_given("label-loss") && settings.get(&INTERCEPT).is_some() {
             return refuse("a free intercept does not go with a label loss of multilabel data");
         }
         let Some(delta) = settings.get(&LABEL_LOSS) else { return Ok(()) };
-        if !is_joint {
+        if !has_sets && (self.kind != TargetKind::Multiclass || self.is_transductive()) {
             return refuse(
                 "a label loss goes with the joint multiclass or the multilabel svm only",
             );
         }
-        check_costs(&delta, self.classes())
-    }
-
-    /// Number of classes.
-    pub(crate) fn classes(&self) -> usize {
-        match self {
-            Targets::Binary { .. } => 2,
-            Targets::Numbers { .. } => 0,
-            Targets::Multiclass { classes, .. }
-            | Targets::Transductive { classes, .. }
-            | Targets::OneVsRest { classes, .. }
-            | Targets::Multilabel { classes, .. } => *classes,
-        }
+        check_costs(&delta, self.classes)
     }
 
     /// Number of problems that are solved one after the other.
     pub(crate) fn problems(&self) -> usize {
-        if let Targets::OneVsRest { classes, .. } = self { *classes } else { 1 }
-    }
-
-    /// Linear outputs of one problem.
-    pub(crate) fn outputs(&self) -> usize {
-        match self {
-            Targets::Binary { .. } | Targets::OneVsRest { .. } => 1,
-            Targets::Transductive { outputs, .. } | Targets::Numbers { outputs, .. } => *outputs,
-            Targets::Multiclass { classes, .. } | Targets::Multilabel { classes, .. } => *classes,
-        }
-    }
-
-    /// The word for it in model files.
-    pub(super) fn kind(&self) -> TargetKind {
-        match self {
-            Targets::Binary { .. } | Targets::Transductive { outputs: 1, .. } => TargetKind::Binary,
-            Targets::Multiclass { .. } | Targets::Transductive { .. } => TargetKind::Multiclass,
-            Targets::OneVsRest { .. } => TargetKind::OneVsRest,
-            Targets::Multilabel { .. } => TargetKind::Multilabel,
-            Targets::Numbers { .. } => TargetKind::Numbers,
-        }
+        if self.kind == TargetKind::OneVsRest { self.classes } else { 1 }
     }
 
     /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
-        match self {
-            Targets::Binary { labels }
-            | Targets::Multiclass { labels, .. }
-            | Targets::OneVsRest { labels, .. } => labels.len(),
-            Targets::Transductive { labels, .. } => labels.len(),
-            Targets::Multilabel { classes, member } => member.len() / classes,
-            Targets::Numbers { numbers, .. } => numbers.len(),
+        match &self.truths {
+            Truths::Classes(labels) => labels.len(),
+            Truths::SomeClasses(labels) => labels.len(),
+            Truths::Sets(member) => member.len() / self.classes,
+            Truths::Numbers(numbers) => numbers.len(),
         }
+    }
+
+    /// Whether some rows have no label.
+    pub(super) fn is_transductive(&self) -> bool {
+        matches!(self.truths, Truths::SomeClasses(_))
     }
 
     /// Whether a row has a label.
     pub(crate) fn is_labelled(&self, row: usize) -> bool {
-        match self {
-            Targets::Transductive { labels, .. } => labels[row].is_some(),
-            _ => true,
-        }
+        if let Truths::SomeClasses(labels) = &self.truths { labels[row].is_some() } else { true }
     }
 
     /// The classes in order.
     pub(crate) fn class_labels(&self, labels: &Labels) -> Vec<Label> {
-        let is_class =
-            |label: &&Label| !matches!(self, Targets::Transductive { .. }) || **label != UNLABELLED;
+        let is_class = |label: &&Label| !self.is_transductive() || **label != UNLABELLED;
         labels.classes.iter().filter(is_class).cloned().collect()
     }
 
@@ -220,10 +201,9 @@ impl Targets {
         settings: &Settings,
     ) -> Result<ExampleWeights, TrainError> {
         let rows = labels.len();
-        let is_transductive = matches!(self, Targets::Transductive { .. });
         let class_weights = settings.get(&CLASS_WEIGHT);
         let example_weights = settings.example_weights();
-        if example_weights.is_none() && class_weights.is_empty() && !is_transductive {
+        if example_weights.is_none() && class_weights.is_empty() && !self.is_transductive() {
             return Ok(ExampleWeights::mean(rows));
         }
         let examples = example_weights.unwrap_or_else(|| vec![1.0; rows]);
@@ -234,7 +214,7 @@ impl Targets {
             _ if class_weights.is_empty() => vec![1.0; rows],
             _ => return refuse("class weights go with one label a row, not with multilabel data"),
         };
-        if !is_transductive {
+        if !self.is_transductive() {
             return Ok(ExampleWeights::new(&examples, &classes));
         }
         let sum = |labelled: bool| -> f64 {
@@ -259,14 +239,14 @@ impl Targets {
         labels: &Labels,
         given: &[(Label, f64)],
     ) -> Result<Vec<f64>, TrainError> {
-        let is_transductive = matches!(self, Targets::Transductive { .. });
         let mut of_class = vec![1.0; labels.classes.len()];
         for (at, (label, weight)) in given.iter().enumerate() {
             if given[..at].iter().any(|(other, _)| other == label) {
                 return refuse(format!("two class weights are given for label {label}"));
             }
             let class = labels.classes.iter().position(|class| class == label);
-            let Some(class) = class.filter(|_| !is_transductive || *label != UNLABELLED) else {
+            let Some(class) = class.filter(|_| !self.is_transductive() || *label != UNLABELLED)
+            else {
                 return refuse(format!(
                     "a class weight is given for label {label}, which no row has"
                 ));

@@ -2,11 +2,9 @@
 //! with, which the regularizer pulls towards. The form has no proof, for its risk is not convex.
 
 use super::{ACTIVATION, HIDDEN, PRETRAIN, Pretrain};
-use crate::family::sequence::{self, BOUNDARY, PER, Tagger, Vocabulary, kept};
-use crate::family::{
-    Data, Description, Evaluation, Facts, Form, Misfit, Predictions, Reader, Reading, Wanted,
-    Writer,
-};
+use crate::container::Container;
+use crate::family::sequence::{BOUNDARY, PER, Tagger, Vocabulary, kept};
+use crate::family::{Description, Facts, Misfit};
 use crate::neural::{Inputs, Network};
 use crate::options::Named;
 use crate::options::common::SEED;
@@ -36,7 +34,7 @@ pub struct NeuroForm {
 
 impl NeuroForm {
     /// The network that a model file holds.
-    pub(super) fn read(facts: &mut Facts, file: &mut Reader<'_>) -> Result<Self, Misfit> {
+    pub(super) fn read(facts: &mut Facts, file: &mut Container) -> Result<Self, Misfit> {
         let vocabulary = Vocabulary::read(file)?;
         let hidden: Vec<usize> = file.key(HIDDEN.spec.name)?;
         if hidden.is_empty() || hidden.contains(&0) {
@@ -67,6 +65,29 @@ impl Tagger for NeuroForm {
         &self.vocabulary
     }
 
+    fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    fn write(&self, file: &mut Container) {
+        file.put_key(SEED.spec.name, self.seed);
+        file.put_key("validation_error", self.validation_error);
+        file.put_key("chosen_at", self.chosen_at);
+        file.put_list("start", &self.start);
+    }
+
+    fn describe(&self, description: &mut Description) {
+        let widths: Vec<String> = self.network.hidden.iter().map(ToString::to_string).collect();
+        let (units, how) = (self.network.activation.name(), self.pretrain.name());
+        let (widths, seed) = (widths.join(", "), self.seed);
+        description
+            .line("hidden", format!("{widths} {units} units, pretraining {how}, seed {seed}"));
+        description.key("seed", self.seed);
+        description.key("dim", self.weights.len());
+        description.key("validation_error", json!(self.validation_error));
+        description.key("chosen_at", json!(self.chosen_at));
+    }
+
     fn best(&self, data: &Sequences) -> Vec<u16> {
         self.network.best_labels(&self.weights, &self.scores(data), &data.starts)
     }
@@ -78,46 +99,5 @@ impl Tagger for NeuroForm {
 
     fn marginals(&self, data: &Sequences) -> Vec<f64> {
         self.network.marginals(&self.weights, &self.scores(data), &data.starts)
-    }
-}
-
-impl Form for NeuroForm {
-    fn write(&self, file: &mut Writer) {
-        self.vocabulary.write(file);
-        file.key(SEED.spec.name, self.seed);
-        file.key("validation_error", self.validation_error);
-        file.key("chosen_at", self.chosen_at);
-        file.reals("weights", &[self.weights.len()], &self.weights);
-        file.reals("start", &[self.start.len()], &self.start);
-    }
-
-    fn weights(&self) -> Vec<&[f64]> {
-        vec![&self.weights]
-    }
-
-    fn reading(&self) -> Reading<'_> {
-        self.vocabulary.reading()
-    }
-
-    fn predict(&self, data: Data<'_>, wanted: Wanted) -> Result<Predictions, String> {
-        sequence::predict(self, data, wanted)
-    }
-
-    fn evaluate(&self, data: Data<'_>) -> Result<Evaluation, String> {
-        sequence::evaluate(self, data)
-    }
-
-    fn describe(&self) -> Description {
-        let mut description = self.vocabulary.describe();
-        let widths: Vec<String> = self.network.hidden.iter().map(ToString::to_string).collect();
-        let (units, how) = (self.network.activation.name(), self.pretrain.name());
-        let (widths, seed) = (widths.join(", "), self.seed);
-        description
-            .line("hidden", format!("{widths} {units} units, pretraining {how}, seed {seed}"));
-        description.key("seed", self.seed);
-        description.key("dim", self.weights.len());
-        description.key("validation_error", json!(self.validation_error));
-        description.key("chosen_at", json!(self.chosen_at));
-        description
     }
 }

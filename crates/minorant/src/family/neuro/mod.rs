@@ -11,10 +11,7 @@ use super::builder::{models, taken};
 use super::hold_out::{Chosen, error_of, split};
 use super::mean::{Mean, counted};
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
-use super::{
-    Answer, Data, DataKind, Family, Settings, TrainError, TrainReport, Walk, Wanted,
-    method_options, refuse, solvers,
-};
+use super::{Answer, Data, DataKind, Family, Settings, TrainError, Walk, Wanted, refuse, solvers};
 use crate::certificate::Certificate;
 use crate::neural::{Activation, Inputs, Network, NeuroRisk, Rbm, Start, start};
 use crate::options::Kind::{Choice, Wholes};
@@ -144,27 +141,22 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let (pretrain, seed) = (walk.get(&PRETRAIN), walk.get(&SEED));
     let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
     let sizes = (data.len(), data.attributes.len());
-    let runs = std::slice::from_ref(&outcome);
-    let report = TrainReport {
-        regularizer: regularizer.value(&outcome.point.w),
-        abs_tol: None,
-        further: vec![
-            ("validation_error", json!(validation_error)),
-            ("chosen_at", json!(chosen_at)),
-        ],
-        ..TrainReport::of_runs(method.name(), sizes, lambda, runs)
-    };
-    let form = NeuroForm {
+    let penalty = regularizer.value(&outcome.point.w);
+    let form = |weights| NeuroForm {
         network,
         vocabulary: Vocabulary::of(data),
         pretrain,
         seed,
         validation_error,
         chosen_at,
-        weights: outcome.point.w,
+        weights,
         start: store.carried.weights,
     };
-    Ok(Answer { form: Box::new(form), proofs: vec![None], report })
+    let mut answer = Answer::of_run(outcome, method, sizes, lambda, form);
+    answer.report.regularizer = penalty;
+    answer.report.further =
+        vec![("validation_error", json!(validation_error)), ("chosen_at", json!(chosen_at))];
+    Ok(answer)
 }
 
 /// The network for these sequences.
@@ -197,10 +189,8 @@ fn check_method(
 ) -> Result<(), TrainError> {
     let (inputs, shares) = (Inputs::<f32>::Sparse(&data.tokens), ExampleWeights::mean(1));
     let risk = NeuroRisk::new(network, inputs, &data.starts, &data.labels, shares);
-    walk.asked_method()?.build(
-        Problem::new(&risk, regularizer),
-        &method_options(walk.settings, walk.proof_bytes, walk.plane_bytes),
-    )?;
+    let problem = Problem::new(&risk, regularizer);
+    walk.asked_method()?.build(problem, &walk.method_options())?;
     Ok(())
 }
 

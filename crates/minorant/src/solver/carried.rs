@@ -1,8 +1,8 @@
 //! Checkpoints that carry something along with the state of a method: what was done before the run
 //! that is under way, so that a resumed run need not do it again.
 
+use super::{Checkpoints, Status};
 use crate::archive::{Archive, ArchiveError};
-use crate::solver::{Checkpoints, Status};
 
 /// What checkpoints hold besides the state of a method.
 pub(crate) trait Carried: Default {
