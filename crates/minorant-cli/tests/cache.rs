@@ -54,6 +54,59 @@ fn a_cache_stands_for_the_files_that_it_was_made_of() {
     assert!(text.starts_with("both.mnt: 500 rows, 12 columns, "), "{text}");
 }
 
+/// Rows of 500 numbers with two classes, as NPY files; 48 MB of them, twelve blocks.
+fn write_many_rows(bench: &Bench) {
+    let (rows, columns) = (12_000, 500);
+    let head = |kind: &str, shape: &str| {
+        let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape}), }}");
+        let text = format!("{text:<117}\n");
+        [b"\x93NUMPY\x01\x00".as_slice(), &(text.len() as u16).to_le_bytes(), text.as_bytes()]
+            .concat()
+    };
+    let mut state = 1u64;
+    let mut number = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    };
+    let mut x = head("<f8", &format!("{rows}, {columns}"));
+    let mut y = head("|i1", &format!("{rows},"));
+    for _ in 0..rows {
+        let row: Vec<f64> = (0..columns).map(|_| number()).collect();
+        y.push(u8::from(row[..20].iter().sum::<f64>() + number() > 0.0));
+        row.iter().for_each(|value| x.extend(value.to_le_bytes()));
+    }
+    std::fs::write(bench.path("x.npy"), x).unwrap();
+    std::fs::write(bench.path("y.npy"), y).unwrap();
+}
+
+#[test]
+fn rows_that_do_not_fit_stay_on_disk() {
+    let bench = Bench::new();
+    write_many_rows(&bench);
+    bench.call("cache x.npy y.npy -o rows.mnt --quiet");
+    let here = trained(&bench, "svm x.npy y.npy --lambda 1e-3 --solver ls-p-bmrm");
+    let (expected, audited) = (bench.call("predict model x.npy").text(), "audit model x.npy y.npy");
+    let audited = bench.call(&format!("{audited} --json")).json();
+    let less = "--max-memory 60M --threads 2";
+    let (file, mut told) =
+        trained(&bench, &format!("svm rows.mnt --lambda 1e-3 --solver ls-p-bmrm {less}"));
+    assert!(file == here.0, "the model is another where rows stay on disk");
+    let account = told.as_object_mut().unwrap();
+    let passes = account.remove("bytes_read").unwrap().as_u64().unwrap();
+    let resident = account.remove("resident_bytes").unwrap().as_u64().unwrap();
+    assert!(passes > 3 * 48_000_000 && resident < 48_000_000, "{passes} {resident}");
+    assert_eq!(told, here.1);
+    assert_eq!(bench.call(&format!("predict model rows.mnt {less}")).text(), expected);
+    assert_eq!(bench.call(&format!("audit model rows.mnt {less} --json")).json(), audited);
+    let spoken = bench.call(&format!("train svm rows.mnt {less} --max-evals 2")).stderr;
+    assert!(spoken.contains("12000 rows of 48 MB are read from disk at every pass"), "{spoken}");
+    let refused = bench.call(&format!("train svm rows.mnt --solver dual-cd --quiet {less}"));
+    assert!(refused.refused().contains("needs rows that are all in memory"), "{}", refused.stderr);
+    let refused = bench.call("train svm rows.mnt --max-memory 20M --threads 2");
+    assert!(refused.refused().contains("even where the rows stay on disk"), "{}", refused.stderr);
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let bench = Bench::new();

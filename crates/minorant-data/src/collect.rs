@@ -38,6 +38,8 @@ pub(crate) struct Collector<'o> {
     ignored: usize,
     /// Where pieces go instead of into memory.
     outlet: Option<&'o mut dyn Outlet>,
+    /// Rows that stay where they are, and are fetched when they are used.
+    elsewhere: Option<Matrix<'static>>,
 }
 
 impl<'o> Collector<'o> {
@@ -51,7 +53,15 @@ impl<'o> Collector<'o> {
             declared_classes: false,
             ignored: 0,
             outlet: None,
+            elsewhere: None,
         }
+    }
+
+    /// The rows are fetched when they are used, and pieces bring labels alone; so many entries of the rows
+    /// are left out.
+    pub(crate) fn leave_elsewhere(&mut self, rows: Matrix<'static>, ignored: usize) {
+        self.elsewhere = Some(rows);
+        self.ignored = ignored;
     }
 
     /// A collector that hands everything on.
@@ -69,11 +79,8 @@ impl<'o> Collector<'o> {
     pub(crate) fn push(&mut self, mut piece: Piece) -> Result<(), Refusal> {
         if let Some(known) = self.options.model_columns() {
             let cols = piece.cells.cols().max(self.options.features.unwrap_or(0));
-            if matches!(piece.cells, Cells::Dense { .. }) && cols < known {
-                let expected = format!(
-                    "the model's {known} feature columns (--features {known} takes missing ones as 0)"
-                );
-                return Err(Refusal::new(expected, cols.to_string()));
+            if matches!(piece.cells, Cells::Dense { .. }) {
+                refuse_narrow(cols, known)?;
             }
             self.ignored += piece.cells.drop_columns_from(known);
         }
@@ -115,7 +122,8 @@ impl<'o> Collector<'o> {
 
     pub(crate) fn total_rows(&self) -> usize {
         let kept: usize = self.cells.iter().map(Cells::rows).sum();
-        kept + self.outlet.as_ref().map_or(0, |outlet| outlet.rows())
+        let elsewhere = self.elsewhere.as_ref().map_or(0, Matrix::rows);
+        kept + elsewhere + self.outlet.as_ref().map_or(0, |outlet| outlet.rows())
     }
 
     /// The whole, and how many entries were dropped; `name` stands for the files in refusals.
@@ -124,12 +132,16 @@ impl<'o> Collector<'o> {
         if self.total_rows() == 0 {
             return Err(ReadError::whole(name, "at least one example", "none"));
         }
-        let has_columns = self.cells.iter().any(|cells| cells.cols() > 0);
+        let cols = self.elsewhere.as_ref().map_or(0, Matrix::cols);
+        let has_columns = cols > 0 || self.cells.iter().any(|cells| cells.cols() > 0);
         if !has_columns && options.features.is_none() && !options.for_prediction {
             return Err(ReadError::whole(name, "at least one feature", "none"));
         }
-        let features = join_cells(options, std::mem::take(&mut self.cells))
-            .map_err(|why| ReadError::whole(name, "a feature matrix", why.to_string()))?;
+        let features = match self.elsewhere.take() {
+            Some(rows) => rows,
+            None => join_cells(options, std::mem::take(&mut self.cells))
+                .map_err(|why| ReadError::whole(name, "a feature matrix", why.to_string()))?,
+        };
         let ignored = self.ignored;
         Ok((Dataset { features, labels: self.finish_labels(name)? }, ignored))
     }
@@ -142,6 +154,16 @@ impl<'o> Collector<'o> {
         let rows = self.rows.unwrap_or(PieceRows::None);
         join_labels(name, self.options, rows, self.table, self.declared_classes)
     }
+}
+
+/// Refuses dense tables that lack columns of the model.
+pub(crate) fn refuse_narrow(cols: usize, known: usize) -> Result<(), Refusal> {
+    if cols >= known {
+        return Ok(());
+    }
+    let expected =
+        format!("the model's {known} feature columns (--features {known} takes missing ones as 0)");
+    Err(Refusal::new(expected, cols.to_string()))
 }
 
 /// The labels of all rows, with the classes in their final order.
@@ -267,7 +289,7 @@ fn final_rows(rows: PieceRows) -> LabelRows {
 }
 
 /// Where each row begins, and the end.
-fn starts_of(lengths: &[u32]) -> Vec<u64> {
+pub(crate) fn starts_of(lengths: &[u32]) -> Vec<u64> {
     let mut starts = Vec::with_capacity(lengths.len() + 1);
     let mut end = 0;
     starts.push(end);

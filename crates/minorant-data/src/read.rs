@@ -1,5 +1,6 @@
 //! The front door: which files to read, how, and in what order.
 
+use crate::cache;
 use crate::collect::{Collector, MOST_COLUMNS};
 use crate::dataset::{Dataset, LabelKind};
 use crate::detect::Format;
@@ -32,6 +33,9 @@ pub struct ReadOptions {
     /// dropped, dense tables with fewer are refused, and a CSV file with just as many and no
     /// column named as a label has no labels.
     pub model_features: Option<usize>,
+    /// Bytes that rows may take in memory: those of a cache that take more are fetched from it when they
+    /// are used, and no more than this of them stays. Without a limit all rows are in memory.
+    pub rows_in_memory: Option<u64>,
 }
 
 impl ReadOptions {
@@ -92,6 +96,11 @@ fn read_sources(
     }
     let mut collector = Collector::new(options);
     let mut rest = sources;
+    if let ([source], Some(most)) = (sources, options.rows_in_memory)
+        && cache::leave_on_disk(source, most, &mut collector)?
+    {
+        return collector.finish(&first.name());
+    }
     while !rest.is_empty() {
         let used = pairing::read_next(rest, &mut collector)?;
         rest = &rest[used..];

@@ -86,6 +86,11 @@ impl<'a> Design<'a> {
         Design { matrix, bias }
     }
 
+    /// The same over some of the rows.
+    fn over<'p>(&self, part: &'p Matrix<'p>) -> Design<'p> {
+        Design { matrix: part, bias: self.bias }
+    }
+
     /// The matrix behind it.
     pub fn matrix(&self) -> &'a Matrix<'a> {
         self.matrix
@@ -108,8 +113,7 @@ impl<'a> Design<'a> {
 
     /// The Euclidean length of a row, the constant feature included.
     pub fn row_length(&self, row: usize) -> f64 {
-        let entries: f64 = self.matrix.row(row).map(|(_, x)| x * x).sum();
-        (entries + self.bias.map_or(0.0, |bias| bias * bias)).sqrt()
+        (self.matrix.row_square(row) + self.bias.map_or(0.0, |bias| bias * bias)).sqrt()
     }
 
     /// A gradient of zeros, to be accumulated into by [`Design::backward`].
@@ -126,6 +130,14 @@ impl<'a> Design<'a> {
         assert_eq!(weights.data.len(), self.features() * weights.stride);
         assert_eq!(out.len(), rows.len() * weights.outputs);
         assert!(rows.end <= self.rows());
+        if let Some(blocks) = self.matrix.elsewhere() {
+            let k = weights.outputs;
+            let each = |part: &Matrix<'static>, local: Range<usize>, before: usize| {
+                let out = &mut out[before * k..(before + local.len()) * k];
+                self.over(part).forward(local, weights, out);
+            };
+            return blocks.for_each_run(rows, |_| true, each);
+        }
         match self.matrix.body() {
             Body::Dense { values: Values::F32(v) } => self.forward_dense(v, rows, weights, out),
             Body::Dense { values: Values::F64(v) } => self.forward_dense(v, rows, weights, out),
@@ -150,6 +162,15 @@ impl<'a> Design<'a> {
         assert_eq!(gradient.data.len(), self.features() * gradient.stride);
         assert_eq!(coefficients.len(), rows.len() * gradient.outputs);
         assert!(rows.end <= self.rows());
+        if let Some(blocks) = self.matrix.elsewhere() {
+            let k = gradient.outputs;
+            let count = |run: Range<usize>| run.start * k..run.end * k;
+            let is_active = |run| coefficients[count(run)].iter().any(|c| *c != 0.0);
+            return blocks.for_each_run(rows, is_active, |part, local, before| {
+                let c = &coefficients[count(before..before + local.len())];
+                self.over(part).backward(local, c, gradient);
+            });
+        }
         match self.matrix.body() {
             Body::Dense { values: Values::F32(v) } => {
                 self.backward_dense(v, rows, coefficients, gradient);

@@ -30,7 +30,7 @@ fn takes(verb: u8, spec: &OptionSpec) -> bool {
     let of_one_run = ["proof", "trace", "start", "checkpoint", "resume", "out"].contains(&name);
     match verb {
         TRAIN => true,
-        READ => spec.group == Group::Reading,
+        READ => spec.group == Group::Reading || name == "max-memory",
         MINIMIZE => OF_METHODS.iter().any(|known| known.name == name),
         // The solvers are named apart, and only a report is left behind.
         COMPARE => name != "solver" && !of_one_run,

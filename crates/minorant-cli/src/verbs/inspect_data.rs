@@ -244,7 +244,7 @@ impl Facts {
 }
 
 fn precision(matrix: &Matrix<'_>) -> &'static str {
-    if matrix.values().width() == 4 { "f32" } else { "f64" }
+    if matrix.width() == 4 { "f32" } else { "f64" }
 }
 
 fn lengths(starts: &[usize]) -> Vec<usize> {

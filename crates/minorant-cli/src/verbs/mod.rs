@@ -22,8 +22,8 @@ use crate::output;
 use crate::progress::Watchers;
 use minorant::FileError;
 use minorant::family::{
-    Context, Data, FittedModel, OwnedData, Purpose, Settings, TrainReport, ignored_entries,
-    read_training, train,
+    Context, Data, FittedModel, OwnedData, Purpose, Settings, Streaming, TrainReport,
+    ignored_entries, read_training, train,
 };
 use minorant::options::common::THREADS;
 use minorant::risk::Cancel;
@@ -61,6 +61,9 @@ fn with_data<const VERB: u8>(
         let data = read_training(&settings, &problem.files)?;
         let load_seconds = begin.elapsed().as_secs_f64();
         let (data_name, is_quiet) = (problem.data_name(), settings.is_given("quiet"));
+        if let Some(plan) = Streaming::plan(data.view(), &settings)?.filter(|_| !is_quiet) {
+            output::tell(&plan.in_words());
+        }
         work(Job { settings, data, data_name, load_seconds, cancel, is_quiet })
     })
 }

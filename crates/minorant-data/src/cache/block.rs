@@ -9,7 +9,7 @@ use crate::dataset::Label;
 use crate::error::Refusal;
 use crate::piece::Cells;
 use crate::values::GrowingValues;
-use minorant_linalg::Storage;
+use minorant_linalg::{Storage, all_hold};
 
 /// The labels of the rows of a block.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,7 +127,7 @@ impl Block {
                     let all = lengths.iter().zip(each);
                     stored(all.flat_map(|(&n, x)| std::iter::repeat_n(x, n as usize)), storage)?
                 } else {
-                    stored(numbers(&mut from, kind, entries)?.into_iter(), storage)?
+                    values(&mut from, kind, entries, storage)?
                 };
                 Cells::Sparse { cols, lengths, columns, values }
             }
@@ -139,15 +139,7 @@ impl Block {
                     ));
                 }
                 let kind = from.u8()?;
-                let values = match (kind, storage) {
-                    // What is stored as it is kept needs no look at each value but whether it is finite.
-                    (SINGLE, Storage::Exact | Storage::F32) => {
-                        let values = from.f32s(entries)?;
-                        values.iter().try_for_each(|&x| finite(f64::from(x)).map(drop))?;
-                        GrowingValues::Narrow { values, rounds: storage == Storage::F32 }
-                    }
-                    _ => stored(numbers(&mut from, kind, entries)?.into_iter(), storage)?,
-                };
+                let values = values(&mut from, kind, entries, storage)?;
                 Cells::Dense { cols, rows, values, from_text: layout == 2 }
             }
             other => return Err(Refusal::new("dense or sparse rows", format!("layout {other}"))),
@@ -172,14 +164,15 @@ fn check_rows(lengths: &[u32], columns: &[u32], cols: usize) -> Result<(), Refus
     if total != columns.len() as u64 {
         return Err(Refusal::new(format!("{total} columns"), columns.len().to_string()));
     }
-    let mut rest = columns;
-    for &length in lengths {
-        let (row, others) = rest.split_at(length as usize);
-        rest = others;
-        let ascends = row.windows(2).all(|pair| pair[0] < pair[1]);
-        if !ascends || row.last().is_some_and(|&last| last as usize >= cols) {
-            return Err(Refusal::new(format!("ascending columns below {cols}"), "others"));
-        }
+    // Where columns do not ascend, a row must begin. Counting is quicker than looking at row by row.
+    let descents = columns.windows(2).map(|pair| usize::from(pair[0] >= pair[1])).sum::<usize>();
+    let (mut at, mut between_rows) = (0, 0);
+    for &length in lengths.iter().filter(|&&length| length > 0) {
+        between_rows += usize::from(at > 0 && columns[at - 1] >= columns[at]);
+        at += length as usize;
+    }
+    if descents != between_rows || !all_hold(columns, |column| (column as usize) < cols) {
+        return Err(Refusal::new(format!("ascending columns below {cols}"), "others"));
     }
     Ok(())
 }
@@ -216,6 +209,33 @@ fn put_values(out: &mut Vec<u8>, values: &GrowingValues) {
     }
 }
 
+/// Finite values in this storage.
+fn values(
+    from: &mut Bytes<'_>,
+    kind: u8,
+    count: usize,
+    storage: Storage,
+) -> Result<GrowingValues, Refusal> {
+    match (kind, storage) {
+        // What is stored as it is kept needs no look at single values.
+        (SINGLE, Storage::Exact | Storage::F32) => {
+            let values = from.f32s(count)?;
+            check_finite(&values, f64::from)?;
+            Ok(GrowingValues::Narrow { values, rounds: storage == Storage::F32 })
+        }
+        (DOUBLE, Storage::F64) => Ok(GrowingValues::Wide(numbers(from, kind, count)?)),
+        _ => stored(numbers(from, kind, count)?.into_iter(), storage),
+    }
+}
+
+/// Refuses numbers that readers would not have let pass.
+fn check_finite<T: Copy>(all: &[T], wide: impl Fn(T) -> f64) -> Result<(), Refusal> {
+    if all_hold(all, |x| wide(x).is_finite()) {
+        return Ok(());
+    }
+    all.iter().try_for_each(|&x| finite(wide(x)).map(drop))
+}
+
 /// Finite numbers as they are kept.
 fn numbers(from: &mut Bytes<'_>, kind: u8, count: usize) -> Result<Vec<f64>, Refusal> {
     let all: Vec<f64> = match kind {
@@ -223,7 +243,7 @@ fn numbers(from: &mut Bytes<'_>, kind: u8, count: usize) -> Result<Vec<f64>, Ref
         DOUBLE => from.f64s(count)?,
         other => return Err(Refusal::new("f32 or f64 values", format!("kind {other}"))),
     };
-    all.iter().try_for_each(|&x| finite(x).map(drop))?;
+    check_finite(&all, |x| x)?;
     Ok(all)
 }
 
@@ -262,7 +282,7 @@ fn labels(from: &mut Bytes<'_>, rows: usize) -> Result<BlockLabels, Refusal> {
     match &found {
         BlockLabels::Numbers(all)
         | BlockLabels::NumberSets(_, all)
-        | BlockLabels::Targets(_, all) => all.iter().try_for_each(|&x| finite(x).map(drop))?,
+        | BlockLabels::Targets(_, all) => check_finite(all, |x| x)?,
         BlockLabels::None | BlockLabels::Words(_) | BlockLabels::WordSets(..) => {}
     }
     Ok(found)

@@ -26,6 +26,8 @@ impl Holds {
 /// Bytes of a frame besides what it holds: letters and length before, checksum behind.
 pub(super) const AROUND: u64 = 4 + 8 + 4;
 const HEAD: usize = 12;
+/// Bytes that memory is asked for at a time.
+const STEP: usize = 1 << 20;
 
 /// Writes a frame; the result is how many bytes it takes.
 pub(super) fn write(out: &mut dyn Write, holds: Holds, body: &[u8]) -> std::io::Result<u64> {
@@ -38,13 +40,21 @@ pub(super) fn write(out: &mut dyn Write, holds: Holds, body: &[u8]) -> std::io::
     Ok(AROUND + body.len() as u64)
 }
 
+/// A frame that was read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Framed {
+    /// Bytes that it takes.
+    pub(super) length: u64,
+    pub(super) checksum: u32,
+}
+
 /// Reads the frame that begins here into `body`; it must take no more than `most` bytes.
 pub(super) fn read(
     input: &mut dyn Read,
     holds: Holds,
     most: u64,
     body: &mut Vec<u8>,
-) -> Result<u64, Trouble> {
+) -> Result<Framed, Trouble> {
     let mut head = [0; HEAD];
     if most < AROUND || read_up_to(input, &mut head)? < HEAD {
         return Err(damaged("the file ends within it"));
@@ -55,17 +65,29 @@ pub(super) fn read(
     if &head[..4] != holds.letters() || length > most - AROUND {
         return Err(damaged("it begins otherwise"));
     }
-    body.clear();
-    // Only as much is asked for as the file holds.
-    (&mut *input).take(length).read_to_end(body)?;
+    let length = usize::try_from(length).map_err(|_| damaged("it is longer than memory"))?;
+    let mut at = 0;
+    while at < length {
+        // Only as much is asked for as the file holds: what was there before, then step by step.
+        let end = length.min(body.len().max(at + STEP));
+        if body.len() < end {
+            body.resize(end, 0);
+        }
+        if read_up_to(input, &mut body[at..end])? < end - at {
+            return Err(damaged("the file ends within it"));
+        }
+        at = end;
+    }
+    body.truncate(length);
     let mut sum = [0; 4];
-    if (body.len() as u64) < length || read_up_to(input, &mut sum)? < 4 {
+    if read_up_to(input, &mut sum)? < 4 {
         return Err(damaged("the file ends within it"));
     }
-    if u32::from_le_bytes(sum) != checksum(&head, body) {
+    let checksum = checksum(&head, body);
+    if u32::from_le_bytes(sum) != checksum {
         return Err(damaged("its checksum is not that of its bytes"));
     }
-    Ok(AROUND + length)
+    Ok(Framed { length: AROUND + length as u64, checksum })
 }
 
 fn damaged(why: &str) -> Trouble {

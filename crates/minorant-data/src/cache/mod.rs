@@ -12,14 +12,16 @@ mod block;
 mod bytes;
 mod convert;
 mod frame;
+mod layout;
 mod read;
 mod resume;
+mod streamed;
 mod summary;
 mod writer;
 
 pub use convert::{Converted, Progress, write_cache};
-pub(crate) use read::read;
 pub use read::{Cache, is_cache};
+pub(crate) use read::{leave_on_disk, read};
 pub use writer::CacheWriter;
 
 /// What a cache begins with: a byte that no text has, the name, and the version of the format.

@@ -4,9 +4,12 @@
 use super::MARK;
 use super::block::{Block, BlockLabels};
 use super::frame::{self, Holds};
+use super::layout::Layout;
+use super::streamed::{Blocks, Found, StreamedRows};
 use super::summary::Summary;
 use crate::collect::{Collector, is_thin};
 use crate::dataset::{Label, LabelKind, Labels};
+use crate::detect::Format;
 use crate::error::{ReadError, Refusal};
 use crate::formats::binary::Trouble;
 use crate::label_table::LabelTable;
@@ -15,9 +18,12 @@ use crate::read::ReadOptions;
 use crate::source::{ReadSeek, Source};
 use crate::text::check_claimed_columns;
 use crate::values::GrowingValues;
-use minorant_linalg::Storage;
+use minorant_linalg::{BlocksShape, Matrix, Storage, parallel};
+use std::fs::File;
 use std::io::{Read, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// Whether a file begins as a cache does.
 pub fn is_cache(start: &[u8]) -> bool {
@@ -92,10 +98,7 @@ impl<'a> Cache<'a> {
         let mut collector = Collector::new(&options);
         let name = self.name.clone();
         self.pieces(&mut collector, |collector, piece| {
-            let lengths = Vec::new();
-            let (columns, values) = (Vec::new(), GrowingValues::new(options.storage));
-            let none = Cells::Sparse { cols: 0, lengths, columns, values };
-            collector.push(Piece { cells: none, ..piece })
+            collector.push(labels_alone(piece.labels, &options))
         })?;
         collector.finish_labels(&name)
     }
@@ -114,9 +117,9 @@ impl<'a> Cache<'a> {
     fn block(&mut self, at: usize, storage: Storage) -> Result<Block, Trouble> {
         let place = self.summary.blocks[at];
         self.input.seek(SeekFrom::Start(place.offset))?;
-        let length = frame::read(&mut self.input, Holds::Rows, place.length, &mut self.body)?;
+        let found = frame::read(&mut self.input, Holds::Rows, place.length, &mut self.body)?;
         let block = Block::decode(&self.body, storage)?;
-        if length != place.length || block.cells.rows() as u64 != place.rows {
+        if found.length != place.length || block.cells.rows() as u64 != place.rows {
             return Err(Refusal::new("the block that the summary names", "another").into());
         }
         Ok(block)
@@ -146,9 +149,9 @@ fn summary(input: &mut Box<dyn ReadSeek + '_>) -> Result<Summary, Trouble> {
     }
     input.seek(SeekFrom::Start(offset))?;
     let mut body = Vec::new();
-    let length = frame::read(input, Holds::Summary, all - 8 - offset, &mut body)?;
+    let found = frame::read(input, Holds::Summary, all - 8 - offset, &mut body)?;
     let summary = Summary::decode(&body)?;
-    if offset + length != all - 8 {
+    if offset + found.length != all - 8 {
         return Err(whole().into());
     }
     summary.check(start, offset)?;
@@ -160,7 +163,118 @@ pub(crate) fn read(source: &Source<'_>, collector: &mut Collector<'_>) -> Result
     Cache::of(source)?.pieces(collector, Collector::push)
 }
 
+/// Leaves the rows of a cache where they are, if they would take more than `most` bytes in memory, and
+/// gives their labels to the collector. All blocks are looked at once: their checksums, the sizes of their
+/// rows, and that they are what the summary says.
+pub(crate) fn leave_on_disk(
+    source: &Source<'_>,
+    most: u64,
+    collector: &mut Collector<'_>,
+) -> Result<bool, ReadError> {
+    let Source::Path(path) = source else { return Ok(false) };
+    let options = collector.options;
+    if options.format.is_some_and(|format| format != Format::Mnt)
+        || !is_cache(&source.beginning(MARK.len() as u64)?)
+    {
+        return Ok(false);
+    }
+    let cache = Cache::of(source)?;
+    let layout = Layout::of(&cache.summary, options).map_err(|why| why.in_file(&cache.name))?;
+    let summary = &cache.summary;
+    let entries = if summary.is_dense { summary.nonzeros } else { summary.entries };
+    let entries = if layout.is_dense { summary.entries } else { entries };
+    if layout.bytes(summary.rows, entries) <= most {
+        return Ok(false);
+    }
+    cache.check_columns(collector)?;
+    let Cache { name, summary, .. } = cache;
+    let file = File::open(path).map_err(|why| ReadError::io(&name, why))?;
+    let count = summary.blocks.len();
+    let blocks = Blocks::new(name.clone(), file, summary.blocks, layout);
+    let mut shape = BlocksShape {
+        starts: vec![0],
+        cols: layout.cols,
+        entries: 0,
+        is_sparse: !layout.is_dense,
+        width: layout.width,
+        squares: Vec::new(),
+        seconds: 0.0,
+    };
+    let begin = Instant::now();
+    let (mut checksums, mut ignored, mut words) = (Vec::with_capacity(count), 0, Vec::new());
+    // As many at a time as there are threads, so that no more are in memory.
+    let group = rayon::current_num_threads();
+    for first in (0..count).step_by(group) {
+        let surveyed =
+            parallel::map(group.min(count - first), |at| survey(&blocks, &layout, first + at));
+        for found in surveyed {
+            let found = found.map_err(|why| why.in_file(&name))?;
+            let before = shape.squares.len();
+            words.extend(found.new_words);
+            let labels = piece_labels(found.labels, &words, options.label_kind);
+            let labels = labels.map_err(|why| from_row(why, before + 1).in_file(&name))?;
+            shape.entries += found.entries;
+            shape.squares.extend(found.squares);
+            shape.starts.push(shape.squares.len());
+            checksums.push(found.checksum);
+            ignored += found.ignored;
+            collector.push(labels_alone(labels, options)).map_err(|why| why.in_file(&name))?;
+        }
+    }
+    shape.seconds = begin.elapsed().as_secs_f64();
+    let rows = StreamedRows::new(blocks, shape, checksums, most);
+    collector.leave_elsewhere(Matrix::of_blocks(Arc::new(rows)), ignored);
+    Ok(true)
+}
+
+/// What is noted of a block whose rows are fetched later.
+struct Surveyed {
+    entries: usize,
+    squares: Vec<f64>,
+    checksum: u32,
+    ignored: usize,
+    labels: BlockLabels,
+    new_words: Vec<Label>,
+}
+
+fn survey(blocks: &Blocks, layout: &Layout, at: usize) -> Result<Surveyed, Trouble> {
+    let Found { mut block, checksum } = blocks.read(at)?;
+    let labels = std::mem::replace(&mut block.labels, BlockLabels::None);
+    let new_words = std::mem::take(&mut block.new_words);
+    let (rows, ignored) = layout.arranged(block)?;
+    let squares = (0..rows.rows()).map(|row| rows.row_square(row)).collect();
+    Ok(Surveyed { entries: rows.entries(), squares, checksum, ignored, labels, new_words })
+}
+
+/// A piece that has labels and no cells.
+fn labels_alone(labels: PieceLabels, options: &ReadOptions) -> Piece {
+    let (columns, values) = (Vec::new(), GrowingValues::new(options.storage));
+    let cells = Cells::Sparse { cols: 0, lengths: Vec::new(), columns, values };
+    Piece { cells, labels, lines: 0, highest: None }
+}
+
+/// A refusal of labels that come from this row on.
+fn from_row(why: Refusal, first: usize) -> Refusal {
+    let found = format!("{} from row {first} on", why.found);
+    Refusal { found, ..why }
+}
+
 impl Cache<'_> {
+    /// Refuses claims of more columns than the entries make believable, and notes classes that were
+    /// declared.
+    fn check_columns(&self, collector: &mut Collector<'_>) -> Result<(), ReadError> {
+        let options = collector.options;
+        if options.model_columns().is_none() {
+            check_claimed_columns(self.columns(), self.entries(), options.features)
+                .map_err(|why| why.in_file(&self.name))?;
+        }
+        let declared = self.summary.declared.clone();
+        if !declared.is_empty() && options.label_kind != Some(LabelKind::Targets) {
+            collector.declare(declared.into_iter());
+        }
+        Ok(())
+    }
+
     /// Gives the blocks as pieces to `take`, one after the other.
     fn pieces<'o>(
         &mut self,
@@ -169,24 +283,13 @@ impl Cache<'_> {
     ) -> Result<(), ReadError> {
         let name = self.name.clone();
         let options = collector.options;
-        let (columns, entries) = (self.columns(), self.entries());
-        if options.model_columns().is_none() {
-            check_claimed_columns(columns, entries, options.features)
-                .map_err(|why| why.in_file(&name))?;
-        }
-        let declared = self.summary.declared.clone();
-        if !declared.is_empty() && options.label_kind != Some(LabelKind::Targets) {
-            collector.declare(declared.into_iter());
-        }
+        self.check_columns(collector)?;
         let (mut words, mut first) = (Vec::new(), 1);
         for at in 0..self.blocks() {
             let block = self.block(at, options.storage).map_err(|why| why.in_file(&name))?;
             words.extend(block.new_words);
             let labels = piece_labels(block.labels, &words, options.label_kind);
-            let labels = labels.map_err(|why| {
-                let found = format!("{} from row {first} on", why.found);
-                Refusal { found, ..why }.in_file(&name)
-            })?;
+            let labels = labels.map_err(|why| from_row(why, first).in_file(&name))?;
             first += block.cells.rows();
             let piece = Piece { cells: block.cells, labels, lines: 0, highest: None };
             take(collector, piece).map_err(|why| why.in_file(&name))?;

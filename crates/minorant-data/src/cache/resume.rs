@@ -79,7 +79,9 @@ fn taken_up(target: &Path) -> std::io::Result<Option<CacheWriter>> {
     let start = MARK.len() as u64;
     let mut writer = CacheWriter::of(target, file.try_clone()?, start);
     let mut body = Vec::new();
-    while let Ok(length) = frame::read(&mut input, Holds::Rows, all - writer.bytes(), &mut body) {
+    while let Ok(frame::Framed { length, .. }) =
+        frame::read(&mut input, Holds::Rows, all - writer.bytes(), &mut body)
+    {
         let Ok(block) = Block::decode(&body, Storage::Exact) else { break };
         writer.take_up(&block, length);
     }

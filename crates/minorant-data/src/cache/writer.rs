@@ -18,7 +18,7 @@ use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Bytes that a block takes at least, but for the last.
+/// Bytes of a block where nothing else is asked for.
 const BLOCK: usize = 4 << 20;
 
 /// A cache that is being written.
@@ -32,6 +32,8 @@ pub struct CacheWriter {
     pending: Option<Block>,
     width: Option<usize>,
     has_labels: Option<bool>,
+    /// Bytes that a block takes at least, but for the last.
+    block: usize,
 }
 
 impl CacheWriter {
@@ -65,7 +67,13 @@ impl CacheWriter {
             pending: None,
             width: None,
             has_labels: None,
+            block: BLOCK,
         }
+    }
+
+    /// Blocks of about so many bytes: smaller ones are read sooner, larger ones with less ado.
+    pub fn with_block_bytes(self, block: usize) -> Self {
+        CacheWriter { block, ..self }
     }
 
     /// Rows so far.
@@ -207,7 +215,7 @@ impl CacheWriter {
         }
         let (mut first, mut entry) = (0, 0);
         while first < rows {
-            let end = last_of_block(&cells, first);
+            let end = last_of_block(&cells, first, self.block);
             let entries = cells.entries_of(first..end);
             let part = slice(&cells, first..end, entry..entry + entries);
             let weights = weights.map(|all| all[first..end].to_vec());
@@ -249,7 +257,7 @@ impl CacheWriter {
 
     fn write_if_full(&mut self) -> Result<(), ReadError> {
         match &self.pending {
-            Some(block) if bytes_of(&block.cells) >= BLOCK => self.write_pending(),
+            Some(block) if bytes_of(&block.cells) >= self.block => self.write_pending(),
             _ => Ok(()),
         }
     }
@@ -375,10 +383,10 @@ fn bytes_of_entry(cells: &Cells) -> usize {
 }
 
 /// Behind the last of the rows from `first` on that fill a block.
-fn last_of_block(cells: &Cells, first: usize) -> usize {
+fn last_of_block(cells: &Cells, first: usize, block: usize) -> usize {
     match cells {
         Cells::Dense { cols, rows, .. } => {
-            let each = (BLOCK / (bytes_of_entry(cells) * cols).max(1)).max(1);
+            let each = (block / (bytes_of_entry(cells) * cols).max(1)).max(1);
             (first + each).min(*rows)
         }
         Cells::Sparse { lengths, .. } => {
@@ -386,7 +394,7 @@ fn last_of_block(cells: &Cells, first: usize) -> usize {
             let each = bytes_of_entry(cells);
             let full = lengths[first..].iter().position(|&length| {
                 bytes += 4 + length as usize * each;
-                bytes >= BLOCK
+                bytes >= block
             });
             full.map_or(lengths.len(), |at| first + at + 1)
         }

@@ -46,6 +46,7 @@ fn random_options(format: Format, rng: &mut Pcg64Mcg) -> ReadOptions {
         format: if rng.random_range(0..4) == 0 { None } else { Some(format) },
         for_prediction: rng.random(),
         model_features: [None, None, Some(2), Some(5)][rng.random_range(0..4)],
+        rows_in_memory: None,
     }
 }
 

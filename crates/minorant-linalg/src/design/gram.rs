@@ -45,6 +45,12 @@ impl Design<'_> {
     pub fn add_gram(&self, rows: Range<usize>, a: &[f64], sums: &mut [f64]) {
         assert_eq!(a.len(), rows.len());
         assert!(rows.end <= self.rows());
+        if self.matrix.elsewhere().is_some() {
+            // Rows are multiplied by the group, so that a group must not end where a block does.
+            let numbers: Vec<usize> = rows.collect();
+            let together = self.matrix.gathered(&numbers);
+            return self.over(&together).add_gram(0..numbers.len(), a, sums);
+        }
         match self.matrix.body() {
             Body::Dense { values: Values::F32(v) } => self.add_dense(v, rows, a, sums),
             Body::Dense { values: Values::F64(v) } => self.add_dense(v, rows, a, sums),
@@ -81,13 +87,11 @@ impl Design<'_> {
     /// once.
     pub fn gram_cost(&self) -> u64 {
         let features = self.features() as u64;
-        match self.matrix.body() {
-            Body::Dense { .. } => self.rows() as u64 * features * features / 2 / AT_ONCE,
-            Body::Csr { row_starts, .. } => {
-                let bias = u64::from(self.bias.is_some());
-                row_starts.windows(2).map(|ends| (ends[1] - ends[0] + bias).pow(2) / 2).sum()
-            }
+        if !self.matrix.is_sparse() {
+            return self.rows() as u64 * features * features / 2 / AT_ONCE;
         }
+        let bias = u64::from(self.bias.is_some());
+        self.matrix.row_lengths().map(|length| (length + bias).pow(2) / 2).sum()
     }
 
     /// The same for a forward and a backward product.

@@ -2,6 +2,7 @@
 //! fingerprint. The readers themselves are `minorant-data`'s.
 
 use super::Settings;
+use super::streaming::rows_in_memory;
 use crate::fingerprint::{Fingerprint, Version};
 use crate::options::reading::{
     FEATURES, FOLDS, FORMAT_OF_ROWS, FORMAT_OF_SEQUENCES, HASH_BITS, LABEL_COLUMN, LABEL_XML,
@@ -297,6 +298,7 @@ pub fn options_of_rows(settings: &Settings) -> ReadOptions {
         format: format.and_then(|name| Format::from_name(&name)),
         for_prediction: false,
         model_features: None,
+        rows_in_memory: rows_in_memory(settings),
     }
 }
 

@@ -2,6 +2,7 @@
 //! saved, loaded and audited in the same way for every family.
 
 use super::data::Purpose;
+use super::streaming::keep_for_one_pass;
 use super::{
     Audited, Data, Evaluation, Facts, Form, Misfit, OwnedData, Predictions, Settings, Wanted, data,
     proof_arrays,
@@ -37,6 +38,11 @@ pub struct FittedModel {
     pub proofs: Vec<Option<Proof>>,
 }
 
+/// What was computed of data, unless some of that could not be had.
+fn intact<T>(data: Data<'_>, found: T) -> Result<T, String> {
+    data.failure().map_or(Ok(found), Err)
+}
+
 impl FittedModel {
     pub(crate) fn new(facts: Facts, form: Box<dyn Form>, proofs: Vec<Option<Proof>>) -> Self {
         FittedModel { facts, form: form.into(), proofs }
@@ -64,7 +70,7 @@ impl FittedModel {
 
     /// Predicts.
     pub fn predict<'d>(&self, data: impl Into<Data<'d>>) -> Result<Predictions, String> {
-        self.form.predict(data.into(), Wanted::Labels)
+        self.predict_with(data, Wanted::Labels)
     }
 
     /// Predicts, with decision values or probabilities.
@@ -74,12 +80,14 @@ impl FittedModel {
         wanted: Wanted,
     ) -> Result<Predictions, String> {
         wanted.check(self.facts.settings.entry())?;
-        self.form.predict(data.into(), wanted)
+        let data = data.into();
+        intact(data, self.form.predict(data, wanted)?)
     }
 
     /// Compares predictions with the true outputs of the same data.
     pub fn evaluate<'d>(&self, data: impl Into<Data<'d>>) -> Result<Evaluation, String> {
-        self.form.evaluate(data.into())
+        let data = data.into();
+        intact(data, self.form.evaluate(data)?)
     }
 
     /// Reads data for the model, with the number of entries in columns that it does not know.
@@ -89,7 +97,9 @@ impl FittedModel {
         files: &[PathBuf],
         purpose: Purpose,
     ) -> Result<(OwnedData, usize), ReadError> {
-        data::read_for(self.form.reading(), settings, files, purpose)
+        let (data, dropped) = data::read_for(self.form.reading(), settings, files, purpose)?;
+        keep_for_one_pass(data.view(), settings);
+        Ok((data, dropped))
     }
 
     /// Reads the data of an audit.
@@ -98,7 +108,9 @@ impl FittedModel {
         settings: &Settings,
         files: &[PathBuf],
     ) -> Result<OwnedData, ReadError> {
-        data::read_for_audit(self.form.reading(), settings, files)
+        let data = data::read_for_audit(self.form.reading(), settings, files)?;
+        keep_for_one_pass(data.view(), settings);
+        Ok(data)
     }
 
     /// How many weights are not zero.
@@ -169,7 +181,8 @@ impl FittedModel {
             let (proofs, problems) = (self.proofs.len(), problems.len());
             return refused(format!("the model has {proofs} proofs for {problems} problems"));
         }
-        check(facts.certificate.into(), facts.rounding, &problems, &self.proofs)
+        let found = check(facts.certificate.into(), facts.rounding, &problems, &self.proofs);
+        intact(data, found).unwrap_or_else(refused)
     }
 
     /// Claims no more than an audit will find: where numbers are so large that rounding shows, planes

@@ -2,6 +2,7 @@
 //! least, estimated before anything is allocated. A sentence is better than an abort.
 
 use super::linear::{MULTICLASS, Multiclass};
+use super::streaming::Streaming;
 use super::{Data, Settings, TrainError, quarter_of_memory, refuse};
 use crate::options::common::MAX_MEMORY;
 use minorant_data::{Dataset, LabelRows};
@@ -59,13 +60,17 @@ pub(crate) fn check_size(data: Data<'_>, settings: &Settings) -> Result<(), Trai
 /// take; a quarter of the machine's memory where nothing is said.
 pub(crate) fn left_for_planes(data: Data<'_>, settings: &Settings) -> Option<u64> {
     let Some(given) = settings.get(&MAX_MEMORY) else { return quarter_of_memory() };
-    let Data::Rows(data) = data else { return Some(given) };
-    let taken = Needed::of(data, settings).bytes() + data.features.bytes() as u128;
+    let Data::Rows(rows) = data else { return Some(given) };
+    let needed = Needed::of(rows, settings).bytes();
+    let taken = match Streaming::plan(data, settings) {
+        Ok(Some(plan)) => plan.taken(needed),
+        _ => needed + rows.features.bytes() as u128,
+    };
     Some(given.saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX)))
 }
 
 /// What the weights and outputs of a run on rows take.
-struct Needed {
+pub(super) struct Needed {
     /// Classes with outputs of their own.
     classes: usize,
     /// Whether one problem has the outputs of all of them.
@@ -77,7 +82,7 @@ struct Needed {
 }
 
 impl Needed {
-    fn of(data: &Dataset<'_>, settings: &Settings) -> Self {
+    pub(super) fn of(data: &Dataset<'_>, settings: &Settings) -> Self {
         let is_kernel = settings.entry().option("kernel").is_some();
         let by_class = !is_kernel && settings.entry().option(MULTICLASS.spec.name).is_some();
         let classes = if by_class { classes(data) } else { 1 };
@@ -96,7 +101,12 @@ impl Needed {
         }
     }
 
-    fn bytes(&self) -> u128 {
+    /// Outputs of a row in one problem.
+    pub(super) fn outputs(&self) -> u128 {
+        if self.is_joint { self.classes as u128 } else { 1 }
+    }
+
+    pub(super) fn bytes(&self) -> u128 {
         if self.is_joint { self.together } else { self.apart }
     }
 }

@@ -29,6 +29,7 @@ pub mod sequence;
 mod settings;
 mod solvers;
 mod stored;
+mod streaming;
 mod tokens;
 mod walk;
 
@@ -44,9 +45,11 @@ pub use form::{Audited, Description, Form, label_in_output, setting_in_words};
 pub use predictions::{Numbers, Outputs, Predictions, Wanted, ignored_entries};
 pub use report::TrainReport;
 pub use settings::{Lambda, Settings, quarter_of_memory};
+pub use streaming::Streaming;
 pub use walk::{Context, TrainError, method_options, stop_rules, train};
 
 pub(crate) use memory::{check_size, left_for_planes};
+pub(crate) use streaming::keep_for_training;
 pub(crate) use walk::{Answer, Asked, Walk, refuse};
 
 use crate::container::Container;

@@ -4,18 +4,20 @@
 
 use super::hold_out::{Choice, Chosen, Judge, Validation};
 use super::memory::{check_size, left_for_planes};
+use super::streaming::keep_for_training;
 use super::{Data, Facts, FittedModel, Form, PROOF_BYTES, Settings, TrainReport};
 use crate::fingerprint::Fingerprint;
 use crate::options::common as of;
 use crate::options::{Asked as Asks, Key, OptionError, Setting};
 use crate::proof::Proof;
 use crate::regularizer::RegularizerError;
-use crate::risk::Cancel;
+use crate::risk::{Cancel, RiskError};
 use crate::solver::{
     self, Carrying, Checkpoints, Method, MethodError, MethodOptions, Outcome, Problem, RunError,
     Status, StopRules, Track, Tuning,
 };
 use crate::trace::Observer;
+use minorant_linalg::Traffic;
 use std::cell::RefCell;
 
 /// Why nothing was trained.
@@ -139,6 +141,7 @@ pub fn train<'d>(
     settings.check()?;
     let data = data.into();
     check_size(data, settings)?;
+    keep_for_training(data, settings)?;
     let (mut nobody, mut nowhere) = ((), ());
     let asked = Asked {
         settings,
@@ -182,6 +185,13 @@ pub fn train<'d>(
             (status, _) => status,
         };
         model.facts.status = report.status.as_str().into();
+    }
+    if let Some(why) = data.failure() {
+        return Err(TrainError::Run(RunError::Risk(RiskError::Failed(why))));
+    }
+    if let Some(Traffic { bytes_read, resident_bytes }) = data.traffic() {
+        report.further.push(("bytes_read", bytes_read.into()));
+        report.further.push(("resident_bytes", resident_bytes.into()));
     }
     Ok((model, report))
 }

@@ -327,6 +327,10 @@ impl Risk for HuberScale<'_> {
         true
     }
 
+    fn is_streamed(&self) -> bool {
+        self.straight.inner.is_streamed()
+    }
+
     fn is_nonnegative(&self) -> bool {
         true
     }

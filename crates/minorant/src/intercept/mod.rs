@@ -238,6 +238,10 @@ impl Risk for InterceptRisk<'_> {
         self.loss().is_smooth()
     }
 
+    fn is_streamed(&self) -> bool {
+        self.inner.is_streamed()
+    }
+
     fn is_nonnegative(&self) -> bool {
         self.inner.is_nonnegative()
     }

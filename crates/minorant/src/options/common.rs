@@ -145,9 +145,10 @@ options! {
         ("convex-problems", "WHERE", Choice(ConvexProblems::CHOICES))
         .default("primal").of_method().needs(&[Is("solver", &["cccp"])])
         .probe_with("dual", &["--solver", "cccp"]);
-    /// Memory for rows, their outputs and planes, or for kernels, such as 500M or 4G
+    /// Memory for rows, their outputs and planes, or for kernels, such as 500M or 4G; rows of a cache that
+    /// do not fit are read from disk at every pass
     pub MAX_MEMORY: Option<u64> = ("max-memory", "BYTES", Bytes)
-        .otherwise("a quarter of the machine's")
+        .otherwise("half of the machine's")
         .group(Group::Method).effect(Effect::Resources).probe("8");
     /// Threads; the result does not depend on it
     pub THREADS: Option<usize> = ("threads", "N", Whole(1, 1024))

@@ -14,7 +14,7 @@ pub use tune::{FoldError, Tuned, TunedPoint, tune, validate};
 use crate::family::linear::{LinearForm, Rows, Solved, check_evaluations};
 use crate::family::{
     self, Data, Entry, Facts, FittedModel, Numbers, PROOF_BYTES, Settings, TrainError, TrainReport,
-    check_size, left_for_planes, method_options, refuse,
+    check_size, keep_for_training, left_for_planes, method_options, refuse,
 };
 use crate::fingerprint::Fingerprint;
 use crate::options::common::LAMBDA;
@@ -155,13 +155,15 @@ pub fn path<'d>(
     if models().all(|entry| entry.model.name != settings.model()) {
         return refuse(format!("{} has no path over lambda", settings.model()));
     }
-    match data {
+    keep_for_training(data, settings)?;
+    let found = match data {
         Data::Rows(data) => {
             let rows = Rows::new(data, settings)?;
             follow(&mut Tracks::new(&rows, path, cancel)?, path, settings.tol(), tell)
         }
         _ => follow(&mut Fits::new(data, settings, path, cancel), path, settings.tol(), tell),
-    }
+    }?;
+    data.failure().map_or(Ok(found), refuse)
 }
 
 /// Goes from λ to λ, the largest first.

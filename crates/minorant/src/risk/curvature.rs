@@ -20,6 +20,7 @@ impl LinearRisk<'_> {
         let sums = sum_chunks(0..count, level_of_parts(count, 1), |run| {
             of_run(&chunks[run * each..(run + 1) * each])
         })?;
+        self.rows.intact()?;
         Ok(chunk::whole([sums], count)?.swap_remove(0))
     }
 }

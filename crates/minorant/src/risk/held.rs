@@ -75,6 +75,16 @@ impl<'a> HeldRows<'a> {
         HeldRows { design, loss, weights, cut, held, chunks, lengths, spare }
     }
 
+    /// Whether the rows are fetched whenever they are needed.
+    pub(crate) fn are_streamed(&self) -> bool {
+        self.design.matrix().blocks().is_some()
+    }
+
+    /// Refuses what was computed where some rows could not be fetched.
+    pub(crate) fn intact(&self) -> Result<(), RiskError> {
+        self.design.matrix().failure().map_or(Ok(()), |why| Err(RiskError::Failed(why)))
+    }
+
     /// The same rows with another loss over them.
     pub(super) fn with_loss<'b>(&'b self, loss: Box<dyn Loss + 'b>) -> HeldRows<'b> {
         HeldRows {
@@ -203,7 +213,9 @@ impl<'a> HeldRows<'a> {
             }
             Ok(sum.value())
         });
-        Ok((outputs, sums.into_iter().collect::<Result<_, RiskError>>()?))
+        let sums = sums.into_iter().collect::<Result<_, RiskError>>()?;
+        self.intact()?;
+        Ok((outputs, sums))
     }
 
     /// The outputs of all rows at the share `t` of the way between two points, and the sum of the losses
@@ -284,6 +296,7 @@ impl<'a> HeldRows<'a> {
         });
         done.into_iter().collect::<Result<(), RiskError>>()?;
         drop(packed);
+        self.intact()?;
         Ok(outputs)
     }
 
@@ -332,7 +345,7 @@ impl<'a> HeldRows<'a> {
         let outputs: Vec<Mutex<ChunkOutputs<'_>>> = outputs.into_iter().map(Mutex::new).collect();
         let tells_slopes = self.tells_slopes();
         let first = held.start;
-        sum_chunks(held, self.cut.level_of_parts(parts), |chunk| {
+        let sums = sum_chunks(held, self.cut.level_of_parts(parts), |chunk| {
             cancel.check()?;
             let rows = ranges[chunk - first].clone();
             // Every chunk has one task, so that no lock is ever waited for.
@@ -353,7 +366,9 @@ impl<'a> HeldRows<'a> {
             let before = self.cut.first_row(self.held.start) as u32;
             plane.ties.iter_mut().for_each(|tie| tie.example += before);
             Ok(plane)
-        })
+        });
+        self.intact()?;
+        sums
     }
 
     /// What the slopes of the rows that are here are multiplied with in a normal's product with a vector.

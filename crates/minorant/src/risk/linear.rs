@@ -193,6 +193,10 @@ impl Risk for LinearRisk<'_> {
         self.rows.loss.is_smooth()
     }
 
+    fn is_streamed(&self) -> bool {
+        self.rows.are_streamed()
+    }
+
     fn duals(&self) -> Option<&dyn Duals> {
         self.rows.loss.conjugate().is_some().then_some(self)
     }
@@ -208,11 +212,12 @@ impl Risk for LinearRisk<'_> {
     }
 
     fn dual_coordinates(&self) -> Option<&dyn DualCoordinates> {
-        self.rows.loss.ascent().is_some().then_some(self)
+        let can_climb = self.rows.loss.ascent().is_some() && !self.is_streamed();
+        can_climb.then_some(self)
     }
 
     fn examples(&self) -> Option<&dyn Examples> {
-        Some(self)
+        (!self.is_streamed()).then_some(self)
     }
 }
 
@@ -275,7 +280,7 @@ impl Subdifferential for LinearRisk<'_> {
         for change in changes {
             axpy(1.0, &change?, subgradient);
         }
-        Ok(())
+        self.rows.intact()
     }
 }
 
@@ -289,7 +294,8 @@ impl DifferenceOfConvex for LinearRisk<'_> {
     }
 
     fn has_dual_coordinates(&self) -> bool {
-        self.rows.loss.difference().is_some_and(|loss| loss.convex_term().ascent().is_some())
+        let loss = self.rows.loss.difference();
+        loss.is_some_and(|loss| loss.convex_term().ascent().is_some()) && !self.is_streamed()
     }
 
     fn restored(&self, point: Point) -> Point {
@@ -341,6 +347,7 @@ impl Duals for LinearRisk<'_> {
             plane.normal = gradient.unpack();
             Ok(plane)
         });
+        self.rows.intact()?;
         match sum {
             Ok(tree) => Ok(chunk::planes(chunk::whole([tree], self.rows.chunks.len())?).pop()),
             Err(None) => Ok(None),

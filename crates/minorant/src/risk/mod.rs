@@ -95,6 +95,12 @@ pub trait Risk: Sync {
         false
     }
 
+    /// Whether examples are fetched anew whenever they are needed, so that whole passes are what methods can
+    /// afford, and not single examples or features.
+    fn is_streamed(&self) -> bool {
+        false
+    }
+
     /// Whether the risk is known to be nowhere negative, so that planes scaled down stay below it.
     fn is_nonnegative(&self) -> bool {
         false

@@ -17,6 +17,15 @@ impl Method {
         walks || matches!(self, Method::Nbm | Method::Lmbm)
     }
 
+    /// Whether the method takes single rows or columns in an order of its own, at least for its start.
+    fn wants_rows_at_hand(self, has_quadratic: bool) -> bool {
+        match self {
+            Method::DualCd | Method::Sgd | Method::NewtonCd => true,
+            Method::ProxBmrm | Method::ProxPBmrm => has_quadratic,
+            _ => false,
+        }
+    }
+
     /// What the method needs and this problem does not offer.
     pub(super) fn missing(
         self,
@@ -31,6 +40,9 @@ impl Method {
         let smooth = risk.is_smooth() || options.despite_kinks;
         match self {
             Method::Auto => Method::pick(problem).missing(problem, options),
+            _ if risk.is_streamed() && self.wants_rows_at_hand(has_quadratic) => {
+                Some("rows that are all in memory (--max-memory allows more)")
+            }
             Method::Owlqn | Method::OwlqnStar if !is_mixed => {
                 Some("the penalty l1, without bounds")
             }

@@ -23,7 +23,6 @@ use crate::regularizer::L2;
 use crate::risk::{Cancel, ExampleWeights, Risk};
 use crate::solver::{Method, Outcome, Problem, RunError, StopRules};
 use minorant_data::Sequences;
-use minorant_linalg::Values;
 use minorant_linalg::product::Real;
 use serde_json::json;
 
@@ -128,7 +127,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let mut walk = Walk { asked: *asked, observer: &mut **observer, checkpoints: &mut store };
     // The answer's objective is computed in double precision, which takes an evaluation more.
     let most = rules.max_evaluations;
-    let is_single = matches!(data.tokens.values(), Values::F32(_)) && most != Some(1);
+    let is_single = data.tokens.width() == 4 && most != Some(1);
     let (mut outcome, method, chosen) = if is_single {
         let rules = StopRules { max_evaluations: most.map(|most| most - 1), ..rules };
         run.minimise::<f32>(&mut walk, rules)?
