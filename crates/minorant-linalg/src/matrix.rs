@@ -475,37 +475,50 @@ impl<'a> Matrix<'a> {
         (Matrix::here(self.rows, cols, Body::Csr { row_starts, columns, values }), dropped)
     }
 
-    /// The columns in which some row has an entry, in their order.
+    /// The columns of sparse rows in which one has an entry, in their order: one pass over the rows.
     pub fn filled_columns(&self) -> Vec<u32> {
-        let Body::Csr { columns, .. } = &self.body else { return (0..self.cols as u32).collect() };
-        let mut is_filled = vec![false; self.cols];
-        columns.iter().for_each(|&column| is_filled[column as usize] = true);
+        let mut is_filled = vec![!self.is_sparse(); self.cols];
+        let mut note = |matrix: &Matrix<'_>| {
+            if let Body::Csr { columns, .. } = matrix.body() {
+                columns.iter().for_each(|&column| is_filled[column as usize] = true);
+            }
+        };
+        match self.elsewhere() {
+            Some(rows) => rows.for_each_run(0..self.rows, |_| true, |matrix, _, _| note(matrix)),
+            None => note(self),
+        }
         let filled = is_filled.iter().enumerate().filter(|(_, is_filled)| **is_filled);
         filled.map(|(column, _)| column as u32).collect()
     }
 
-    /// The same rows with these columns alone, which are in order and have all entries. Nothing of a
-    /// sparse matrix is copied but the numbers of its entries' columns.
+    /// The same sparse rows with these columns alone, which are in order and have all entries. Nothing of
+    /// rows in memory is copied but the numbers of their entries' columns.
     pub fn narrowed(&self, to: &[u32]) -> Matrix<'_> {
-        let Body::Csr { row_starts, columns, values } = &self.body else { return self.lent() };
         let mut places = vec![0u32; self.cols];
         to.iter().zip(0..).for_each(|(&column, place)| places[column as usize] = place);
-        let columns: Vec<u32> = columns.iter().map(|&column| places[column as usize]).collect();
-        let (row_starts, values) = (Cow::Borrowed(&**row_starts), values.lent());
-        let body = Body::Csr { row_starts, columns: columns.into(), values };
-        Matrix { rows: self.rows, cols: to.len(), body }
-    }
-
-    fn lent(&self) -> Matrix<'_> {
-        let body = match &self.body {
-            Body::Dense { values } => Body::Dense { values: values.lent() },
+        if let Some(rows) = self.elsewhere() {
+            return Matrix::of_blocks(Arc::new(Derived::renumbered(rows, places, to.len())));
+        }
+        let body = match self.body() {
+            Body::Dense { .. } => unreachable!("only sparse rows have columns without entries"),
             Body::Csr { row_starts, columns, values } => Body::Csr {
                 row_starts: Cow::Borrowed(row_starts),
-                columns: Cow::Borrowed(columns),
+                columns: renumbered(columns, &places),
                 values: values.lent(),
             },
         };
-        Matrix { rows: self.rows, cols: self.cols, body }
+        Matrix { rows: self.rows, cols: to.len(), place: Place::Here(body) }
+    }
+
+    /// The same rows, with columns that have numbers of these.
+    pub(crate) fn with_numbers(&self, places: &[u32], cols: usize) -> Matrix<'a> {
+        let body = match self.body().clone() {
+            Body::Csr { row_starts, columns, values } => {
+                Body::Csr { row_starts, columns: renumbered(&columns, places), values }
+            }
+            dense => dense,
+        };
+        Matrix { rows: self.rows, cols, place: Place::Here(body) }
     }
 
     /// These rows with the rows of `below` under them, as wide as the wider of the two; in single
@@ -542,6 +555,10 @@ impl<'a> Matrix<'a> {
             Place::Elsewhere(_) => unreachable!("rows that are fetched are not all here"),
         }
     }
+}
+
+fn renumbered<'a>(columns: &[u32], places: &[u32]) -> Cow<'a, [u32]> {
+    columns.iter().map(|&column| places[column as usize]).collect()
 }
 
 /// The entries of a row: where they are stored, or as they were fetched.

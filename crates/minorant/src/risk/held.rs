@@ -403,7 +403,12 @@ impl<'a> HeldRows<'a> {
                 }
                 self.design.backward(block, c, &mut gradient);
             }
-            Ok::<_, TreeError>(gradient.unpack())
+            let mut normal = gradient.unpack();
+            // Rows that could not be had prove nothing, and the next pass says why.
+            if self.design.matrix().failure().is_some() {
+                normal.fill(f64::NAN);
+            }
+            Ok::<_, TreeError>(normal)
         };
         let sums = sum_chunks(self.held.clone(), self.cut.level_of_parts(1), of_chunk);
         sums.unwrap_or_else(|_| unreachable!("sums of slopes cannot fail"))
