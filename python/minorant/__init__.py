@@ -12,6 +12,7 @@ bound that no weights can go below, and the gap between the two.
 True
 """
 
+from ._cache import Cache, cache, open
 from ._chain_crf import ChainCRF
 from ._chain_svm import ChainSVM
 from ._core import methods, version as _version
@@ -46,6 +47,7 @@ __version__ = _version()
 
 __all__ = [
     "Between",
+    "Cache",
     "Certificate",
     "ChainCRF",
     "ChainSVM",
@@ -72,9 +74,11 @@ __all__ = [
     "StructuredSVM",
     "Trace",
     "TransductiveSVC",
+    "cache",
     "load",
     "methods",
     "minimize",
+    "open",
     "path",
     "plot_convergence",
     "plot_path",

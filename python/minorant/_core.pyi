@@ -17,8 +17,11 @@ _Solved = tuple[dict[str, Any] | None, str | None, BaseException | None]
 _Counts = tuple[int, int]
 
 __all__ = [
+    "CacheWriter",
     "Model",
     "OptionError",
+    "Rows",
+    "bytes_of",
     "methods",
     "minimize",
     "options",
@@ -74,6 +77,26 @@ def train_structured(
     options: dict[str, Any],
     callback: _Callback | None,
 ) -> tuple[_Solved, bool]: ...
+def bytes_of(text: str) -> int: ...
+@final
+class CacheWriter:
+    def __new__(cls, path: _Path, names: list[str] | None = None) -> CacheWriter: ...
+    def push(self, examples: Examples) -> None: ...
+    def finish(self) -> None: ...
+
+@final
+class Rows:
+    def __new__(cls, path: _Path, as_targets: bool, max_memory: int | None) -> Rows: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def itemsize(self) -> int: ...
+    @property
+    def traffic(self) -> tuple[int, int] | None: ...
+    def labels(self) -> tuple[Any, ...] | None: ...
+
 @final
 class Model:
     @property

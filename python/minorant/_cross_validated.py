@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_sample_weight
 
 from ._declared import Declared, fitted
+from ._cache import is_stored
 from ._examples import MatrixLike
 from ._huber_regressor import HuberRegressor
 from ._linear_svc import LinearSVC
@@ -73,6 +74,11 @@ class CrossValidated(Declared):
             Weights of the examples in training.
         """
         template = self._template()
+        if is_stored(X):
+            raise ValueError(
+                f"{type(self).__name__} cuts rows that are in memory; for a cache there are "
+                "minorant.path and the command minorant tune"
+            )
         # Whatever is wrong with the data is said before it is cut.
         checked, *_ = template._checked(X, y, sample_weight)
         X, y = indexable(X, y)

@@ -55,9 +55,9 @@ def entries(X):
 
 
 def hand_over(X):
-    """A validated matrix as the compiled half takes it."""
+    """A validated matrix, or a cache, as the compiled half takes it."""
     if not sparse.issparse(X):
-        return X
+        return X._rows() if hasattr(X, "_rows") else X
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

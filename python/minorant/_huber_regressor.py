@@ -62,7 +62,7 @@ class HuberRegressor(LinearRegressor):
 
     def _train_rows(self, X, y, classes, examples, options):
         super()._train_rows(X, y, classes, examples, options)
-        missed = np.abs(y - (X @ self.coef_ + self.intercept_))
+        missed = np.abs(y - self._outputs_of(X).ravel())
         self.outliers_ = missed > self.epsilon * self.scale_
         return self
 

@@ -8,10 +8,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 
-def class_numbers(y):
-    """The classes in order, and for each row the number of its class."""
+def class_numbers(y, least=2):
+    """The classes in order, at least so many, and for each row the number of its class."""
     classes, rows = np.unique(y, return_inverse=True)
-    if classes.size < 2:
+    if classes.size < least:
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the data contains "
             f"only one class: {classes[0]!r}"

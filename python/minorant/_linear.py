@@ -12,6 +12,7 @@ from sklearn.utils.validation import (
 )
 
 from . import _core
+from ._cache import checked, is_stored
 from ._callbacks import Callbacks, CallbackSupportMixin, with_callbacks
 from ._declared import fitted
 from ._estimator import ModelEstimator, StrengthMixin
@@ -77,15 +78,15 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
     # Training
 
     @with_callbacks
-    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Trains.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a cache or its path
+            The examples. Rows of a cache that do not fit memory stay on disk.
         y : array-like of shape (n_samples,)
-            Their labels or targets. Where an estimator takes rows without a label, -1 means none;
+            Their labels or targets; those of the cache if not given. Where an estimator takes rows without a label, -1 means none;
             where it takes sets of labels, an array or sparse matrix of shape (n_samples,
             n_classes) has 1 where an example has a label, and 0 elsewhere.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -96,7 +97,10 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
     def _checked(self, X, y, sample_weight):
         """Rows and labels, the classes, the examples as the compiled half takes them, the options."""
         further = {"multi_output": self._takes_sets, "y_numeric": self._takes_targets}
-        X, y = validate_data(self, X, y, **further, **LAYOUT)
+        if is_stored(X):
+            X, y = checked(self, X, y, as_targets=self._takes_targets)
+        else:
+            X, y = validate_data(self, X, y, **further, **LAYOUT)
         classes, names, numbers = self._numbered(y)
         options = self._options(X, sample_weight, self._model_for(y))
         return X, y, classes, Examples(hand_over(X), classes=names, labels=numbers), options
@@ -124,6 +128,8 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
 
     def _options(self, X, sample_weight, model):
         options = super()._options(model)
+        if getattr(X, "max_memory", None) is not None:
+            options["max_memory"] = X.max_memory
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         scaling = positive("intercept_scaling", self.intercept_scaling)
@@ -195,9 +201,16 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
     def _scores(self, X):
         """One column of decision values for each row of ``coef_``."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **LAYOUT)
+        if is_stored(X):
+            X, _ = checked(self, X, reset=False)
+        else:
+            X = validate_data(self, X, reset=False, **LAYOUT)
+        return self._outputs_of(X)
+
+    def _outputs_of(self, X):
+        """The same for rows that are checked already."""
         coef = np.atleast_2d(self.coef_)
-        if entries(X) * len(coef) < FEW:
+        if entries(X) * len(coef) < FEW and not is_stored(X):
             return X @ coef.T + self.intercept_
         weights = np.ascontiguousarray(coef.T, dtype=np.float64)
         return _core.scores(hand_over(X), weights, self._threads()) + self.intercept_

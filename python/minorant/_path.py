@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from . import _core
+from ._cache import checked, is_stored
 from ._examples import LAYOUT, Examples, MatrixLike, hand_over
 from ._results import Certificate, Trace, html_table, number
 
@@ -262,7 +263,11 @@ def _fitted(template, classes, model, counts):
 
 def _held_out(template, classes, examples, X, y):
     numeric = template._takes_targets
-    X, y = validate_data(template, X, y, reset=False, y_numeric=numeric, **LAYOUT)
+    if is_stored(X):
+        X, given = checked(template, X, y, reset=False)
+        y = X.labels(numeric) if given is None else np.asarray(given)
+    else:
+        X, y = validate_data(template, X, y, reset=False, y_numeric=numeric, **LAYOUT)
     if numeric:
         return Examples(hand_over(X), labels=template._numbered(y)[2])
     at = np.minimum(np.searchsorted(classes, y), len(classes) - 1)

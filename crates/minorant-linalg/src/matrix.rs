@@ -41,6 +41,13 @@ impl Values<'_> {
         }
     }
 
+    fn view(&self) -> Values<'_> {
+        match self {
+            Values::F32(v) => Values::F32(Cow::Borrowed(v)),
+            Values::F64(v) => Values::F64(Cow::Borrowed(v)),
+        }
+    }
+
     /// Bytes of one value.
     pub fn width(&self) -> usize {
         match self {
@@ -494,6 +501,22 @@ impl<'a> Matrix<'a> {
             starts.push(columns.len() as u64);
         }
         Matrix::csr(cols, starts, columns, storage.store(values))
+    }
+
+    /// The same matrix, borrowed.
+    pub fn view(&self) -> Matrix<'_> {
+        let place = match &self.place {
+            Place::Here(Body::Dense { values }) => {
+                Place::Here(Body::Dense { values: values.view() })
+            }
+            Place::Here(Body::Csr { row_starts, columns, values }) => Place::Here(Body::Csr {
+                row_starts: Cow::Borrowed(row_starts),
+                columns: Cow::Borrowed(columns),
+                values: values.view(),
+            }),
+            Place::Elsewhere(rows) => Place::Elsewhere(rows.clone()),
+        };
+        Matrix { rows: self.rows, cols: self.cols, place }
     }
 
     /// What is stored here. Whoever needs all rows in memory at once is not given a matrix whose rows are

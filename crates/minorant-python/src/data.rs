@@ -3,6 +3,7 @@
 //! half hands over C-ordered arrays, or the three arrays of a CSR matrix with indices in the
 //! library's own widths.
 
+use crate::cache::Rows;
 use crate::train::refuse;
 use minorant::data::{
     Attributes, Dataset, Label, LabelRows, LabelledBy, Labels, Recordings, Sequences,
@@ -10,6 +11,7 @@ use minorant::data::{
 use minorant::family::{Data, DataKind, Form, Reading};
 use minorant::linalg::{Matrix, Values};
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -48,6 +50,8 @@ pub(crate) enum Features<'py> {
     Sparse(usize, Starts<'py>, PyReadonlyArray1<'py, u32>, Reals<'py>),
     /// Dense rows.
     Dense(Reals<'py>),
+    /// The rows of a cache.
+    Cached(Bound<'py, Rows>),
 }
 
 impl Features<'_> {
@@ -62,6 +66,7 @@ impl Features<'_> {
                 [rows, cols] => Matrix::dense(rows, cols, reals.values()?).or_else(refuse),
                 _ => refuse("expected an array of two dimensions"),
             },
+            Features::Cached(rows) => Ok(rows.get().data.features.view()),
         }
     }
 }
@@ -69,6 +74,14 @@ impl Features<'_> {
 /// A class: a number or a text.
 pub(crate) fn label(object: &Bound<'_, PyAny>) -> PyResult<Label> {
     object.extract().map(Label::Number).or_else(|_| object.extract().map(Label::Text))
+}
+
+/// The same as a Python object.
+pub(crate) fn shown<'py>(py: Python<'py>, label: &Label) -> PyResult<Bound<'py, PyAny>> {
+    match label {
+        Label::Number(number) => number.into_bound_py_any(py),
+        Label::Text(text) => text.into_bound_py_any(py),
+    }
 }
 
 /// Which classes the examples have.

@@ -4,6 +4,7 @@
 //! which values they have is the library's option table, and everything that a user sees stands in
 //! `python/minorant`.
 
+mod cache;
 mod data;
 mod minimize;
 mod model;
@@ -22,8 +23,9 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::{
-        methods, minimize::minimize, model::Model, options::OptionError, options::options_of,
-        path::path, predict::scores, structured::train_structured, train::train, version,
+        cache::Rows, cache::Writing, cache::bytes_of, methods, minimize::minimize, model::Model,
+        options::OptionError, options::options_of, path::path, predict::scores,
+        structured::train_structured, train::train, version,
     };
 }
 

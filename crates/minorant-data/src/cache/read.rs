@@ -11,7 +11,7 @@ use crate::collect::{Collector, is_thin};
 use crate::dataset::{Label, LabelKind, Labels};
 use crate::detect::Format;
 use crate::error::{ReadError, Refusal};
-use crate::formats::binary::Trouble;
+use crate::formats::binary::{Trouble, read_up_to};
 use crate::label_table::LabelTable;
 use crate::piece::{Cells, Piece, PieceLabels, PieceRows};
 use crate::read::ReadOptions;
@@ -20,7 +20,7 @@ use crate::text::check_claimed_columns;
 use crate::values::GrowingValues;
 use minorant_linalg::{BlocksShape, Matrix, Storage, parallel};
 use std::fs::File;
-use std::io::{Read, SeekFrom};
+use std::io::SeekFrom;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -131,14 +131,13 @@ fn summary(input: &mut Box<dyn ReadSeek + '_>) -> Result<Summary, Trouble> {
     let all = input.seek(SeekFrom::End(0))?;
     let start = MARK.len() as u64;
     let whole = || Refusal::new("a whole cache", "one that was cut off");
-    if all < start + frame::AROUND + 8 {
-        return Err(whole().into());
-    }
     input.seek(SeekFrom::Start(0))?;
     let mut mark = [0; MARK.len()];
-    input.read_exact(&mut mark)?;
-    if &mark != MARK {
+    if read_up_to(input, &mut mark)? < mark.len() || &mark != MARK {
         return Err(Refusal::new("a cache of this version", "another file").into());
+    }
+    if all < start + frame::AROUND + 8 {
+        return Err(whole().into());
     }
     input.seek(SeekFrom::Start(all - 8))?;
     let mut offset = [0; 8];

@@ -36,17 +36,27 @@ pub struct Streaming {
 
 /// The account of a run: what was given, or half of the machine's memory.
 fn account(settings: &Settings) -> Option<u64> {
-    settings.get(&MAX_MEMORY).or_else(|| quarter_of_memory().map(|quarter| 2 * quarter))
+    given_or_half(settings.get(&MAX_MEMORY))
+}
+
+fn given_or_half(given: Option<u64>) -> Option<u64> {
+    given.or_else(|| quarter_of_memory().map(|quarter| 2 * quarter))
 }
 
 /// Bytes that rows may take before they are left on disk; nothing where a model needs all of them at hand.
 pub(super) fn rows_in_memory(settings: &Settings) -> Option<u64> {
     let needs_all =
         settings.entry().option("kernel").is_some() || settings.file("unlabeled").is_some();
-    account(settings).filter(|_| !needs_all).map(|most| most / 4 * 3)
+    if needs_all { None } else { Streaming::rows_in_memory(settings.get(&MAX_MEMORY)) }
 }
 
 impl Streaming {
+    /// Bytes that rows may take before they are left on disk, of so many that a run may use, or of half of
+    /// the machine's memory.
+    pub fn rows_in_memory(account: Option<u64>) -> Option<u64> {
+        given_or_half(account).map(|most| most / 4 * 3)
+    }
+
     /// How the rows are streamed under these settings; nothing where they are in memory. A run whose state
     /// does not fit is refused.
     pub fn plan(data: Data<'_>, settings: &Settings) -> Result<Option<Self>, TrainError> {

@@ -1,0 +1,139 @@
+//! Caches for Python: one that is written batch by batch, and the rows of one that is open. Rows that do
+//! not fit memory stay on disk.
+
+use crate::data::{Examples, shown};
+use crate::train::refuse;
+use minorant::data::{CacheWriter, Dataset, Format, LabelKind, LabelRows, ReadError, ReadOptions};
+use minorant::family::Streaming;
+use minorant::linalg::Traffic;
+use minorant::options::Value;
+use minorant::options::common::MAX_MEMORY;
+use numpy::IntoPyArray;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A cache that is being written.
+#[pyclass(module = "minorant._core", name = "CacheWriter", frozen)]
+pub(crate) struct Writing(Mutex<Option<CacheWriter>>);
+
+/// The rows of a cache that is open, with their labels.
+#[pyclass(module = "minorant._core", frozen)]
+pub(crate) struct Rows {
+    pub(crate) data: Dataset<'static>,
+}
+
+fn unreadable(error: ReadError) -> PyErr {
+    match error {
+        ReadError::Io { .. } => PyOSError::new_err(error.to_string()),
+        ReadError::Content { .. } => PyValueError::new_err(error.to_string()),
+    }
+}
+
+/// Bytes as people write them.
+#[pyfunction]
+pub(crate) fn bytes_of(text: &str) -> PyResult<u64> {
+    match MAX_MEMORY.spec.kind.parse(text) {
+        Ok(Value::Whole(bytes)) if bytes > 0 => Ok(bytes),
+        _ => refuse(format!("expected a number of bytes such as 500M or 4G, found '{text}'")),
+    }
+}
+
+#[pymethods]
+impl Writing {
+    #[new]
+    #[pyo3(signature = (path, names=None))]
+    fn new(path: PathBuf, names: Option<Vec<String>>) -> PyResult<Self> {
+        let mut writer = CacheWriter::create(&path).map_err(unreadable)?;
+        writer.set_names(names.unwrap_or_default());
+        Ok(Writing(Mutex::new(Some(writer))))
+    }
+
+    /// Appends rows with their labels, if they have some.
+    fn push(&self, py: Python<'_>, examples: Examples<'_>) -> PyResult<()> {
+        let rows = examples.rows()?;
+        py.detach(|| match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(writer) => writer.push(&rows, None).map_err(unreadable),
+            None => refuse("the cache is complete"),
+        })
+    }
+
+    /// Gives the file its name.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(writer) => writer.finish().map_err(unreadable),
+            None => refuse("the cache is complete"),
+        })
+    }
+}
+
+#[pymethods]
+impl Rows {
+    /// Opens a cache, its labels as classes or as targets.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        as_targets: bool,
+        max_memory: Option<u64>,
+    ) -> PyResult<Self> {
+        let options = ReadOptions {
+            label_kind: as_targets.then_some(LabelKind::Targets),
+            // What labels a model needs is for the estimators to say.
+            for_prediction: true,
+            format: Some(Format::Mnt),
+            rows_in_memory: Streaming::rows_in_memory(max_memory),
+            ..ReadOptions::default()
+        };
+        let read = || minorant::data::read(&[path], &options);
+        Ok(Rows { data: py.detach(read).map_err(unreadable)? })
+    }
+
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.data.features.rows(), self.data.features.cols())
+    }
+
+    /// Stored entries.
+    #[getter]
+    fn size(&self) -> usize {
+        self.data.features.entries()
+    }
+
+    /// Bytes of a value.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.data.features.width()
+    }
+
+    /// Bytes that were read from disk so far, and those of rows that stay in memory; nothing where all
+    /// rows are in memory.
+    #[getter]
+    fn traffic(&self) -> Option<(u64, u64)> {
+        let source = self.data.features.blocks()?;
+        let Traffic { bytes_read, resident_bytes } = source.traffic();
+        Some((bytes_read, resident_bytes))
+    }
+
+    /// The labels: classes with the number of each row's; classes with where the numbers of each row start
+    /// and the numbers; or targets. Nothing where rows have none.
+    fn labels<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let labels = &self.data.labels;
+        let classes: Vec<_> =
+            labels.classes.iter().map(|class| shown(py, class)).collect::<PyResult<_>>()?;
+        let found = match &labels.rows {
+            LabelRows::None => return Ok(None),
+            LabelRows::Single(ids) => (classes, ids.clone().into_pyarray(py)).into_pyobject(py)?,
+            LabelRows::Sets { starts, items } => {
+                let items = items.clone().into_pyarray(py);
+                (classes, starts.clone().into_pyarray(py), items).into_pyobject(py)?
+            }
+            LabelRows::Numbers { width, values } => {
+                (*width, values.clone().into_pyarray(py)).into_pyobject(py)?
+            }
+        };
+        Ok(Some(found))
+    }
+}

@@ -1,0 +1,145 @@
+"""Caches: whatever batches come in, estimators find the rows that arrays would have given them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+import minorant
+
+N, D = 600, 7
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(3)
+    X = random.standard_normal((N, D))
+    return X, X @ random.standard_normal(D) + 0.5 * random.standard_normal(N)
+
+
+def batches(X, y, size=100):
+    for at in range(0, N, size):
+        yield X[at : at + size], y[at : at + size]
+
+
+@pytest.mark.parametrize("method", ["ls-p-bmrm", "auto"])
+@pytest.mark.parametrize("kind", ["words", "booleans", "integers", "targets", "sets"])
+def test_estimators_take_caches_for_rows(rows, tmp_path, kind, method):
+    X, t = rows
+    above = t > 0
+    y = {
+        "words": np.where(above, "yes", "no"),
+        "booleans": above,
+        "integers": np.where(above, 3, -2),
+        "targets": t,
+        "sets": np.column_stack([above, t > 1, t < -1]).astype(int),
+    }[kind]
+    estimator = {"targets": minorant.LinearSVR, "sets": minorant.MultilabelSVC}
+    model = estimator.get(kind, minorant.LinearSVC)(method=method)
+    expected = model.fit(X, y)
+    weights, predicted = expected.coef_.copy(), expected.predict(X)
+    path = tmp_path / "rows.mnt"
+    cache = minorant.cache(path, batches(X, y))
+    for given in (path, str(path), cache, minorant.open(path, max_memory="1G")):
+        found = model.fit(given)
+        assert np.array_equal(found.coef_, weights)
+        if kind == "booleans":
+            # Classes that were read are numbers.
+            predicted = predicted.astype(int)
+        # Few rows are multiplied by NumPy where they are arrays.
+        same = np.allclose if kind == "targets" else np.array_equal
+        assert same(found.predict(given), predicted)
+    assert np.array_equal(model.fit(cache, y).coef_, weights)
+    assert cache.shape == (N, D) and len(cache) == N and cache.dtype == np.float64
+    assert cache.traffic is None
+
+
+def test_paths_and_scores_go_over_caches(rows, tmp_path):
+    X, t = rows
+    cache = minorant.cache(tmp_path / "rows.mnt", batches(X, t))
+    expected = minorant.path(minorant.LinearSVR(), X, t, [0.1, 0.01], validation=(X, t))
+    found = minorant.path(minorant.LinearSVR(), cache, None, [0.1, 0.01], validation=(cache, None))
+    assert found.lams.tolist() == expected.lams.tolist()
+    for a, b in zip(found.estimators, expected.estimators, strict=True):
+        assert np.array_equal(a.coef_, b.coef_)
+    huber = minorant.HuberRegressor().fit(cache)
+    assert huber.score(cache, t) == pytest.approx(huber.score(X, t), rel=1e-12)
+
+
+def arrow(X, y):
+    import pyarrow as pa
+
+    return pa.table({f"x{j}": X[:, j] for j in range(D)}).to_batches()[0], y
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        lambda X, y: (X, y),
+        lambda X, y: (X.astype(np.float32).astype(np.float64), y),
+        lambda X, y: (sparse.csr_array(X), y),
+        lambda X, y: (sparse.coo_matrix(X), y),
+        lambda X, y: (pd.DataFrame(X, columns=[f"x{j}" for j in range(D)]), pd.Series(y)),
+        lambda X, y: (pl.DataFrame({f"x{j}": X[:, j] for j in range(D)}), pl.Series(y)),
+        arrow,
+    ],
+)
+def test_batches_of_any_kind(rows, tmp_path, frame):
+    X, t = rows
+    made = (frame(X, y) for X, y in batches(X, t))
+    model = minorant.LinearSVR(method="ls-p-bmrm")
+    found = model.fit(minorant.cache(tmp_path / "rows.mnt", made)).coef_.copy()
+    whole = frame(X, t)[0]
+    whole = X if not hasattr(whole, "shape") or frame is arrow else whole
+    assert np.array_equal(found, model.fit(whole, t).coef_)
+
+
+def test_parquet_becomes_a_cache(rows, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    X, t = rows
+    table = pa.table({**{f"x{j}": X[:, j] for j in range(D)}, "target": t})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    file = pq.ParquetFile(tmp_path / "rows.parquet")
+    made = (
+        (batch.drop_columns(["target"]), batch["target"])
+        for batch in file.iter_batches(batch_size=50)
+    )
+    cache = minorant.cache(tmp_path / "rows.mnt", made)
+    model = minorant.LinearSVR(method="ls-p-bmrm")
+    found = model.fit(cache).coef_.copy()
+    assert np.array_equal(found, model.fit(X, t).coef_)
+
+
+def test_what_cannot_be_is_said(rows, tmp_path):
+    X, t = rows
+    path = tmp_path / "rows.mnt"
+    cache = minorant.cache(path, batches(X, t))
+    with pytest.raises(ValueError, match="cuts rows that are in memory"):
+        minorant.LinearSVRCV().fit(cache, t)
+    with pytest.raises(OSError, match="nosuch.mnt"):
+        minorant.open(tmp_path / "nosuch.mnt")
+    with pytest.raises(ValueError, match="expected 600 labels for the rows, found 5"):
+        minorant.LinearSVR().fit(cache, t[:5])
+    with pytest.raises(ValueError, match="is expecting 3 features"):
+        minorant.LinearSVR().fit(X[:, :3], t).predict(cache)
+    with pytest.raises(ValueError, match="at least one batch"):
+        minorant.cache(tmp_path / "none.mnt", [])
+    with pytest.raises(ValueError, match="rows without labels: give y"):
+        minorant.LinearSVR().fit(minorant.cache(tmp_path / "bare.mnt", [X]))
+    with pytest.raises(ValueError, match="such as 500M or 4G"):
+        minorant.open(path, max_memory="lots")
+    text = tmp_path / "text.csv"
+    text.write_text("1,2\n3,4\n")
+    with pytest.raises(ValueError, match="a cache"):
+        minorant.open(text)
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match="checksum"):
+        minorant.open(path)
+    with pytest.raises(ValueError, match="expected 100 labels for the rows of a batch, found 99"):
+        minorant.cache(tmp_path / "short.mnt", [(X[:100], t[:99])])
+    assert not (tmp_path / "short.mnt").exists()
