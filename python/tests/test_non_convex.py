@@ -40,6 +40,17 @@ def test_ramp_of_several_classes(three_classes):
     assert model.certificate_.objective == pytest.approx(objective(model, X, losses), rel=1e-12)
 
 
+def test_ramp_with_a_free_intercept(binary):
+    X, y = binary
+    model = RampSVC(ramp=-0.5, intercept_scaling=None).fit(X + 50.0, y)
+    f = np.where(y == 1, 1, -1) * model.decision_function(X + 50.0)
+    losses = np.minimum(1.5, np.maximum(0, 1 - f)).mean()
+    expected = 0.5 * model.lam_ * (model.coef_**2).sum() + losses
+    assert model.certificate_.objective == pytest.approx(expected, rel=1e-10)
+    near = RampSVC(ramp=-0.5, intercept_scaling=None).fit(X, y)
+    assert near.score(X, y) == pytest.approx(model.score(X + 50.0, y), abs=0.03)
+
+
 def semi_supervised(seed=0):
     X, y = make_blobs(240, centers=[[-4, 0], [4, 0]], cluster_std=1.5, random_state=seed)
     labels = np.full(len(y), -1)
@@ -63,6 +74,17 @@ def test_transductive_objective():
     assert (model.transduction_ == y).mean() > 0.95
     dense = TransductiveSVC(gamma=0.7).fit(sparse.csr_array(X), labels)
     np.testing.assert_allclose(dense.coef_, model.coef_, atol=1e-6)
+
+
+def test_transductive_with_a_free_intercept():
+    X, y, labels = semi_supervised()
+    model = TransductiveSVC(intercept_scaling=None).fit(X + 20.0, labels)
+    f, known = model.decision_function(X + 20.0), labels != -1
+    of_known = np.maximum(0, 1 - np.where(labels == 1, 1, -1) * f)[known].mean()
+    of_others = np.maximum(0, 1 - np.abs(f))[~known].mean()
+    expected = 0.5 * model.lam_ * (model.coef_**2).sum() + of_known + of_others
+    assert model.certificate_.objective == pytest.approx(expected, rel=1e-10)
+    assert (model.transduction_ == y).mean() > 0.95
 
 
 def test_more_starts_are_no_worse():

@@ -128,10 +128,10 @@ fn choose(speech: &Speech, row: &Row) -> Result<Chosen> {
         let hmm = builder(row, lambda, EVALUATIONS).validation_fraction(HELD_OUT);
         let (model, _) = fit(speech, &hmm)?;
         let form = form(&model)?;
-        let error = form.validation_error.unwrap_or(1.0);
+        let error = form.held_out.error.unwrap_or(1.0);
         eprintln!("{TITLE}: {} {} λ {lambda}: held out {error:.4}", row.name, row.mixtures);
         if best.is_none_or(|(lowest, ..)| error < lowest) {
-            best = Some((error, lambda, form.chosen_at.unwrap_or(1)));
+            best = Some((error, lambda, form.held_out.chosen_at.unwrap_or(1)));
         }
     }
     let (_, lambda, evaluations) = best.unwrap_or((1.0, LAMBDAS[0], EVALUATIONS));

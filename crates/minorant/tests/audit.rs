@@ -7,7 +7,7 @@ use common::{BASELINES, Case, Kind, edit, fit, form, larger_case, methods_for};
 use minorant::data::{Dataset, Label, LabelRows, ReadOptions, read_bytes};
 use minorant::family::FittedModel;
 use minorant::family::linear::{BIAS_WEIGHT, CLASS_WEIGHT};
-use minorant::options::common::BIAS;
+use minorant::options::common::{BIAS, LABEL_LOSS};
 use minorant::proof::{Proof, ProofPoint};
 use minorant::solver::Method;
 use sha2::{Digest, Sha256};
@@ -150,15 +150,15 @@ fn misshapen_models_are_rejected_without_a_crash() {
     rejects(&model, data, "a class less", |m| {
         edit(m, |form| {
             form.classes.pop();
-            form.label_loss = None;
         });
+        m.facts.settings.put(&LABEL_LOSS, None);
         crop(m, form(m).rows_of_weights() * form(m).classes.len());
     });
     rejects(&model, data, "other classes", |m| {
         edit(m, |form| form.classes[0] = Label::Text("other".into()));
     });
     let mut short = model.clone();
-    edit(&mut short, |form| form.label_loss = Some(vec![0.0; 4]));
+    short.facts.settings.put(&LABEL_LOSS, Some(vec![0.0; 4]));
     assert!(short.audit(data, None).holds != Some(true), "a short label loss passes");
 }
 

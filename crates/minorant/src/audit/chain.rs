@@ -10,14 +10,14 @@ use minorant_linalg::sum::Sum;
 use std::ops::Range;
 
 /// The losses of labelled sequences, whose labels and columns are those of the shape.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct PlainChain<'a> {
     /// How weights are laid out.
     pub shape: &'a ChainShape,
     /// The sequences.
     pub data: &'a Sequences,
     /// What label z costs where y is true, at y · K + z; 1 for every wrong one if not given.
-    pub label_loss: Option<&'a [f64]>,
+    pub label_loss: Option<Vec<f64>>,
     /// −log p of the true labels instead of margin rescaling.
     pub is_likelihood: bool,
 }
@@ -160,7 +160,7 @@ impl PlainChain<'_> {
     }
 
     fn cost(&self, truth: u16, label: usize) -> f64 {
-        match self.label_loss {
+        match &self.label_loss {
             Some(costs) => costs[truth as usize * self.k() + label],
             None => f64::from(u8::from(truth as usize != label)),
         }

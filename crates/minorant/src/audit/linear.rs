@@ -67,7 +67,7 @@ pub struct LinearLosses<'a> {
     /// The loss of classes.
     pub loss: PlainMargin,
     /// Δ.
-    pub label_loss: Option<&'a [f64]>,
+    pub label_loss: Option<Vec<f64>>,
 }
 
 /// A loss with a tangent: loss(f') ≥ offset + slope · f' everywhere, equal at f.
@@ -174,7 +174,7 @@ impl LinearLosses<'_> {
     }
 
     fn margin(&self, z: usize, other: usize) -> f64 {
-        match self.label_loss {
+        match &self.label_loss {
             Some(delta) => delta[z * self.outputs + other],
             None => f64::from(u8::from(z != other)),
         }
@@ -296,7 +296,7 @@ impl LinearLosses<'_> {
         }
         slope[label] = -total;
         let rest = slope.iter().enumerate().filter(|(z, _)| *z != label);
-        let offset = match (self.loss, self.label_loss) {
+        let offset = match (self.loss, &self.label_loss) {
             (Hinge, Some(_)) => rest.map(|(z, s)| s * self.margin(label, z)).sum(),
             (Hinge, None) => total,
             (Logistic, _) => rest.map(|(_, s)| entropy(*s)).sum::<f64>() + entropy_of_rest(total),

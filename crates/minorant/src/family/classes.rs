@@ -128,26 +128,30 @@ pub(crate) fn share(count: f64, whole: usize) -> f64 {
 /// The label that marks a row without label, for models that learn from such rows.
 pub(crate) const UNLABELLED: Label = Label::Number(0.0);
 
+/// The class of each row; refuses other labels. What else a model reads in labels is said along.
+pub(crate) fn one_class_a_row<'l>(
+    labels: &'l Labels,
+    model: &str,
+    besides: &str,
+) -> Result<&'l [u32], TrainError> {
+    match &labels.rows {
+        LabelRows::Single(rows) => Ok(rows),
+        LabelRows::None if besides.is_empty() => refuse("the data has no labels to train on"),
+        LabelRows::None => refuse(format!("the data has no labels; {model} needs some{besides}")),
+        LabelRows::Numbers { .. } => refuse(format!(
+            "{model} takes classes as labels, not targets; for those train regression"
+        )),
+        LabelRows::Sets { .. } => refuse(format!("{model} takes one label a row{besides}")),
+    }
+}
+
 /// The classes besides 0, which means unlabelled, and which of them each row has; refuses labels that a
 /// model of such rows cannot be trained on.
 pub(crate) fn labelled_classes(
     labels: &Labels,
     model: &str,
 ) -> Result<(Vec<Label>, Vec<Option<u32>>), TrainError> {
-    let rows = match &labels.rows {
-        LabelRows::Single(rows) => rows,
-        LabelRows::None => {
-            return refuse(format!(
-                "the data has no labels; {model} needs some, and 0 for rows without one"
-            ));
-        }
-        LabelRows::Numbers { .. } => {
-            return refuse(format!("{model} takes classes as labels, not targets"));
-        }
-        LabelRows::Sets { .. } => {
-            return refuse(format!("{model} takes one label a row, and 0 for rows without one"));
-        }
-    };
+    let rows = one_class_a_row(labels, model, ", and 0 for rows without one")?;
     let mut classes = Vec::new();
     let mut numbers = Vec::new();
     for label in &labels.classes {

@@ -242,7 +242,7 @@ impl FittedModel {
 
     fn container(&self, with_proof: bool) -> Container {
         let mut file = Container::new(&self.facts.header());
-        self.form.write(&mut file);
+        self.form.write(&self.facts.settings, &mut file);
         if with_proof {
             self.put_proofs(&mut file);
         }

@@ -1,7 +1,9 @@
 //! What a fitted model holds beyond the facts that every model has, and what can be asked of it.
 //! Each family has one type of form.
 
-use super::{Data, Evaluation, Facts, FittedModel, Predictions, Reading, TrainError, Wanted};
+use super::{
+    Data, Evaluation, Facts, FittedModel, Predictions, Reading, Settings, TrainError, Wanted,
+};
 use crate::audit::{Penalty, Plain, PlainLoss, mean_shares};
 use crate::certificate::Certificate;
 use crate::container::Container;
@@ -12,8 +14,9 @@ use std::fmt::Debug;
 
 /// The fitted form of a family's models.
 pub trait Form: Debug + Send + Sync + Any {
-    /// Writes the keys and arrays that the model file has of its own.
-    fn write(&self, file: &mut Container);
+    /// Writes the keys and arrays that the model file has of its own, and those of settings that files
+    /// hold as arrays.
+    fn write(&self, settings: &Settings, file: &mut Container);
 
     /// The weights of each problem that was solved for the model: one, or one a class.
     fn weights(&self) -> Vec<&[f64]>;

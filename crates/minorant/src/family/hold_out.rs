@@ -2,10 +2,12 @@
 //! them as it goes on, and those that did best become the answer. What is held out is decided by
 //! the data alone, and a resumed run remembers its choice.
 
-use super::{TrainError, refuse};
+use super::{Misfit, TrainError, refuse};
 use crate::archive::{Archive, ArchiveError};
+use crate::container::Container;
 use crate::solver::Carried;
 use crate::trace::{Observer, TraceRecord};
+use serde_json::{Value as Json, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -79,6 +81,53 @@ pub(crate) struct Chosen {
     pub(crate) objective: f64,
     /// The evaluation by which they were found.
     pub(crate) evaluations: u64,
+}
+
+/// What a model tells of the choice among its run's best points; nothing where nothing was held out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HeldOut {
+    /// The error on what was held out.
+    pub error: Option<f64>,
+    /// The evaluation by which the weights were found that err least.
+    pub chosen_at: Option<u64>,
+}
+
+impl HeldOut {
+    pub(super) fn new(chosen: Option<Chosen>) -> Self {
+        let (error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
+        HeldOut { error, chosen_at }
+    }
+
+    /// What a model file holds of it.
+    pub(super) fn read(file: &Container) -> Result<Self, Misfit> {
+        Ok(HeldOut { error: file.key(ERROR)?, chosen_at: file.key(CHOSEN_AT)? })
+    }
+
+    pub(super) fn write(self, file: &mut Container) {
+        self.keys().into_iter().for_each(|(name, value)| file.put_key(name, value));
+    }
+
+    /// The same for programs.
+    pub(super) fn keys(self) -> [(&'static str, Json); 2] {
+        [(ERROR, json!(self.error)), (CHOSEN_AT, json!(self.chosen_at))]
+    }
+}
+
+/// The keys of what a model tells.
+const ERROR: &str = "validation_error";
+const CHOSEN_AT: &str = "chosen_at";
+
+/// The runs of rows that belong to some of the examples which begin at `starts`, and where these begin once
+/// their rows stand one behind the other.
+pub(crate) fn rows_of(starts: &[usize], examples: &[usize]) -> (Vec<Range<usize>>, Vec<usize>) {
+    let runs: Vec<_> = examples.iter().map(|&i| starts[i]..starts[i + 1]).collect();
+    let mut count = 0;
+    let ends = runs.iter().map(|run| {
+        count += run.len();
+        count
+    });
+    let begins = std::iter::once(0).chain(ends).collect();
+    (runs, begins)
 }
 
 /// Judges the best points of a run as they come.

@@ -42,6 +42,7 @@ pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;
 pub use fitted::{FittedModel, PROOF_BYTES};
 pub use form::{Audited, Description, Form, label_in_output, setting_in_words};
+pub use hold_out::HeldOut;
 pub use predictions::{Numbers, Outputs, Predictions, Wanted, ignored_entries};
 pub use report::TrainReport;
 pub use settings::{Lambda, Settings, quarter_of_memory};

@@ -1,9 +1,10 @@
 //! What the families share that label the tokens of sequences, whatever makes their scores: two
 //! options, the labels and attributes that a model knows, predictions and how good they are.
 
+use super::hold_out::rows_of;
 use super::{
     Audited, Data, DataKind, Description, Evaluation, Form, Misfit, Numbers, Outputs, Predictions,
-    Reading, TrainError, Wanted, form, refuse, tokens,
+    Reading, Settings, TrainError, Wanted, form, refuse, tokens,
 };
 use crate::audit::Plain;
 use crate::container::Container;
@@ -66,11 +67,8 @@ pub(crate) struct Selection {
 impl Selection {
     /// These sequences, in this order.
     pub(crate) fn new(data: &Sequences, of: &[usize], weights: Option<&[f64]>) -> Self {
-        let (mut rows, mut starts) = (Vec::new(), vec![0]);
-        for &i in of {
-            rows.extend(data.starts[i]..data.starts[i + 1]);
-            starts.push(rows.len());
-        }
+        let (runs, starts) = rows_of(&data.starts, of);
+        let rows: Vec<usize> = runs.into_iter().flatten().collect();
         let labels = rows.iter().map(|&row| data.labels[row]).collect();
         let weights = weights.map(|weights| of.iter().map(|&i| weights[i]).collect());
         Selection { tokens: data.tokens.select_rows(&rows), starts, labels, weights }
@@ -86,7 +84,7 @@ pub(crate) trait Tagger: Debug + Send + Sync + 'static {
     fn weights(&self) -> &[f64];
 
     /// Writes what the model file has besides vocabulary and weights.
-    fn write(&self, file: &mut Container);
+    fn write(&self, settings: &Settings, file: &mut Container);
 
     /// What `inspect` shows besides the vocabulary.
     fn describe(&self, _description: &mut Description) {}
@@ -107,11 +105,11 @@ pub(crate) trait Tagger: Debug + Send + Sync + 'static {
 }
 
 impl<T: Tagger> Form for T {
-    fn write(&self, file: &mut Container) {
+    fn write(&self, settings: &Settings, file: &mut Container) {
         self.vocabulary().write(file);
         let weights = Tagger::weights(self);
         file.put_list("weights", weights);
-        Tagger::write(self, file);
+        Tagger::write(self, settings, file);
     }
 
     fn weights(&self) -> Vec<&[f64]> {

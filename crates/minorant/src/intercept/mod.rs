@@ -11,13 +11,14 @@
 mod balance;
 mod curvature;
 pub mod huber_scale;
+mod local;
 mod mixture;
 mod small_system;
 
 use crate::line::{self, Line, Quadratic, Side};
 use crate::risk::{
-    BySlopes, Cancel, Curvature, Duals, ExampleWeights, LinearRisk, Lines, Loss, Outputs, Plane,
-    Point, Risk, RiskError,
+    BySlopes, Cancel, Curvature, DifferenceOfConvex, Duals, ExampleWeights, LinearRisk, Lines,
+    Loss, Outputs, Plane, Point, Risk, RiskError,
 };
 use balance::ROUNDING;
 use minorant_linalg::Design;
@@ -41,10 +42,14 @@ pub struct InterceptRisk<'a> {
     inner: LinearRisk<'a>,
 }
 
-/// Whether a loss allows a free intercept: its minorants are known by their slopes. It must be nowhere
-/// negative besides.
+/// Whether a loss allows a free intercept: its minorants are known by their slopes, or those of the convex
+/// ones that it is the difference of. It must be nowhere negative besides.
 pub fn allows_intercept(loss: &dyn Loss) -> bool {
-    loss.is_convex() && loss.conjugate().is_some()
+    let knows = |loss: &dyn Loss| loss.conjugate().is_some();
+    match loss.difference() {
+        Some(difference) => knows(&*difference.convex_term()),
+        None => loss.is_convex() && knows(loss),
+    }
 }
 
 impl<'a> InterceptRisk<'a> {
@@ -58,8 +63,8 @@ impl<'a> InterceptRisk<'a> {
         if !allows_intercept(&*loss) {
             return None;
         }
-        let inner = LinearRisk::boxed(design, loss, weights);
-        inner.is_nonnegative().then_some(InterceptRisk { inner })
+        let risk = InterceptRisk { inner: LinearRisk::boxed(design, loss, weights) };
+        risk.is_nonnegative().then_some(risk)
     }
 
     fn loss(&self) -> &dyn Loss {
@@ -77,6 +82,9 @@ impl<'a> InterceptRisk<'a> {
 
     /// Moves the outputs to the best intercept; returns how far.
     fn center(&self, outputs: &mut [f64]) -> Result<Vec<f64>, RiskError> {
+        if !self.is_convex() {
+            return self.center_locally(outputs);
+        }
         if self.needs_mixture() {
             let (shift, _) = self.mixture(outputs);
             for row in outputs.chunks_exact_mut(shift.len()) {
@@ -230,7 +238,7 @@ impl Risk for InterceptRisk<'_> {
     }
 
     fn is_convex(&self) -> bool {
-        true
+        self.inner.is_convex()
     }
 
     fn is_smooth(&self) -> bool {
@@ -243,7 +251,12 @@ impl Risk for InterceptRisk<'_> {
     }
 
     fn is_nonnegative(&self) -> bool {
-        self.inner.is_nonnegative()
+        if self.is_convex() {
+            return self.inner.is_nonnegative();
+        }
+        // What touches at outputs of 0 tells as much.
+        let zeros = vec![0.0; self.inner.rows.lengths.len() * self.loss().outputs()];
+        self.inner.convexified_at(&zeros).is_nonnegative()
     }
 
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
@@ -264,6 +277,9 @@ impl Risk for InterceptRisk<'_> {
         cancel: &Cancel,
     ) -> Result<Vec<Plane>, RiskError> {
         assert_eq!(parts, 1, "the slopes of all rows add up to 0, those of parts do not");
+        if !self.is_convex() {
+            return self.local_planes(point, cancel);
+        }
         let mut slopes = self.balanced_slopes(point.outputs.here());
         let plane = self.balanced_plane(&mut slopes, cancel)?;
         let wrong = || RiskError::NotFinite("the slopes at a point are no minorant's".into());
@@ -275,7 +291,11 @@ impl Risk for InterceptRisk<'_> {
     }
 
     fn duals(&self) -> Option<&dyn Duals> {
-        Some(self)
+        self.is_convex().then_some(self)
+    }
+
+    fn difference(&self) -> Option<&dyn DifferenceOfConvex> {
+        self.inner.difference().map(|_| self as &dyn DifferenceOfConvex)
     }
 
     fn by_slopes(&self) -> Option<&dyn BySlopes> {

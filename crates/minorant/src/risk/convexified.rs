@@ -1,8 +1,9 @@
 //! A loss that is a convex function plus a concave one, with the concave one replaced by its
 //! linearisation at given outputs: convex, above the loss, and touching it there.
 
+use super::Piece;
 use super::loss::{
-    Ascent, Climb, Conjugate, Difference, DualSweep, Foothold, Loss, Piecewise, Tangent,
+    Ascent, Climb, Conjugate, Difference, DualSweep, Foothold, Kinks, Loss, Piecewise, Tangent,
 };
 use crate::line::Pieces;
 
@@ -61,6 +62,10 @@ impl Loss for Convexified<'_> {
         self.convex.pieces().is_some().then_some(self)
     }
 
+    fn kinks(&self) -> Option<&dyn Kinks> {
+        self.convex.kinks().is_some().then_some(self)
+    }
+
     fn conjugate(&self) -> Option<&dyn Conjugate> {
         self.convex.conjugate().is_some().then_some(self)
     }
@@ -77,6 +82,23 @@ impl Piecewise for Convexified<'_> {
         }
         let slope = self.slopes(example).iter().zip(d).map(|(c, d)| c * d).sum();
         pieces.start(slope, 0.0);
+    }
+}
+
+impl Kinks for Convexified<'_> {
+    fn at_kink(&self, example: usize, f: &[f64]) -> bool {
+        self.convex.kinks().is_some_and(|convex| convex.at_kink(example, f))
+    }
+
+    fn steepest_tangent(&self, example: usize, f: &[f64], d: &[f64], c: &mut [f64]) -> Tangent {
+        let Some(convex) = self.convex.kinks() else { return self.tangent(example, f, c) };
+        let Tangent { value, offset } = convex.steepest_tangent(example, f, d, c);
+        c.iter_mut().zip(self.slopes(example)).for_each(|(c, slope)| *c += slope);
+        Tangent { value: value + self.linear(example, f), offset: offset + self.offsets[example] }
+    }
+
+    fn near_tie(&self, example: usize, f: &[f64]) -> Option<Piece> {
+        self.convex.kinks()?.near_tie(example, f)
     }
 }
 

@@ -70,6 +70,21 @@ impl<'a> LinearRisk<'a> {
         })
     }
 
+    /// The convex risk that touches this one at the outputs and lies above it elsewhere, of a loss that is a
+    /// difference of convex ones.
+    pub(crate) fn convexified_at(&self, outputs: &[f64]) -> LinearRisk<'_> {
+        let Some(loss) = self.rows.loss.difference() else {
+            unreachable!("only a loss that is known as a difference offers this")
+        };
+        LinearRisk::of(self.rows.with_loss(Box::new(Convexified::new(loss, outputs))))
+    }
+
+    /// The convex term of such a loss alone.
+    pub(crate) fn convex_term(&self) -> Option<LinearRisk<'_>> {
+        let loss = self.rows.loss.difference()?;
+        Some(LinearRisk::of(self.rows.with_loss(loss.convex_term())))
+    }
+
     fn of(rows: HeldRows<'a>) -> Self {
         LinearRisk { rows, columns: OnceLock::new(), sizes: OnceLock::new() }
     }
@@ -286,11 +301,7 @@ impl Subdifferential for LinearRisk<'_> {
 
 impl DifferenceOfConvex for LinearRisk<'_> {
     fn convexified<'r>(&'r self, point: &Point) -> Box<dyn Risk + 'r> {
-        let Some(loss) = self.rows.loss.difference() else {
-            unreachable!("only a loss that is known as a difference offers this")
-        };
-        let loss = Box::new(Convexified::new(loss, point.outputs.here()));
-        Box::new(LinearRisk::of(self.rows.with_loss(loss)))
+        Box::new(self.convexified_at(point.outputs.here()))
     }
 
     fn has_dual_coordinates(&self) -> bool {

@@ -3,7 +3,7 @@
 //! without a label is max(2 f₁, 1 + f₁ + f₂) less 2 f₁, where f₁ and f₂ are the two best scores (both are maxima of
 //! linear functions, over classes and over pairs of them).
 
-use super::loss::{Difference, Loss, Piecewise, Tangent};
+use super::loss::{Conjugate, Difference, Loss, Piecewise, Tangent, allowed_size};
 use super::multiclass_hinge::{MulticlassHinge, uniform_margins};
 use crate::line::Pieces;
 
@@ -144,6 +144,28 @@ impl Loss for ConvexTerm<'_> {
 
     fn pieces(&self) -> Option<&dyn Piecewise> {
         Some(self)
+    }
+
+    fn conjugate(&self) -> Option<&dyn Conjugate> {
+        Some(self)
+    }
+}
+
+impl Conjugate for ConvexTerm<'_> {
+    /// Of a row without a label, slopes are a mixture of 2 at one output and of 1 at two outputs: they add up
+    /// to 2, and as much as can be made of pairs counts.
+    fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
+        if self.0.is_labelled[example] {
+            return self.0.hinge.conjugate()?.highest_offset(example, c);
+        }
+        for c in c.iter_mut() {
+            *c = allowed_size(*c, 2.0)?;
+        }
+        let half = 0.5 * c.iter().sum::<f64>();
+        allowed_size((half - 1.0).abs(), 0.0)?;
+        c.iter_mut().for_each(|c| *c /= half);
+        let most = c.iter().fold(0.0, |top: f64, c| top.max(*c));
+        Some((2.0 - most).clamp(0.0, 1.0))
     }
 }
 

@@ -3,12 +3,12 @@
 //! the mean of those without; its loss (f − M)²/2 keeps their mean decision near M. The loss is not
 //! convex: that of a row without a label is the convex max(1, |f|) less the convex |f|.
 
-use super::ExampleWeights;
 use super::hinge::reach;
 use super::loss::{
-    Ascent, Climb, Conjugate, Difference, DualSweep, Foothold, Loss, Piecewise, Tangent,
-    allowed_size,
+    Ascent, Climb, Conjugate, Difference, DualSweep, Foothold, KINK, Kinks, Loss, Piecewise,
+    Tangent, allowed_size,
 };
+use super::{ExampleWeights, Piece};
 use crate::line::Pieces;
 use minorant_linalg::{Matrix, MatrixError, Storage};
 
@@ -183,6 +183,10 @@ impl Loss for ConvexTerm<'_> {
         Some(self)
     }
 
+    fn kinks(&self) -> Option<&dyn Kinks> {
+        Some(self)
+    }
+
     fn conjugate(&self) -> Option<&dyn Conjugate> {
         Some(self)
     }
@@ -198,6 +202,26 @@ impl Piecewise for ConvexTerm<'_> {
             Row::Unlabelled => pieces.kinks(f[0], d[0], -1.0, &[(-1.0, 1.0), (1.0, 1.0)]),
             _ => self.0.add_pieces(example, f, d, pieces),
         }
+    }
+}
+
+impl Kinks for ConvexTerm<'_> {
+    fn at_kink(&self, example: usize, f: &[f64]) -> bool {
+        match self.0.row(example) {
+            Row::Labelled(sign) => (1.0 - sign * f[0]).abs() <= KINK,
+            Row::Unlabelled => (1.0 - f[0].abs()).abs() <= KINK,
+            Row::Mean(_) => false,
+        }
+    }
+
+    fn steepest_tangent(&self, example: usize, f: &[f64], d: &[f64], c: &mut [f64]) -> Tangent {
+        // The side of the kink that the direction leads to, just far enough.
+        self.tangent(example, &[f[0] + d[0].signum() * 2.0 * KINK], c)
+    }
+
+    fn near_tie(&self, _example: usize, _f: &[f64]) -> Option<Piece> {
+        // What touches here is no proof's.
+        None
     }
 }
 

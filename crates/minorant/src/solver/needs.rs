@@ -77,7 +77,7 @@ impl Method {
                         .difference()
                         .is_some_and(|difference| difference.has_dual_coordinates()) =>
             {
-                Some("convex problems in the primal, or two classes")
+                Some("convex problems in the primal, or two classes without a free intercept")
             }
             _ if !risk.is_convex() && !self.walks() && !self.is_local() => Some("a convex risk"),
             Method::LsBmrm | Method::LsPBmrm | Method::Hybrid if risk.lines().is_none() => {

@@ -6,7 +6,7 @@ use crate::audit::{Penalty, Plain};
 use crate::container::Container;
 use crate::family::penalty;
 use crate::family::sequence::{BOUNDARY, PER, Tagger, Vocabulary, kept};
-use crate::family::{Audited, Facts, Misfit};
+use crate::family::{Audited, Facts, Misfit, Settings};
 use crate::options::Named;
 use crate::options::common::{BIAS, LABEL_LOSS, Norm, PENALTY};
 use crate::structured::chain::{ChainShape, Pairs};
@@ -20,8 +20,6 @@ pub struct ChainForm {
     pub shape: ChainShape,
     /// What it knows of tokens.
     pub vocabulary: Vocabulary,
-    /// What label z costs where y is true, where that was given.
-    pub label_loss: Option<Vec<f64>>,
     /// The weights.
     pub weights: Vec<f64>,
 }
@@ -46,11 +44,11 @@ impl ChainForm {
             return Err(Misfit::without("a label loss that fits the labels"));
         }
         if facts.settings.entry().option(LABEL_LOSS.spec.name).is_some() {
-            facts.settings.put(&LABEL_LOSS, label_loss.clone());
+            facts.settings.put(&LABEL_LOSS, label_loss);
         }
         let shape = ChainShape { attributes, labels, pairs, bias, boundary };
         let weights = file.weights("weights", shape.checked_dim())?;
-        Ok(ChainForm { shape, vocabulary, label_loss, weights })
+        Ok(ChainForm { shape, vocabulary, weights })
     }
 
     /// Does something with each sequence, and puts the results one behind the other.
@@ -72,7 +70,7 @@ impl Tagger for ChainForm {
         &self.weights
     }
 
-    fn write(&self, file: &mut Container) {
+    fn write(&self, settings: &Settings, file: &mut Container) {
         // Files have these keys for both chains since 0.1.
         file.put_key("observed_pairs", matches!(self.shape.pairs, Pairs::Observed { .. }));
         if file.header.get(PENALTY.spec.name).is_none() {
@@ -83,8 +81,8 @@ impl Tagger for ChainForm {
             file.put_integers("pairs.labels", labels.iter().map(|&label| label.into()));
             file.put_integers("pairs.transitions", transitions.iter().map(|&pair| pair.into()));
         }
-        if let Some(costs) = &self.label_loss {
-            file.put_list("label_loss", costs);
+        if let Some(costs) = settings.get(&LABEL_LOSS) {
+            file.put_list("label_loss", &costs);
         }
     }
 
@@ -100,7 +98,7 @@ impl Tagger for ChainForm {
         let losses = PlainChain {
             shape: &self.shape,
             data,
-            label_loss: self.label_loss.as_deref(),
+            label_loss: facts.settings.get(&LABEL_LOSS),
             is_likelihood: facts.model() == super::ChainCrf::MODEL.name,
         };
         let ratio = penalty::l1_ratio(&facts.settings);

@@ -122,8 +122,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let regularizer = penalty::mixed(walk.settings, lambda)?;
     data.tokens.prepare_for_passes();
     let (outcome, method) = {
-        let costs = label_loss.clone();
-        let chain = Chain::new(&shape, &data.tokens, &data.starts, &data.labels, costs);
+        let chain = Chain::new(&shape, &data.tokens, &data.starts, &data.labels, label_loss);
         let risk: Box<dyn Risk + '_> = match walk.settings.model() {
             "chain-svm" => Box::new(MarginRisk::new(chain, mean.shares)),
             _ => Box::new(LikelihoodRisk::new(chain, mean.shares)),
@@ -133,7 +132,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     };
     let sizes = (data.len(), data.attributes.len());
     let vocabulary = Vocabulary::of(data);
-    let form = |weights| ChainForm { shape, vocabulary, label_loss, weights };
+    let form = |weights| ChainForm { shape, vocabulary, weights };
     Ok(Answer::of_run(outcome, method, sizes, lambda, form))
 }
 

@@ -4,11 +4,12 @@
 use super::phones::phone_error;
 use super::{GROUP_WEIGHT, MIXTURES, STATES, TASK, TOPOLOGY, labelled_by, labels};
 use crate::container::Container;
+use crate::family::hold_out::HeldOut;
 use crate::family::predictions::argmax;
 use crate::family::sequence::kept;
 use crate::family::{
     Data, DataKind, Description, Evaluation, Facts, Form, Misfit, Numbers, Outputs, Predictions,
-    Reading, Wanted, classes, tokens,
+    Reading, Settings, Wanted, classes, tokens,
 };
 use crate::hmm::{Covariance, Frames, Group, HmmShape, Scaling, Tables, Task, best_path};
 use crate::options::Named;
@@ -29,10 +30,8 @@ pub struct HmmForm {
     pub group_weights: Vec<(Label, f64)>,
     /// Frames of the training data.
     pub frames: usize,
-    /// The error on what was held out, where something was.
-    pub validation_error: Option<f64>,
-    /// The evaluation at which the weights were found that did best on it.
-    pub chosen_at: Option<u64>,
+    /// What the weights were chosen by, where something was held out.
+    pub held_out: HeldOut,
     /// The weights.
     pub weights: Vec<f64>,
     /// The maximum-likelihood weights that they were regularised to.
@@ -104,8 +103,7 @@ impl HmmForm {
             scaling: Scaling { means: file.weights("feature_means", Some(features))?, scales },
             group_weights,
             frames: file.key("frames")?,
-            validation_error: file.key("validation_error")?,
-            chosen_at: file.key("chosen_at")?,
+            held_out: HeldOut::read(file)?,
             start: file.weights("start", Some(most))?,
             weights,
         })
@@ -133,14 +131,13 @@ impl HmmForm {
 }
 
 impl Form for HmmForm {
-    fn write(&self, file: &mut Container) {
+    fn write(&self, _settings: &Settings, file: &mut Container) {
         file.put_classes(&self.classes);
         file.put_key("features", self.shape.features);
         let groups = self.group_weights.iter().map(|(group, theta)| (group.to_string(), theta));
         file.put_key("group_weights", groups.collect::<Vec<_>>());
         file.put_key("frames", self.frames);
-        file.put_key("validation_error", self.validation_error);
-        file.put_key("chosen_at", self.chosen_at);
+        self.held_out.write(file);
         for (name, values) in [
             ("weights", &self.weights),
             ("start", &self.start),
@@ -213,7 +210,7 @@ impl Form for HmmForm {
         about.key("frames", self.frames);
         let groups = self.group_weights.iter().map(|(group, t)| (group.to_string(), json!(t)));
         about.key("group_weights", groups.collect::<Map<String, Json>>());
-        about.key("validation_error", json!(self.validation_error));
+        about.key("validation_error", self.held_out.error);
         about.key("variances", vec![least, most]);
         about
     }

@@ -9,7 +9,7 @@ pub use form::HmmForm;
 
 use super::begin::begin;
 use super::builder::{models, taken};
-use super::hold_out::{error_of, split};
+use super::hold_out::{HeldOut, error_of, rows_of, split};
 use super::mean::{Mean, counted};
 use super::{Answer, Data, DataKind, Family, Settings, TrainError, Walk, Wanted, solvers};
 use crate::hmm::{
@@ -121,7 +121,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         format!("the values of feature {} are too large to be squared", feature + 1)
     })?;
     let values = scaling.apply(&data.frames);
-    let [seen, held_out] =
+    let [seen, kept_apart] =
         sides.map(|of| Selection::new(data, &values, labels, weights, shape, &of));
     drop(values);
     let counts = seen.weights.as_deref();
@@ -141,12 +141,12 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     };
     let risk = HmmRisk::new(shape, frames, truth, mean.shares);
     let problem = Problem::new(&risk, &regularizer);
-    let judge = |w: &[f64]| held_out.error(w);
-    let has_judge = held_out.starts.len() > 1;
+    let judge = |w: &[f64]| kept_apart.error(w);
+    let has_judge = kept_apart.starts.len() > 1;
     let mut walk = Walk { asked: *asked, observer: &mut **observer, checkpoints: &mut store };
     let (outcome, method, chosen) =
         walk.minimise_judged(problem, rules, has_judge.then_some(&judge))?;
-    let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
+    let held_out = HeldOut::new(chosen);
     let penalty = regularizer.value(&outcome.point.w);
     let sizes = (data.len(), shape.features);
     let form = |weights| HmmForm {
@@ -155,19 +155,15 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         scaling,
         group_weights,
         frames: data.frames.rows(),
-        validation_error,
-        chosen_at,
+        held_out,
         weights,
         start,
     };
     let mut answer = Answer::of_run(outcome, method, sizes, lambda, form);
     let report = &mut answer.report;
     (report.regularizer, report.risk) = (penalty, report.certificate.objective - penalty);
-    report.further = vec![
-        ("task", json!(shape.task.name())),
-        ("validation_error", json!(validation_error)),
-        ("chosen_at", json!(chosen_at)),
-    ];
+    report.further = vec![("task", json!(shape.task.name()))];
+    report.further.extend(held_out.keys());
     Ok(answer)
 }
 
@@ -297,17 +293,19 @@ impl Selection {
         shape: HmmShape,
         of: &[usize],
     ) -> Self {
-        let weights = weights.map(|weights| of.iter().map(|&i| weights[i]).collect());
-        let mut selection =
-            Selection { shape, values: Vec::new(), starts: vec![0], labels: Vec::new(), weights };
-        for &i in of {
-            let (from, to) = (data.starts[i], data.starts[i + 1]);
-            let frames = &values[from * shape.features..to * shape.features];
-            selection.values.extend_from_slice(frames);
-            selection.starts.push(selection.values.len() / shape.features);
-            selection.labels.extend_from_slice(&labels[labelled_units(shape.task, i, from..to)]);
+        let (runs, starts) = rows_of(&data.starts, of);
+        let of_frames =
+            |run: &Range<usize>| &values[run.start * shape.features..run.end * shape.features];
+        let labels_of = |(&i, run): (&usize, &Range<usize>)| {
+            &labels[labelled_units(shape.task, i, run.clone())]
+        };
+        Selection {
+            shape,
+            values: runs.iter().flat_map(of_frames).copied().collect(),
+            labels: of.iter().zip(&runs).flat_map(labels_of).copied().collect(),
+            starts,
+            weights: weights.map(|weights| of.iter().map(|&i| weights[i]).collect()),
         }
-        selection
     }
 
     fn frames(&self) -> Frames<'_> {

@@ -129,7 +129,7 @@ impl ImageForm {
 }
 
 impl Form for ImageForm {
-    fn write(&self, file: &mut Container) {
+    fn write(&self, _settings: &Settings, file: &mut Container) {
         match &self.shape {
             ImageShape::Plates { height, widths, loss } => {
                 let loss = loss.name().into();

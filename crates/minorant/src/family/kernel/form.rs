@@ -10,7 +10,7 @@ use crate::family::classes::compare;
 use crate::family::predictions::{argmax, on_columns};
 use crate::family::{
     Data, DataKind, Description, Evaluation, Facts, FittedModel, Form, Misfit, Numbers, Outputs,
-    Predictions, Reading, TrainError, Wanted, setting_in_words,
+    Predictions, Reading, Settings, TrainError, Wanted, setting_in_words,
 };
 use crate::kernel::{Kernel, Points};
 use crate::options::Value;
@@ -185,7 +185,7 @@ impl KernelForm {
 }
 
 impl Form for KernelForm {
-    fn write(&self, file: &mut Container) {
+    fn write(&self, _settings: &Settings, file: &mut Container) {
         // What the data decided takes the place of what was asked for.
         if let Kernel::Rbf { sigma } = self.kernel {
             file.put_key("sigma", sigma);

@@ -1,8 +1,7 @@
 //! `latent-svm`: a row is positive where one of several components says so, and which one is hidden.
 
-use super::choice::Rows;
 use super::found::Found;
-use super::{KernelForm, Member, method, two_classes};
+use super::{Member, fit_two_classes};
 use crate::family::builder::{models, taken};
 use crate::family::{Answer, TrainError, Walk, refuse};
 use crate::latent::{self, LatentProblem, SOLVERS};
@@ -48,16 +47,13 @@ pub(super) static MEMBER: Member = Member {
                components",
 };
 
-/// The larger label is positive.
 fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-    let labels = two_classes(data, MEMBER.name)?;
-    let (rows, mut method) = (Rows::new(data, walk.settings), method(walk.settings));
-    let gram = rows.gram(&mut method.rules, walk.cancel)?;
-    let positive = labels.iter().map(|z| *z == 1).collect();
     let (c_pos, c_neg) = (walk.get(&C_POS), walk.get(&C_NEG));
-    let problem = LatentProblem::new(&gram, positive, walk.get(&COMPONENTS), c_pos, c_neg);
-    let fit = latent::fit(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
-    let form =
-        KernelForm::new(&MEMBER, &rows, &data.labels.classes, [("c_pos", c_pos), ("c_neg", c_neg)]);
-    Ok(Found::of_components(fit.or_else(refuse)?).answer(form, method.solver.name(), data))
+    let losses = [("c_pos", c_pos), ("c_neg", c_neg)];
+    fit_two_classes(&MEMBER, losses, data, walk, |gram, positive, method, walk| {
+        let components = walk.get(&COMPONENTS);
+        let problem = LatentProblem::new(gram, positive, components, c_pos, c_neg);
+        let fit = latent::fit(&problem, method, walk.cancel, walk.observer, walk.checkpoints);
+        Ok(Found::of_components(fit.or_else(refuse)?))
+    })
 }

@@ -18,7 +18,9 @@ pub use robust::{C, RAMP};
 pub use s3vm::{ABS_TOL, BALANCE, C1, C2, MODE, RAMP_OF_CCCP};
 
 use super::builder::taken;
+use super::classes::one_class_a_row;
 use super::{Answer, DataKind, Family, Settings, TrainError, Walk, Wanted, refuse};
+use crate::kernel::Gram;
 use crate::options::Kind::Number;
 use crate::options::Range::Fraction;
 use crate::options::common::{self, EVERY_RUN, SEED, SOLVER};
@@ -26,7 +28,9 @@ use crate::options::reading::ROWS;
 use crate::options::{Effect, Key, Need, Probe, options};
 use crate::s3vm::{Options, Solver};
 use builders::{LatentSvm, RobustSvm, S3vm};
-use minorant_data::{Dataset, LabelRows};
+use choice::Rows;
+use found::Found;
+use minorant_data::Dataset;
 
 /// The relative gap, which inner problems are solved to: another one makes other iterates.
 pub static TOL: Key<f64> = common::TOL
@@ -118,18 +122,26 @@ fn method(settings: &Settings) -> Options {
     }
 }
 
-/// Which of two classes each row has.
-fn two_classes<'a>(data: &'a Dataset<'_>, model: &str) -> Result<&'a [u32], TrainError> {
-    let classes = data.labels.classes.len();
-    match &data.labels.rows {
-        LabelRows::Single(rows) if classes == 2 => Ok(rows),
-        LabelRows::Single(_) => refuse(format!(
-            "{model} takes two classes, of which the larger is positive; found {classes}"
-        )),
-        LabelRows::None => refuse("the data has no labels to train on"),
-        LabelRows::Numbers { .. } => {
-            refuse(format!("{model} takes classes as labels, not targets"))
-        }
-        LabelRows::Sets { .. } => refuse(format!("{model} takes one label a row")),
+/// Trains a model of two classes, of which the larger is positive, with these weights of losses. `search`
+/// gets the kernel matrix, whether each row is positive, and the settings of the method.
+fn fit_two_classes(
+    member: &'static Member,
+    losses: [(&str, f64); 2],
+    data: &Dataset<'_>,
+    walk: &mut Walk<'_>,
+    search: impl FnOnce(&Gram<'_>, Vec<bool>, &Options, &mut Walk<'_>) -> Result<Found, TrainError>,
+) -> Result<Answer, TrainError> {
+    let labels = one_class_a_row(&data.labels, member.name, "")?;
+    let classes = &data.labels.classes;
+    if classes.len() != 2 {
+        let (model, found) = (member.name, classes.len());
+        return refuse(format!(
+            "{model} takes two classes, of which the larger is positive; found {found}"
+        ));
     }
+    let (rows, mut method) = (Rows::new(data, walk.settings), method(walk.settings));
+    let gram = rows.gram(&mut method.rules, walk.cancel)?;
+    let found = search(&gram, labels.iter().map(|z| *z == 1).collect(), &method, walk)?;
+    let form = KernelForm::new(member, &rows, classes, losses);
+    Ok(found.answer(form, method.solver.name(), data))
 }

@@ -1,9 +1,8 @@
 //! `robust-svm`: a support vector machine whose rows cost no more than 1 − S each, so that outliers
 //! cannot pull at it.
 
-use super::choice::Rows;
 use super::found::Found;
-use super::{KernelForm, Member, method, two_classes};
+use super::{Member, fit_two_classes};
 use crate::family::builder::{models, taken};
 use crate::family::{Answer, TrainError, Walk, refuse};
 use crate::options::Kind::Number;
@@ -46,15 +45,13 @@ pub(super) static MEMBER: Member = Member {
                that count",
 };
 
-/// The larger label is positive.
 fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
-    let labels = two_classes(data, MEMBER.name)?;
-    let (rows, mut method) = (Rows::new(data, walk.settings), method(walk.settings));
-    let gram = rows.gram(&mut method.rules, walk.cancel)?;
-    let signs = labels.iter().map(|z| if *z == 1 { 1 } else { -1 }).collect();
     let (c, ramp) = (walk.get(&C), walk.get(&RAMP));
-    let problem = RampProblem { gram: &gram, signs, c, ramp };
-    let fit = fit_ramp(&problem, &method, walk.cancel, walk.observer, walk.checkpoints);
-    let form = KernelForm::new(&MEMBER, &rows, &data.labels.classes, [("c", c), ("ramp", ramp)]);
-    Ok(Found::of_functions(&[fit.or_else(refuse)?]).answer(form, method.solver.name(), data))
+    let losses = [("c", c), ("ramp", ramp)];
+    fit_two_classes(&MEMBER, losses, data, walk, |gram, positive, method, walk| {
+        let signs = positive.iter().map(|is| if *is { 1 } else { -1 }).collect();
+        let problem = RampProblem { gram, signs, c, ramp };
+        let fit = fit_ramp(&problem, method, walk.cancel, walk.observer, walk.checkpoints);
+        Ok(Found::of_functions(&[fit.or_else(refuse)?]))
+    })
 }

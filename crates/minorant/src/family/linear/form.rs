@@ -82,14 +82,10 @@ pub struct LinearForm {
     pub features: usize,
     /// The constant feature.
     pub bias: Option<f64>,
-    /// Δ, where it was given.
-    pub label_loss: Option<Vec<f64>>,
     /// The levels of quantiles, where there are such.
     pub levels: Vec<f64>,
     /// The scale of the targets, where it was fitted along.
     pub scale: Option<f64>,
-    /// Bounds on the weights of columns, where they were given: column, least, greatest.
-    pub bounds: Option<Vec<f64>>,
     /// A multilabel row has the labels whose score is above this.
     pub threshold: Option<f64>,
     /// The problems that were solved: one, or one for each class.
@@ -119,10 +115,8 @@ impl LinearForm {
             classes: rows.targets.class_labels(&rows.data.labels),
             features: rows.data.features.cols(),
             bias: rows.settings.get(&BIAS),
-            label_loss: rows.settings.get(&LABEL_LOSS),
             levels: regression::levels(rows.settings),
             scale,
-            bounds: rows.settings.get(&BOUNDS),
             threshold,
             problems: outcomes.into_iter().map(problem).collect(),
         }
@@ -155,7 +149,7 @@ impl LinearForm {
         }
         let label_loss = file.take_reals("label_loss").map(|(_, delta)| delta);
         let bounds = file.take_reals("bounds").map(|(_, bounds)| bounds);
-        facts.settings.put(&BOUNDS, bounds.clone());
+        facts.settings.put(&BOUNDS, bounds);
         let features: usize = file.key("features")?;
         let headers: Vec<Json> = file.key("problems")?;
         let bias = facts.settings.get(&BIAS);
@@ -166,7 +160,7 @@ impl LinearForm {
         if !numbers_fit {
             return Err(Misfit::without("features, lambda, bias and label loss that fit together"));
         }
-        facts.settings.put(&LABEL_LOSS, label_loss.clone().filter(|_| facts.model() == "svm"));
+        facts.settings.put(&LABEL_LOSS, label_loss.filter(|_| facts.model() == "svm"));
         let expected = if targets == TargetKind::OneVsRest { count } else { 1 };
         let has_classes = if targets == TargetKind::Numbers { count == 0 } else { count >= 2 };
         if !has_classes || headers.len() != expected {
@@ -181,10 +175,8 @@ impl LinearForm {
             classes,
             features,
             bias,
-            label_loss,
             levels: regression::levels(&facts.settings),
             scale,
-            bounds,
             threshold: file.key("threshold")?,
             problems: Vec::new(),
         };
@@ -346,7 +338,7 @@ impl LinearForm {
 }
 
 impl Form for LinearForm {
-    fn write(&self, file: &mut Container) {
+    fn write(&self, settings: &Settings, file: &mut Container) {
         // Only logistic regression has a choice of penalties; all models name theirs.
         if file.header.get("penalty").is_none() {
             file.put_key("penalty", Norm::L2.name());
@@ -371,12 +363,12 @@ impl Form for LinearForm {
                 file.put_list(&format!("intercept.{k}"), intercept);
             }
         }
-        if let Some(delta) = &self.label_loss {
+        if let Some(delta) = settings.get(&LABEL_LOSS) {
             let classes = self.classes.len();
-            file.put_reals("label_loss", &[classes, classes], delta.clone());
+            file.put_reals("label_loss", &[classes, classes], delta);
         }
-        if let Some(bounds) = &self.bounds {
-            file.put_reals("bounds", &[bounds.len() / 3, 3], bounds.clone());
+        if let Some(bounds) = settings.get(&BOUNDS) {
+            file.put_reals("bounds", &[bounds.len() / 3, 3], bounds);
         }
     }
 
@@ -459,9 +451,10 @@ impl Form for LinearForm {
     fn plain<'a>(&'a self, audited: Audited<'a>) -> Result<Vec<Plain<'a>>, String> {
         let (facts, data) = (audited.facts, audited.data.rows()?);
         let (count, dim) = (self.classes.len(), self.rows_of_weights() * self.outputs());
+        let label_loss = facts.settings.get(&LABEL_LOSS);
         let fits = data.features.cols() == self.features
             && data.labels.classes == self.classes
-            && self.label_loss.as_ref().is_none_or(|delta| delta.len() == count * count)
+            && label_loss.as_ref().is_none_or(|delta| delta.len() == count * count)
             && self.problems.iter().all(|problem| problem.weights.len() == dim);
         let Some(lambda) = facts.lambda.filter(|_| fits) else {
             return Err("the model's weights, classes or label loss do not fit the data".into());
@@ -496,7 +489,7 @@ impl Form for LinearForm {
                 },
                 outputs: self.outputs(),
                 loss,
-                label_loss: self.label_loss.as_deref(),
+                label_loss: label_loss.clone(),
             }),
             shares: shares.clone(),
             penalty: penalty.clone(),

@@ -63,7 +63,7 @@ taken! {
     (Svm Logistic Regression RampSvm Tsvm) f64 l1_ratio: L1_RATIO;
     (Svm Logistic Regression RampSvm Tsvm) flag nonnegative: NONNEGATIVE;
     (Svm Logistic Regression RampSvm Tsvm) numbers bounds: BOUNDS;
-    (Svm Logistic Regression) word intercept: INTERCEPT;
+    (Svm Logistic Regression RampSvm Tsvm) word intercept: INTERCEPT;
     (Svm Logistic Regression RampSvm Tsvm) f64 bias: BIAS;
     (Svm Logistic Regression RampSvm Tsvm) f64 bias_weight: BIAS_WEIGHT;
     (Svm Logistic RampSvm Tsvm) pair class_weight: CLASS_WEIGHT;

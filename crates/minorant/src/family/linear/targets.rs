@@ -3,7 +3,7 @@
 
 use super::options::{CLASS_WEIGHT, GAMMA, MULTICLASS, Multiclass};
 use super::{BALANCE_MEAN, TargetKind, loss_of, regression};
-use crate::family::classes::{UNLABELLED, check_costs, labelled_classes};
+use crate::family::classes::{UNLABELLED, check_costs, labelled_classes, one_class_a_row};
 use crate::family::data::label_kind;
 use crate::family::{Settings, TrainError, mean, refuse};
 use crate::options::common::{INTERCEPT, LABEL_LOSS};
@@ -58,19 +58,9 @@ impl Targets {
 
     fn supervised(labels: &Labels, settings: &Settings) -> Result<Targets, TrainError> {
         let classes = labels.classes.len();
-        if let LabelRows::Numbers { .. } = labels.rows {
-            return refuse(format!(
-                "{} takes classes as labels, not targets; for those train regression",
-                settings.model()
-            ));
-        }
-        if classes < 2 && labels.rows != LabelRows::None {
-            return refuse("expected labels of two or more classes, found one class only");
-        }
+        let too_few = "expected labels of two or more classes, found one class only";
         match &labels.rows {
-            LabelRows::None | LabelRows::Numbers { .. } => {
-                refuse("the data has no labels to train on")
-            }
+            LabelRows::Sets { .. } if classes < 2 => refuse(too_few),
             LabelRows::Sets { starts, items } => {
                 let mut member = vec![false; classes * labels.len()];
                 for (i, span) in starts.windows(2).enumerate() {
@@ -80,7 +70,11 @@ impl Targets {
                 }
                 Ok(Targets::of(TargetKind::Multilabel, classes, Truths::Sets(member)))
             }
-            LabelRows::Single(labels) => {
+            _ => {
+                let labels = one_class_a_row(labels, settings.model(), "")?;
+                if classes < 2 {
+                    return refuse(too_few);
+                }
                 let binary = match label_kind(settings) {
                     Some(LabelKind::Binary) => true,
                     Some(_) => false,
@@ -94,7 +88,7 @@ impl Targets {
                     Multiclass::Joint => TargetKind::Multiclass,
                     Multiclass::OneVsRest => TargetKind::OneVsRest,
                 };
-                Ok(Targets::of(kind, classes, Truths::Classes(labels.clone())))
+                Ok(Targets::of(kind, classes, Truths::Classes(labels.to_vec())))
             }
         }
     }

@@ -3,13 +3,13 @@
 
 use super::{ACTIVATION, HIDDEN, PRETRAIN, Pretrain};
 use crate::container::Container;
+use crate::family::hold_out::HeldOut;
 use crate::family::sequence::{BOUNDARY, PER, Tagger, Vocabulary, kept};
-use crate::family::{Description, Facts, Misfit};
+use crate::family::{Description, Facts, Misfit, Settings};
 use crate::neural::{Inputs, Network};
 use crate::options::Named;
 use crate::options::common::SEED;
 use minorant_data::Sequences;
-use serde_json::json;
 
 /// A fitted network under a chain.
 #[derive(Debug, Clone)]
@@ -22,10 +22,8 @@ pub struct NeuroForm {
     pub pretrain: Pretrain,
     /// The seed of the weights to begin with.
     pub seed: u64,
-    /// The error on what was held out, where something was.
-    pub validation_error: Option<f64>,
-    /// The evaluations after which that error was lowest.
-    pub chosen_at: Option<u64>,
+    /// What the weights were chosen by, where something was held out.
+    pub held_out: HeldOut,
     /// The weights.
     pub weights: Vec<f64>,
     /// The weights w₀ that training began with and was regularised to.
@@ -52,8 +50,7 @@ impl NeuroForm {
             vocabulary,
             pretrain: kept(&PRETRAIN, file)?,
             seed,
-            validation_error: file.key("validation_error")?,
-            chosen_at: file.key("chosen_at")?,
+            held_out: HeldOut::read(file)?,
             weights: file.weights("weights", dim)?,
             start: file.weights("start", dim)?,
         })
@@ -69,10 +66,9 @@ impl Tagger for NeuroForm {
         &self.weights
     }
 
-    fn write(&self, file: &mut Container) {
+    fn write(&self, _settings: &Settings, file: &mut Container) {
         file.put_key(SEED.spec.name, self.seed);
-        file.put_key("validation_error", self.validation_error);
-        file.put_key("chosen_at", self.chosen_at);
+        self.held_out.write(file);
         file.put_list("start", &self.start);
     }
 
@@ -84,8 +80,7 @@ impl Tagger for NeuroForm {
             .line("hidden", format!("{widths} {units} units, pretraining {how}, seed {seed}"));
         description.key("seed", self.seed);
         description.key("dim", self.weights.len());
-        description.key("validation_error", json!(self.validation_error));
-        description.key("chosen_at", json!(self.chosen_at));
+        self.held_out.keys().into_iter().for_each(|(name, value)| description.key(name, value));
     }
 
     fn best(&self, data: &Sequences) -> Vec<u16> {

@@ -8,7 +8,7 @@ pub use form::NeuroForm;
 
 use super::begin::begin;
 use super::builder::{models, taken};
-use super::hold_out::{Chosen, error_of, split};
+use super::hold_out::{Chosen, HeldOut, error_of, split};
 use super::mean::{Mean, counted};
 use super::sequence::{BOUNDARY, PER, Selection, Vocabulary, labelled};
 use super::{Answer, Data, DataKind, Family, Settings, TrainError, Walk, Wanted, refuse, solvers};
@@ -24,7 +24,6 @@ use crate::risk::{Cancel, ExampleWeights, Risk};
 use crate::solver::{Method, Outcome, Problem, RunError, StopRules};
 use minorant_data::Sequences;
 use minorant_linalg::product::Real;
-use serde_json::json;
 
 /// How the weights to begin with are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +96,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let weights = walk.settings.example_weights();
     let weights = weights.as_deref();
     let examples = counted(weights, data.len(), "sequence")?;
-    let [seen, held_out] = split(examples, |_| 0, walk.get(&VALIDATION_FRACTION))?
+    let [seen, kept_apart] = split(examples, |_| 0, walk.get(&VALIDATION_FRACTION))?
         .map(|examples| Selection::new(data, &examples, weights));
     let units = walk.get(&PER).units(&seen.starts);
     let mean = Mean::new(seen.weights.as_deref(), units, "sequence")?;
@@ -120,7 +119,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let run = Run {
         network: &network,
         seen: &seen,
-        held_out: &held_out,
+        held_out: &kept_apart,
         shares: &mean.shares,
         regularizer: &regularizer,
     };
@@ -138,7 +137,7 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         run.recompute(&mut outcome)?;
     }
     let (pretrain, seed) = (walk.get(&PRETRAIN), walk.get(&SEED));
-    let (validation_error, chosen_at) = chosen.map(|c| (c.error, c.evaluations)).unzip();
+    let held_out = HeldOut::new(chosen);
     let sizes = (data.len(), data.attributes.len());
     let penalty = regularizer.value(&outcome.point.w);
     let form = |weights| NeuroForm {
@@ -146,15 +145,13 @@ fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         vocabulary: Vocabulary::of(data),
         pretrain,
         seed,
-        validation_error,
-        chosen_at,
+        held_out,
         weights,
         start: store.carried.weights,
     };
     let mut answer = Answer::of_run(outcome, method, sizes, lambda, form);
     answer.report.regularizer = penalty;
-    answer.report.further =
-        vec![("validation_error", json!(validation_error)), ("chosen_at", json!(chosen_at))];
+    answer.report.further = held_out.keys().to_vec();
     Ok(answer)
 }
 
