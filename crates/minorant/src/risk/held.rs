@@ -385,6 +385,49 @@ impl<'a> HeldRows<'a> {
         sums
     }
 
+    /// What the slopes of the rows that are here are multiplied with in a normal's product with a vector.
+    pub(crate) fn products(&self, vector: &[f64]) -> Vec<f64> {
+        let k = self.loss.outputs();
+        let packed = PackedWeights::pack(vector, k);
+        let mut products = vec![0.0; self.design.rows() * k];
+        map_chunks_mut(&self.chunks, &mut products, k, |_, chunk, products| {
+            for block in self.blocks(chunk.clone()) {
+                let span = (block.start - chunk.start) * k..(block.end - chunk.start) * k;
+                self.design.forward(block, &packed, &mut products[span]);
+            }
+            for (i, of_row) in chunk.zip(products.chunks_exact_mut(k)) {
+                of_row.iter_mut().for_each(|x| *x *= self.weights.of(i));
+            }
+        });
+        products
+    }
+
+    /// The normal of the plane with these slopes of the rows that are here.
+    pub(crate) fn normal(&self, slopes: &[f64]) -> TreeSum<Vec<f64>> {
+        let k = self.loss.outputs();
+        let of_chunk = |chunk: usize| {
+            let rows = self.chunks[chunk - self.held.start].clone();
+            let mut gradient = self.design.gradient(k, &self.spare);
+            let mut coefficients = vec![0.0; self.cut.block().min(rows.len()) * k];
+            for block in self.blocks(rows) {
+                let c = &mut coefficients[..block.len() * k];
+                c.copy_from_slice(&slopes[block.start * k..block.end * k]);
+                for (i, of_row) in block.clone().zip(c.chunks_exact_mut(k)) {
+                    of_row.iter_mut().for_each(|c| *c *= self.weights.of(i));
+                }
+                self.design.backward(block, c, &mut gradient);
+            }
+            let mut normal = gradient.unpack();
+            // Rows that could not be had prove nothing, and the next pass says why.
+            if self.design.matrix().failure().is_some() {
+                normal.fill(f64::NAN);
+            }
+            Ok::<_, TreeError>(normal)
+        };
+        let sums = sum_chunks(self.held.clone(), self.cut.level_of_parts(1), of_chunk);
+        sums.unwrap_or_else(|_| unreachable!("sums of slopes cannot fail"))
+    }
+
     /// The sizes of the features of the rows that are here.
     pub(super) fn sizes(&self) -> TreeSum<Sizes> {
         let of_chunk = |chunk: usize| {
