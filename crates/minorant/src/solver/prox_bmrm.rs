@@ -19,10 +19,10 @@
 //!   serious steps of classical bundle methods).
 
 use super::sgd_pass::{self, Passes};
-use super::{Halt, MethodOptions, Run, Solver, Step, Tuning, load_point, save_point};
+use super::{Halt, MethodOptions, Run, Solver, Status, Step, Tuning, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits, NearMinimum};
-use crate::risk::{Plane, Point};
+use crate::risk::{Plane, Point, RiskError};
 use minorant_linalg::dense::{axpy, norm2};
 
 /// K: how far an iterate that does not improve the objective enough may lie from the last one, as
@@ -237,6 +237,10 @@ impl ProxBmrm {
         loop {
             let near = run.master(|| self.bundle.solve_near(regularizer, alpha, accuracy));
             let promised = center - near.objective;
+            if promised.is_nan() {
+                // So weak a prox term that minimisers leave the range of numbers.
+                return f64::INFINITY;
+            }
             if accuracy <= ACCURACY * promised || accuracy <= ROUNDING * center.abs() {
                 return near.distance;
             }
@@ -307,7 +311,18 @@ impl ProxBmrm {
         run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         let NearMinimum { w, risk, center, .. } = minimum;
-        let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
+        if !w.iter().all(|w| w.is_finite()) {
+            return Err(Halt::Stop(Status::Stalled));
+        }
+        // Without a quadratic minimisers may lie so far away that nothing can be computed there.
+        let is_soft = run.problem.regularizer.lambda() == 0.0;
+        let (point, planes) = match run.evaluate_with_planes(w, self.parts) {
+            Err(Halt::Failed(RiskError::NotFinite(_))) if is_soft => {
+                run.overshot();
+                return Err(Halt::Stop(Status::Stalled));
+            }
+            found => found?,
+        };
         let objective = run.objective(&point)?;
         let state = &mut self.state;
         let (descent, surprise) = (state.center_objective - objective, point.value - risk);
@@ -320,8 +335,7 @@ impl ProxBmrm {
         let enough = descent >= state.threshold;
         let serious = !state.downhill || descent >= SERIOUS * (descent + surprise);
         let near = distance <= state.radius && serious;
-        // Without a quadratic the model is soft where the prox term is weak, and its master is solved the worse.
-        let is_soft = run.problem.regularizer.lambda() == 0.0;
+        // The model is soft where the prox term is weak then, and its master is solved the worse.
         if is_soft && !serious && state.waited % NULLS == NULLS - 1 {
             state.radius = 0.5 * distance;
         } else if descent <= 0.0 {
