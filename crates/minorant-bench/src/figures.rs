@@ -48,7 +48,9 @@ const BUNDLES: [Line; 3] = [
 ];
 
 /// A figure, its sets with their λ, its lines, and the most evaluations.
-const FIGURES: [(&str, &[(&str, f64)], &[Line], u64); 6] = [
+type Figure = (&'static str, &'static [(&'static str, f64)], &'static [Line], u64);
+
+const FIGURES: [Figure; 6] = [
     ("Figure 4", &[("leukemia", 1e-1), ("a9a", 1e-4), ("letter", 1e-4)], &SMOOTH, 256),
     ("Figure 5", &[("a9a", 1e-4), ("letter", 1e-4), ("scene", 1e-2)], &DESCENT, 256),
     ("Figure 9", &[("a9a", 1e-4), ("letter", 1e-4)], &LONG, 2048),
