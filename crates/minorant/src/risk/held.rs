@@ -12,7 +12,7 @@ use crate::line::{LineData, LineShare, PiecewiseLine, PiecewiseRows, SmoothLine}
 use minorant_linalg::parallel::{Spare, map_chunks, map_chunks_mut, stretches};
 use minorant_linalg::sum::Sum;
 use minorant_linalg::tree::{TreeError, TreeSum, sum_chunks};
-use minorant_linalg::{Design, PackedWeights};
+use minorant_linalg::{Design, Matrix, PackedWeights};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -73,6 +73,11 @@ impl<'a> HeldRows<'a> {
             map_chunks(&chunks, |_, rows| rows.map(|i| design.row_length(i)).collect::<Vec<f64>>());
         let (lengths, spare) = (lengths.concat(), Spare::default());
         HeldRows { design, loss, weights, cut, held, chunks, lengths, spare }
+    }
+
+    /// The features without a constant one.
+    pub(crate) fn matrix(&self) -> &'a Matrix<'a> {
+        self.design.matrix()
     }
 
     /// Whether the rows are fetched whenever they are needed.
