@@ -34,3 +34,10 @@ pub(crate) fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(T, Sec
     let cpu = before.zip(of_pool()).map_or(wall, |(before, after)| after - before);
     Ok((result, Seconds { wall, cpu }))
 }
+
+/// Does work in a pool of one thread, whose processor seconds are all that [`timed`] then counts.
+pub(crate) fn on_one_thread<T: Send>(
+    work: impl FnOnce() -> anyhow::Result<T> + Send,
+) -> anyhow::Result<T> {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build()?.install(work)
+}

@@ -5,6 +5,7 @@
 mod academic;
 mod clock;
 mod counts;
+mod curves;
 mod data;
 mod evaluation;
 mod hand_over;

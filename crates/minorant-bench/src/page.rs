@@ -1,6 +1,7 @@
 //! The page that a run writes: sections of tables, once as Markdown and once as HTML, with the
 //! machine that they were measured on. Nothing here measures anything.
 
+use crate::curves::Curves;
 use anyhow::{Context, Result};
 use minorant::system::{bytes_of, line_of};
 use std::fmt::Write;
@@ -22,6 +23,7 @@ pub(crate) struct Section {
     pub(crate) title: String,
     pub(crate) paragraphs: Vec<String>,
     pub(crate) tables: Vec<Table>,
+    pub(crate) curves: Vec<Curves>,
 }
 
 impl Table {
@@ -35,7 +37,8 @@ impl Table {
 impl Section {
     /// A section without tables yet.
     pub(crate) fn new(title: &str, paragraph: &str) -> Section {
-        Section { title: title.into(), paragraphs: vec![paragraph.into()], tables: Vec::new() }
+        let (title, paragraphs) = (title.into(), vec![paragraph.into()]);
+        Section { title, paragraphs, ..Section::default() }
     }
 
     /// A section that could not be run.
@@ -95,17 +98,26 @@ fn markdown(machine: &str, sections: &[Section]) -> String {
             let _ = write!(text, "\n{paragraph}\n");
         }
         for table in &section.tables {
-            let _ = write!(text, "\n### {}\n", table.title);
-            if !table.note.is_empty() {
-                let _ = write!(text, "\n{}\n", table.note);
-            }
-            let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-            text += "\n";
-            text += &row(&table.head);
-            text += &row(&vec!["---".into(); table.head.len()]);
-            table.rows.iter().for_each(|cells| text += &row(cells));
+            text += &markdown_table(&table.title, &table.note, &table.head, &table.rows);
+        }
+        for curves in &section.curves {
+            let (head, rows) = curves.table();
+            text += &markdown_table(&curves.title, &curves.note, &head, &rows);
         }
     }
+    text
+}
+
+fn markdown_table(title: &str, note: &str, head: &[String], rows: &[Vec<String>]) -> String {
+    let mut text = format!("\n### {title}\n");
+    if !note.is_empty() {
+        let _ = write!(text, "\n{note}\n");
+    }
+    let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    text += "\n";
+    text += &row(head);
+    text += &row(&vec!["---".into(); head.len()]);
+    rows.iter().for_each(|cells| text += &row(cells));
     text
 }
 
@@ -134,23 +146,37 @@ fn html(machine: &str, sections: &[Section]) -> String {
             let _ = writeln!(text, "<p>{}</p>", escape(paragraph));
         }
         for table in &section.tables {
-            let _ = writeln!(text, "<h3>{}</h3>", escape(&table.title));
-            if !table.note.is_empty() {
-                let _ = writeln!(text, "<p class=\"note\">{}</p>", escape(&table.note));
-            }
-            text += "<div class=\"scroll\"><table>\n<thead><tr>";
-            table.head.iter().for_each(|cell| text += &format!("<th>{}</th>", escape(cell)));
-            text += "</tr></thead>\n<tbody>\n";
-            for row in &table.rows {
-                text += "<tr>";
-                row.iter().for_each(|cell| text += &format!("<td>{}</td>", escape(cell)));
-                text += "</tr>\n";
-            }
-            text += "</tbody></table></div>\n";
+            html_heading(&mut text, &table.title, &table.note);
+            html_table(&mut text, &table.head, &table.rows);
+        }
+        for curves in &section.curves {
+            html_heading(&mut text, &curves.title, &curves.note);
+            text += &curves.svg();
+            let (head, rows) = curves.table();
+            html_table(&mut text, &head, &rows);
         }
         text += "</section>\n";
     }
     text + "</body>\n</html>\n"
+}
+
+fn html_heading(text: &mut String, title: &str, note: &str) {
+    let _ = writeln!(text, "<h3>{}</h3>", escape(title));
+    if !note.is_empty() {
+        let _ = writeln!(text, "<p class=\"note\">{}</p>", escape(note));
+    }
+}
+
+fn html_table(text: &mut String, head: &[String], rows: &[Vec<String>]) {
+    *text += "<div class=\"scroll\"><table>\n<thead><tr>";
+    head.iter().for_each(|cell| *text += &format!("<th>{}</th>", escape(cell)));
+    *text += "</tr></thead>\n<tbody>\n";
+    for row in rows {
+        *text += "<tr>";
+        row.iter().for_each(|cell| *text += &format!("<td>{}</td>", escape(cell)));
+        *text += "</tr>\n";
+    }
+    *text += "</tbody></table></div>\n";
 }
 
 fn escape(text: &str) -> String {

@@ -43,6 +43,20 @@ pub(crate) fn run_from(
     minimise(Problem::new(risk, &regularizer).starting_at(start), method, tol, budget, observer)
 }
 
+/// The same from w = 0, with settings of the method.
+pub(crate) fn run_with(
+    options: &MethodOptions,
+    risk: &dyn Risk,
+    lambda: f64,
+    method: Method,
+    tol: f64,
+    budget: Budget,
+    observer: &mut dyn Observer,
+) -> Result<Outcome> {
+    let regularizer = L2::new(lambda)?;
+    minimise_with(options, Problem::new(risk, &regularizer), method, tol, budget, observer)
+}
+
 /// Minimises λ‖w‖₁ + risk to a certified relative gap.
 pub(crate) fn run_l1(
     risk: &dyn Risk,
@@ -64,8 +78,19 @@ fn minimise(
 ) -> Result<Outcome> {
     let has_parts =
         matches!(method, Method::PBmrm | Method::ProxPBmrm | Method::LsPBmrm | Method::Hybrid);
-    let parts = has_parts.then_some(PARTS);
-    let mut solver = method.build(problem, &MethodOptions { parts, ..MethodOptions::default() })?;
+    let options = MethodOptions { parts: has_parts.then_some(PARTS), ..MethodOptions::default() };
+    minimise_with(&options, problem, method, tol, budget, observer)
+}
+
+fn minimise_with(
+    options: &MethodOptions,
+    problem: Problem<'_>,
+    method: Method,
+    tol: f64,
+    budget: Budget,
+    observer: &mut dyn Observer,
+) -> Result<Outcome> {
+    let mut solver = method.build(problem, options)?;
     let rules = StopRules {
         tol,
         abs_tol: 0.0,

@@ -89,6 +89,10 @@ impl Observer for Watchers {
         }
     }
 
+    fn wants_best(&self) -> bool {
+        self.weights.is_some()
+    }
+
     fn preparing(&mut self, what: &str) {
         if !matches!(self.view, View::Silent) {
             tell(what);

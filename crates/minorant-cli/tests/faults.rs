@@ -363,7 +363,7 @@ fn memory_that_cannot_be_had_is_refused_in_a_sentence() {
         &[
             (
                 "train svm classes.svm --max-memory 100M",
-                "5000 rows with 2 features and 5000 classes need 401 MB of memory for weights and \
+                "5000 rows with 2 features and 5000 classes need 801 MB of memory for weights and \
                  outputs, of 105 MB that may be used; --multiclass ovr needs",
             ),
             ("path logistic classes.svm --lambdas 1:0.1:2 --max-memory 100M", "--multiclass ovr"),

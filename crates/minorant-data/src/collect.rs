@@ -69,6 +69,11 @@ impl<'o> Collector<'o> {
         Collector { outlet: Some(outlet), ..Collector::new(options) }
     }
 
+    /// Whether pieces are handed on, so that large ones had better come in several.
+    pub(crate) fn hands_on(&self) -> bool {
+        self.outlet.is_some()
+    }
+
     /// The classes that exist even where no row has them.
     pub(crate) fn declared(&self) -> Vec<Label> {
         if self.declared_classes { self.table.labels() } else { Vec::new() }

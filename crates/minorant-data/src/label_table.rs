@@ -7,7 +7,7 @@ use crate::number::{self, NotANumber, is_nan_or_inf};
 use std::collections::HashMap;
 
 /// Labels by number and numbers by label.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct LabelTable {
     numbers: HashMap<u64, u32>,
     texts: HashMap<Box<str>, u32>,

@@ -165,6 +165,42 @@ impl PieceLabels {
     }
 }
 
+/// Labels that are handed out with the rows, some rows at a time.
+#[derive(Debug)]
+pub(crate) struct InTurn {
+    labels: PieceLabels,
+    /// Rows that have theirs, and the items of sets of these.
+    row: usize,
+    item: usize,
+}
+
+impl InTurn {
+    pub(crate) fn new(labels: PieceLabels) -> Self {
+        InTurn { labels, row: 0, item: 0 }
+    }
+
+    /// Those of the next rows.
+    pub(crate) fn next(&mut self, count: usize) -> PieceLabels {
+        let span = self.row..self.row + count;
+        self.row = span.end;
+        let rows = match &self.labels.rows {
+            PieceRows::None => PieceRows::None,
+            PieceRows::Single(ids) => PieceRows::Single(ids[span].to_vec()),
+            PieceRows::Numbers { width, values } => {
+                let values = values[span.start * width..span.end * width].to_vec();
+                PieceRows::Numbers { width: *width, values }
+            }
+            PieceRows::Sets { lengths, items } => {
+                let lengths = lengths[span].to_vec();
+                let first = self.item;
+                self.item += lengths.iter().map(|&n| n as usize).sum::<usize>();
+                PieceRows::Sets { lengths, items: items[first..self.item].to_vec() }
+            }
+        };
+        PieceLabels { table: self.labels.table.clone(), rows }
+    }
+}
+
 /// Label numbers by row, not yet in the final order of classes.
 #[derive(Debug)]
 pub(crate) enum PieceRows {

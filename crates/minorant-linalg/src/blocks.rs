@@ -143,6 +143,8 @@ enum Change {
     Select(Vec<(usize, Vec<usize>)>),
     /// So many columns.
     Columns(usize),
+    /// Columns of other numbers.
+    Numbers(Vec<u32>),
 }
 
 impl Derived {
@@ -171,6 +173,12 @@ impl Derived {
         let squares = rows.iter().map(|&row| from.squares[row]).collect();
         let shape = BlocksShape { starts, entries, squares, ..*from };
         Derived { source: of.source.clone(), shape, change: Change::Select(chosen) }
+    }
+
+    /// The same rows with other numbers for their columns.
+    pub(crate) fn renumbered(of: &Elsewhere, numbers: Vec<u32>, cols: usize) -> Self {
+        let shape = BlocksShape { cols, ..of.shape().clone() };
+        Derived { source: of.source.clone(), shape, change: Change::Numbers(numbers) }
     }
 
     /// The same rows with so many columns, and how many entries other than 0 are left out.
@@ -202,6 +210,9 @@ impl RowBlocks for Derived {
                 self.source.fetch(*block).select_rows(rows)
             }
             Change::Columns(cols) => self.source.fetch(block).with_cols(*cols).0,
+            Change::Numbers(numbers) => {
+                self.source.fetch(block).with_numbers(numbers, self.shape.cols)
+            }
         })
     }
 

@@ -3,6 +3,8 @@
 //! checked once, here; the kernels that read a `Matrix` rely on it. Products with weights live in
 //! [`crate::design`].
 
+mod narrow;
+
 use crate::blocks::{Derived, Elsewhere, RowBlocks};
 use crate::pages::prefer_large;
 use std::borrow::Cow;

@@ -34,6 +34,10 @@ impl<F: FnMut(Shown)> Observer for Relay<F> {
         self.best = self.wants_best.then(|| w.to_vec());
     }
 
+    fn wants_best(&self) -> bool {
+        self.wants_best
+    }
+
     fn iteration(&mut self, record: &TraceRecord) {
         self.records.push(record.clone());
         (self.show)((record.clone(), self.best.take()));

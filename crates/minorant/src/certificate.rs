@@ -3,6 +3,7 @@
 //! optimum whatever the inner solver did. Nothing here looks at data; `audit` does.
 
 use crate::regularizer::L2;
+use minorant_linalg::dense::axpy;
 use minorant_linalg::sum::{Sum, compensated_dot};
 use std::sync::Arc;
 
@@ -82,6 +83,11 @@ impl DualPoint {
         self.length += term.weight * term.length;
         self.normal_error += term.weight * term.normal_error;
         self.offset_error += term.weight * (term.offset_error + f64::EPSILON * term.offset.abs());
+    }
+
+    /// Adds normals, together, of planes that were added without.
+    pub(crate) fn add_normal(&mut self, normal: &[f64]) {
+        axpy(1.0, normal, &mut self.normal);
     }
 
     /// The sum Σ α ã of the normals.

@@ -88,6 +88,11 @@ pub trait Observer {
     /// trained one against the rest there is no such point until the last has had its turn.
     fn best(&mut self, _w: &[f64]) {}
 
+    /// Whether the best weights are of any use to whoever watches.
+    fn wants_best(&self) -> bool {
+        true
+    }
+
     /// Something that takes its time is done before the first iteration; `what` says it in words.
     fn preparing(&mut self, _what: &str) {}
 }
@@ -97,9 +102,17 @@ impl Observer for Vec<TraceRecord> {
     fn iteration(&mut self, record: &TraceRecord) {
         self.push(record.clone());
     }
+
+    fn wants_best(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody watches.
 impl Observer for () {
     fn iteration(&mut self, _record: &TraceRecord) {}
+
+    fn wants_best(&self) -> bool {
+        false
+    }
 }

@@ -560,9 +560,9 @@ fn what_is_held_out_chooses_the_weights() {
     let data = recordings(4, 20, 10);
     let settings = with_lambda(plain().with(&VALIDATION_FRACTION, 0.2), 1e-4);
     let (model, report) = fit(&data, &settings);
-    let chosen = form(&model).chosen_at.unwrap();
+    let chosen = form(&model).held_out.chosen_at.unwrap();
     assert!(chosen <= report.evaluations);
-    assert!(form(&model).validation_error.is_some_and(|error| error < 1.0));
+    assert!(form(&model).held_out.error.is_some_and(|error| error < 1.0));
     // The objective is that of the weights saved.
     let (again, _) = fit(&data, &settings.with(&MAX_EVALS, Some(chosen)));
     assert_eq!(form(&again).weights, form(&model).weights);

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use minorant::family::{self, Entry, Settings};
 use minorant::options::{Given, Group, Kind, OF_METHODS, OptionError, OptionSpec};
 use minorant::path;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -44,7 +45,7 @@ fn takes(verb: u8, spec: &OptionSpec) -> bool {
 }
 
 /// The options of the models that have a path.
-static OF_PATHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+static OF_PATHS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     path::models().flat_map(|entry| entry.options()).map(|taken| taken.spec.name).collect()
 });
 

@@ -129,6 +129,7 @@ pub(super) fn in_words(model: &FittedModel, report: &TrainReport, data: &str) ->
         let value = match (value.as_f64(), value.as_str()) {
             (_, Some(text)) => text.to_string(),
             (Some(share), _) if name.ends_with("error") => percent(share),
+            (Some(bytes), _) if name.contains("bytes") => format!("{:.0} MB", bytes / 1e6),
             (Some(_), _) => value.to_string(),
             _ => return None,
         };

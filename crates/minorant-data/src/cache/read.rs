@@ -18,11 +18,13 @@ use crate::read::ReadOptions;
 use crate::source::{ReadSeek, Source};
 use crate::text::check_claimed_columns;
 use crate::values::GrowingValues;
-use minorant_linalg::{BlocksShape, Matrix, Storage, parallel};
+use minorant_linalg::{BlocksShape, Matrix, Storage};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::SeekFrom;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 /// Whether a file begins as a cache does.
@@ -201,25 +203,20 @@ pub(crate) fn leave_on_disk(
     };
     let begin = Instant::now();
     let (mut checksums, mut ignored, mut words) = (Vec::with_capacity(count), 0, Vec::new());
-    // As many at a time as there are threads, so that no more are in memory.
-    let group = rayon::current_num_threads();
-    for first in (0..count).step_by(group) {
-        let surveyed =
-            parallel::map(group.min(count - first), |at| survey(&blocks, &layout, first + at));
-        for found in surveyed {
-            let found = found.map_err(|why| why.in_file(&name))?;
-            let before = shape.squares.len();
-            words.extend(found.new_words);
-            let labels = piece_labels(found.labels, &words, options.label_kind);
-            let labels = labels.map_err(|why| from_row(why, before + 1).in_file(&name))?;
-            shape.entries += found.entries;
-            shape.squares.extend(found.squares);
-            shape.starts.push(shape.squares.len());
-            checksums.push(found.checksum);
-            ignored += found.ignored;
-            collector.push(labels_alone(labels, options)).map_err(|why| why.in_file(&name))?;
-        }
-    }
+    let mut take = |found: Surveyed| {
+        let before = shape.squares.len();
+        words.extend(found.new_words);
+        let labels = piece_labels(found.labels, &words, options.label_kind);
+        let labels = labels.map_err(|why| from_row(why, before + 1))?;
+        shape.entries += found.entries;
+        shape.squares.extend(found.squares);
+        shape.starts.push(shape.squares.len());
+        checksums.push(found.checksum);
+        ignored += found.ignored;
+        collector.push(labels_alone(labels, options))?;
+        Ok(())
+    };
+    survey_all(&blocks, &layout, count, &mut take).map_err(|why: Trouble| why.in_file(&name))?;
     shape.seconds = begin.elapsed().as_secs_f64();
     let rows = StreamedRows::new(blocks, shape, checksums, most);
     collector.leave_elsewhere(Matrix::of_blocks(Arc::new(rows)), ignored);
@@ -234,6 +231,44 @@ struct Surveyed {
     ignored: usize,
     labels: BlockLabels,
     new_words: Vec<Label>,
+}
+
+/// Surveys all blocks, and gives them to `take` in their order. There are more threads than compute, for
+/// some wait for the disk.
+fn survey_all(
+    blocks: &Blocks,
+    layout: &Layout,
+    count: usize,
+    take: &mut dyn FnMut(Surveyed) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let threads = 2 * rayon::current_num_threads();
+    let next = AtomicUsize::new(0);
+    let (sender, found) = mpsc::sync_channel(threads);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    // Nobody takes any more where a block was refused.
+                    if at >= count || sender.send((at, survey(blocks, layout, at))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut waiting = BTreeMap::new();
+        let mut wanted = 0;
+        for (at, surveyed) in found {
+            waiting.insert(at, surveyed);
+            while let Some(surveyed) = waiting.remove(&wanted) {
+                take(surveyed?)?;
+                wanted += 1;
+            }
+        }
+        Ok(())
+    })
 }
 
 fn survey(blocks: &Blocks, layout: &Layout, at: usize) -> Result<Surveyed, Trouble> {

@@ -17,14 +17,19 @@ pub(crate) fn read_labels(
     rows: u64,
     collector: &mut Collector<'_>,
 ) -> Result<PieceLabels, Trouble> {
-    let wants_targets = collector.options.label_kind == Some(LabelKind::Targets);
+    // What is handed on keeps numbers as such, whatever they will be taken for: a table of them might have
+    // as many entries as there are rows.
+    let wants_targets = collector.options.label_kind == Some(LabelKind::Targets)
+        || (collector.hands_on() && header.shape.len() == 1);
     let labels = match (header.element, &header.shape[..]) {
         (Element::Number(kind), shape @ (&[n] | &[n, _])) if n == rows && wants_targets => {
             let width = shape.get(1).copied().unwrap_or(1);
             let run = Run { kind, big_endian: header.big_endian, count: 0 };
             read_targets(input, run, (rows, width), header.by_columns)?
         }
-        (Element::Text(_) | Element::Bytes(_), &[n] | &[n, 1]) if n == rows && wants_targets => {
+        (Element::Text(_) | Element::Bytes(_), &[n] | &[n, 1])
+            if n == rows && wants_targets && !collector.hands_on() =>
+        {
             return Err(Trouble::new("numbers as targets", "text"));
         }
         (Element::Number(kind), &[n] | &[n, 1]) if n == rows => {

@@ -83,10 +83,20 @@ impl Run {
     pub(crate) fn stream(
         self,
         input: &mut dyn Read,
+        each: impl FnMut(f64) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        self.stream_some(input, (0, self.count), each)
+    }
+
+    /// The same for so many of the numbers, behind those that came `before`.
+    fn stream_some(
+        self,
+        input: &mut dyn Read,
+        (before, some): (u64, u64),
         mut each: impl FnMut(f64) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         let size = self.kind.size();
-        let mut left = self.count;
+        let mut left = some;
         let mut buffer =
             vec![0; (BUFFER / size).min(usize::try_from(left).unwrap_or(BUFFER)) * size];
         while left > 0 {
@@ -94,14 +104,14 @@ impl Run {
             let filled = read_up_to(input, &mut buffer[..wanted * size])?;
             for (at, bytes) in buffer[..filled].chunks_exact(size).enumerate() {
                 each(self.decode(bytes).map_err(|why| {
-                    let number = self.count - left + at as u64 + 1;
+                    let number = before + some - left + at as u64 + 1;
                     let found = format!("{} as value {number} of {}", why.found, self.count);
                     Refusal::new(why.expected, found)
                 })?)?;
             }
             left -= (filled / size) as u64;
             if filled < wanted * size {
-                let found = format!("only {}", self.count - left);
+                let found = format!("only {}", before + some - left);
                 return Err(Trouble::new(format!("{} values", self.count), found));
             }
         }
@@ -174,20 +184,13 @@ pub(crate) fn expect_end(input: &mut dyn Read) -> Result<(), Trouble> {
 /// A dense matrix of `rows` times `cols` values, stored row by row or column by column.
 pub(crate) fn read_matrix(
     input: &mut dyn Read,
-    (kind, big_endian): (NumberType, bool),
+    kind: (NumberType, bool),
     (rows, cols): (u64, u64),
     by_columns: bool,
     storage: Storage,
 ) -> Result<Cells, Trouble> {
     let count = matrix_size(rows, cols)?;
-    let mut values = GrowingValues::new(storage);
-    Run { kind, big_endian, count }.stream(input, |value| {
-        if values.push(value) {
-            return Ok(());
-        }
-        Err(Trouble::new("values within the range of f32", value.to_string()))
-    })?;
-    values.shrink();
+    let mut values = read_values(input, kind, count, (0, count), storage)?;
     // Every value has been read, so that both sizes are backed by bytes.
     let (rows, cols) = (rows as usize, cols as usize);
     if by_columns {
@@ -201,6 +204,49 @@ pub(crate) fn read_matrix(
         values = turned;
     }
     Ok(Cells::Dense { cols, rows, values, from_text: false })
+}
+
+/// Bytes of the rows that are read at a time where rows are handed on.
+const PIECE: u64 = 4 << 20;
+
+/// The same where it is stored row by row, some rows at a time.
+pub(crate) fn read_matrix_in_pieces(
+    input: &mut dyn Read,
+    kind: (NumberType, bool),
+    (rows, cols): (u64, u64),
+    storage: Storage,
+    mut take: impl FnMut(Cells) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let count = matrix_size(rows, cols)?;
+    let at_a_time = (PIECE / (8 * cols)).max(1);
+    let mut row = 0;
+    while row < rows {
+        let some = at_a_time.min(rows - row);
+        let values = read_values(input, kind, count, (row * cols, some * cols), storage)?;
+        row += some;
+        let (cols, rows) = (cols as usize, some as usize);
+        take(Cells::Dense { cols, rows, values, from_text: false })?;
+    }
+    Ok(())
+}
+
+/// Some of so many values, behind those that came before.
+fn read_values(
+    input: &mut dyn Read,
+    (kind, big_endian): (NumberType, bool),
+    count: u64,
+    some: (u64, u64),
+    storage: Storage,
+) -> Result<GrowingValues, Trouble> {
+    let mut values = GrowingValues::new(storage);
+    Run { kind, big_endian, count }.stream_some(input, some, |value| {
+        if values.push(value) {
+            return Ok(());
+        }
+        Err(Trouble::new("values within the range of f32", value.to_string()))
+    })?;
+    values.shrink();
+    Ok(values)
 }
 
 fn matrix_size(rows: u64, cols: u64) -> Result<u64, Trouble> {

@@ -2,12 +2,13 @@
 //! examples. Images and labels are separate files; values are taken as they are.
 
 use super::array_labels::{read_numbers, read_targets};
-use super::binary::{NumberType, Run, Trouble, expect_end, read_matrix, read_up_to};
+use super::binary::{
+    NumberType, Run, Trouble, expect_end, read_matrix, read_matrix_in_pieces, read_up_to,
+};
 use crate::collect::Collector;
 use crate::dataset::LabelKind;
 use crate::error::{ReadError, quoted};
-use crate::piece::{Piece, PieceLabels};
-use crate::read::ReadOptions;
+use crate::piece::{InTurn, Piece, PieceLabels};
 use crate::source::Source;
 use std::io::Read;
 
@@ -53,54 +54,71 @@ pub(crate) fn read(
     collector: &mut Collector<'_>,
 ) -> Result<(), ReadError> {
     let name = source.name();
-    let cells = read_images(&mut source.open()?, collector).map_err(|why| why.in_file(&name))?;
-    let labels = match labels {
+    let mut input = source.open()?;
+    let images = Images::begin(&mut input).map_err(|why| why.in_file(&name))?;
+    let labels_of = |rows: u64, collector: &Collector<'_>| match labels {
         None => {
             let expected = "labels in the next file, or beside the images under their name";
-            PieceLabels::missing(&name, expected, collector.options)?
+            PieceLabels::missing(&name, expected, collector.options)
         }
-        Some(labels) => read_labels(&mut labels.open()?, cells.rows() as u64, collector.options)
-            .map_err(|why| why.in_file(&labels.name()))?,
+        Some(labels) => read_labels(&mut labels.open()?, rows, collector)
+            .map_err(|why| why.in_file(&labels.name())),
     };
+    let storage = collector.options.storage;
+    if collector.hands_on() {
+        let mut labels = InTurn::new(labels_of(images.shape.0, collector)?);
+        let done = read_matrix_in_pieces(&mut input, images.kind, images.shape, storage, |cells| {
+            let labels = labels.next(cells.rows());
+            Ok(collector.push(Piece { cells, labels, lines: 0, highest: None })?)
+        });
+        return done.and_then(|()| expect_end(&mut input)).map_err(|why| why.in_file(&name));
+    }
+    let cells = read_matrix(&mut input, images.kind, images.shape, false, storage)
+        .and_then(|cells| expect_end(&mut input).map(|()| cells))
+        .map_err(|why| why.in_file(&name))?;
+    let labels = labels_of(cells.rows() as u64, collector)?;
     collector
         .push(Piece { cells, labels, lines: 0, highest: None })
         .map_err(|why| why.in_file(&name))
 }
 
-fn read_images(
-    input: &mut dyn Read,
-    collector: &Collector<'_>,
-) -> Result<crate::piece::Cells, Trouble> {
-    let header = IdxHeader::read(input)?;
-    let [rows, others @ ..] = &header.axes[..] else {
-        return Err(Trouble::new("examples along the first axis", "no axes"));
-    };
-    if others.is_empty() {
-        let found = "one axis, as label files have";
-        return Err(Trouble::new("images (two axes or more)", found));
+/// Images that begin here: how their numbers are stored, how many there are, and values of each.
+struct Images {
+    kind: (NumberType, bool),
+    shape: (u64, u64),
+}
+
+impl Images {
+    fn begin(input: &mut dyn Read) -> Result<Self, Trouble> {
+        let header = IdxHeader::read(input)?;
+        let [rows, others @ ..] = &header.axes[..] else {
+            return Err(Trouble::new("examples along the first axis", "no axes"));
+        };
+        if others.is_empty() {
+            let found = "one axis, as label files have";
+            return Err(Trouble::new("images (two axes or more)", found));
+        }
+        let cols = others.iter().try_fold(1u64, |cols, &axis| cols.checked_mul(u64::from(axis)));
+        let Some(cols) = cols else {
+            return Err(Trouble::new("fewer than 2^31 values per example", "more"));
+        };
+        Ok(Images { kind: (header.kind, true), shape: (u64::from(*rows), cols) })
     }
-    let cols = others.iter().try_fold(1u64, |cols, &axis| cols.checked_mul(u64::from(axis)));
-    let Some(cols) = cols else {
-        return Err(Trouble::new("fewer than 2^31 values per example", "more"));
-    };
-    let shape = (u64::from(*rows), cols);
-    let cells = read_matrix(input, (header.kind, true), shape, false, collector.options.storage)?;
-    expect_end(input)?;
-    Ok(cells)
 }
 
 fn read_labels(
     input: &mut dyn Read,
     rows: u64,
-    options: &ReadOptions,
+    collector: &Collector<'_>,
 ) -> Result<PieceLabels, Trouble> {
     let header = IdxHeader::read(input)?;
     if header.axes.len() != 1 || u64::from(header.axes[0]) != rows {
         let axes: Vec<String> = header.axes.iter().map(u32::to_string).collect();
         return Err(Trouble::new(format!("{rows} labels"), format!("shape {}", axes.join(" x "))));
     }
-    let labels = match options.label_kind {
-        Some(LabelKind::Targets) => {
+    let labels = match collector.options.label_kind {
+        // What is handed on keeps numbers as such, whatever they will be taken for.
+        kind if kind == Some(LabelKind::Targets) || collector.hands_on() => {
             let run = Run { kind: header.kind, big_endian: true, count: rows };
             read_targets(input, run, (rows, 1), false)?
         }

@@ -3,7 +3,7 @@
 
 use super::array_labels::read_labels;
 use super::binary::Trouble;
-use super::npy::{self, read_features};
+use super::npy::{self, Features};
 use super::npy_header::ArrayHeader;
 use super::scipy;
 use crate::collect::Collector;
@@ -110,7 +110,14 @@ pub(crate) fn read(
         let expected = "an array named X or features, or a SciPy sparse matrix";
         return Err(ReadError::whole(&archive.file, expected, "none"));
     };
-    let cells = archive.member(name, |input| read_features(input, storage))?;
+    let rows =
+        archive.member(name, |input| Ok(Features::begin(input)?.handed_on_rows(collector)))?;
+    if let Some(rows) = rows {
+        let labels = archive.labels(labels, rows, collector)?;
+        return archive
+            .member(name, |input| Features::begin(input)?.hand_on(input, labels, collector));
+    }
+    let cells = archive.member(name, |input| Features::begin(input)?.read(input, storage))?;
     let labels = archive.labels(labels, cells.rows() as u64, collector)?;
     push(Piece { cells, labels, lines: 0, highest: None }, &archive, collector)
 }

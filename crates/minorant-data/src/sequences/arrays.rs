@@ -6,7 +6,7 @@ use crate::collect::Collector;
 use crate::error::{ReadError, Refusal};
 use crate::formats::array_labels::read_labels;
 use crate::formats::binary::{Run, Trouble, expect_end};
-use crate::formats::npy::read_features;
+use crate::formats::npy::Features;
 use crate::formats::npy_header::{ArrayHeader, Element};
 use crate::formats::npz::Archive;
 use crate::piece::{Cells, PieceRows};
@@ -17,7 +17,7 @@ pub(super) fn read(source: &Source<'_>, builder: &mut Builder<'_>) -> Result<(),
     let name = source.name();
     let mut archive = Archive::open(source)?;
     let storage = builder.options.storage;
-    let cells = archive.member("values", |input| read_features(input, storage))?;
+    let cells = archive.member("values", |input| Features::begin(input)?.read(input, storage))?;
     let Cells::Dense { rows, cols, values, .. } = cells else {
         return Err(ReadError::whole(&name, "values in rows and columns", "others"));
     };

@@ -8,7 +8,7 @@ use crate::collect::{Collector, join_labels};
 use crate::dataset::{LabelRows, Labels};
 use crate::error::ReadError;
 use crate::formats::array_labels::read_labels;
-use crate::formats::npy::read_features;
+use crate::formats::npy::Features;
 use crate::formats::npy_header::ArrayHeader;
 use crate::formats::npz::Archive;
 use crate::label_table::LabelTable;
@@ -160,7 +160,8 @@ impl<'o> Growing<'o> {
         }
         let mut archive = Archive::open(source)?;
         let storage = self.options.storage;
-        let cells = archive.member("values", |input| read_features(input, storage))?;
+        let cells =
+            archive.member("values", |input| Features::begin(input)?.read(input, storage))?;
         let Cells::Dense { rows, cols, values, .. } = cells else {
             return Err(ReadError::whole(&name, "values in rows and columns", "others"));
         };

@@ -2,6 +2,7 @@
 //! feeds the master, tells the model's minimiser and bound, drops idle planes, and folds planes
 //! into an aggregate when a memory limit asks for it. It knows no data and no line search.
 
+mod by_slopes;
 mod local;
 mod normal;
 mod origin;
@@ -9,6 +10,7 @@ mod prox;
 mod shaped;
 mod state;
 
+pub use by_slopes::Ground;
 pub use local::{LocalBundle, LocalMinimum, Locality, Trial, Update};
 pub use prox::{Center, Near, NearMinimum};
 pub(crate) use state::{load_master, save_master};
@@ -16,8 +18,7 @@ pub(crate) use state::{load_master, save_master};
 use crate::certificate::{DualBound, DualPoint, Term};
 use crate::master::{Gram, Master};
 use crate::proof::Proof;
-use crate::regularizer::L2;
-use crate::risk::Plane;
+use crate::risk::{BySlopes, Plane};
 use minorant_linalg::parallel::map;
 use normal::Normal;
 use origin::{Origin, Visit};
@@ -67,13 +68,13 @@ struct Held {
 }
 
 impl Held {
-    /// The plane as a term of a dual point.
-    fn term(&self, weight: f64) -> Term {
+    /// The plane as a term of a dual point, among so many.
+    fn term(&self, weight: f64, terms: usize) -> Term {
         Term {
             weight,
             offset: self.offset,
             length: self.length,
-            normal_error: self.normal_error,
+            normal_error: self.roundings(terms) * self.normal_error,
             offset_error: self.offset_error,
         }
     }
@@ -123,23 +124,34 @@ impl Bundle {
 
     /// Adds the planes that touch the risk at `w`, one for each part in order. Room is made first:
     /// idle planes go, then weight is folded into aggregates where the limit asks for it.
-    pub fn add(&mut self, w: &[f64], planes: Vec<Plane>, regularizer: &L2) {
+    pub fn add<'g>(&mut self, w: &[f64], planes: Vec<Plane>, ground: impl Into<Ground<'g>>) {
         assert_eq!(planes.len(), self.parts);
+        let ground = ground.into();
+        let keeping = ground.keeping(&planes);
         let visit = (!planes.iter().any(|plane| plane.tells_slopes())).then(|| {
             let ties = planes.iter().flat_map(|plane| plane.ties.iter().copied()).collect();
             Visit { id: self.visits, w: w.into(), ties }
         });
         self.visits += 1;
-        let new: Vec<Plane> = planes.into_iter().map(|p| regularizer.plane_in_metric(p)).collect();
-        let bytes = |plane: &Plane| Normal::bytes_of(&plane.normal) + 8 * plane.slopes.len() as u64;
+        let new: Vec<Plane> =
+            planes.into_iter().map(|p| ground.regularizer.plane_in_metric(p)).collect();
+        let bytes = |plane: &Plane| {
+            let of_normal = if keeping.is_some() { 0 } else { Normal::bytes_of(&plane.normal) };
+            of_normal + 8 * plane.slopes.len() as u64
+        };
         let of_visit = visit.as_ref().map_or(0, Visit::bytes);
         self.make_room(new.iter().map(bytes).sum::<u64>() + of_visit);
         let masked: Option<Vec<Vec<f64>>> =
             self.free.as_ref().map(|free| new.iter().map(|p| free.mask(&p.normal)).collect());
         let normal = |part: usize| masked.as_ref().map_or(&new[part].normal, |all| &all[part]);
+        let lacks = self.planes.iter().any(|plane| plane.slopes_alone().is_some());
+        let examples = lacks.then(|| by_slopes::known(ground.examples));
+        let outputs = examples.map(|examples| examples.products(&new[0].normal));
         // Old planes are read once each: all products with one before the next.
-        let products_with =
-            |old: &Held| (0..new.len()).map(|part| old.normal.dot(normal(part))).collect();
+        let products_with = |old: &Held| match (old.slopes_alone(), &outputs) {
+            (Some(slopes), Some(outputs)) => vec![minorant_linalg::dense::dot(slopes, outputs)],
+            _ => (0..new.len()).map(|part| old.normal.dot(normal(part))).collect(),
+        };
         let old: Vec<Vec<f64>> = map(self.planes.len(), |at| products_with(&self.planes[at]));
         for part in 0..new.len() {
             let among =
@@ -158,7 +170,10 @@ impl Bundle {
                 None => Origin::Slopes(plane.slopes.into()),
             };
             self.planes.push(Held {
-                normal: Normal::store(plane.normal, self.planes.last().map(|last| &last.normal)),
+                normal: match keeping {
+                    Some(_) => Normal::Absent,
+                    None => Normal::store(plane.normal, self.planes.last().map(|p| &p.normal)),
+                },
                 length,
                 normal_error: plane.normal_error,
                 offset: plane.offset,
@@ -173,12 +188,13 @@ impl Bundle {
 
     /// Solves the master to an absolute gap of at most `gap` and returns the model's minimum:
     /// w = w_reg − (Σ α a) ⊘ (λ θ²).
-    pub fn minimise(&mut self, regularizer: &L2, gap: f64) -> ModelMinimum {
+    pub fn minimise<'g>(&mut self, ground: impl Into<Ground<'g>>, gap: f64) -> ModelMinimum {
+        let Ground { regularizer, examples } = ground.into();
         let lambda = regularizer.lambda();
         if !regularizer.is_quadratic() {
             self.solve_shaped(regularizer, 0.0, gap);
             self.age();
-            let dual = self.dual_point();
+            let dual = self.dual_point(None);
             let u = self.resting_point(regularizer, 0.0, dual.normal());
             let bounds = dual.bound_under(regularizer, false);
             return ModelMinimum { w: regularizer.from_metric(u), bound: bounds.value, bounds };
@@ -186,7 +202,7 @@ impl Bundle {
         let offsets: Vec<f64> = self.planes.iter().map(|plane| plane.offset).collect();
         self.master.solve(&self.gram, &offsets, 1.0 / lambda, gap);
         self.age();
-        let dual = self.dual_point();
+        let dual = self.dual_point(examples);
         let u = dual.normal().iter().map(|v| -v / lambda).collect();
         let bounds = dual.bound_under(regularizer, false);
         ModelMinimum { w: regularizer.from_metric(u), bound: bounds.value, bounds }
@@ -198,14 +214,17 @@ impl Bundle {
     }
 
     /// The dual point at the master's weights; the planes in it are not idle.
-    fn dual_point(&mut self) -> DualPoint {
+    fn dual_point(&mut self, examples: Option<&dyn BySlopes>) -> DualPoint {
         let mut dual = DualPoint::new(self.dim);
-        for (plane, &weight) in self.planes.iter_mut().zip(self.master.weights()) {
-            if weight > 0.0 {
-                plane.idle = 0;
-                dual.add(plane.term(weight), |sum| plane.normal.add_to(weight, sum));
-            }
+        let weights = self.master.weights();
+        let terms = weights.iter().filter(|weight| **weight > 0.0).count();
+        let weighed = self.planes.iter_mut().zip(weights).filter(|(_, weight)| **weight > 0.0);
+        for (plane, &weight) in weighed {
+            plane.idle = 0;
+            dual.add(plane.term(weight, terms), |sum| plane.normal.add_to(weight, sum));
         }
+        let weighed = self.planes.iter().zip(weights.iter().copied());
+        by_slopes::add_normals(weighed.filter(|(_, weight)| *weight > 0.0), examples, &mut dual);
         dual
     }
 
@@ -307,9 +326,16 @@ impl Bundle {
         for &j in &members {
             minorant_linalg::dense::axpy(weights[j], self.gram.row(j), &mut products);
             let plane = &self.planes[j];
-            sum.add(plane.term(weights[j]), |normal| plane.normal.add_to(weights[j], normal));
+            let term = plane.term(weights[j], members.len());
+            sum.add(term, |normal| plane.normal.add_to(weights[j], normal));
         }
-        let square = |normal: &[f64]| minorant_linalg::dense::norm2(normal);
+        let is_absent = members.iter().any(|&j| self.planes[j].slopes_alone().is_some());
+        // Without normals the inner products know it.
+        let known: f64 = members.iter().map(|&j| weights[j] * products[j]).sum();
+        let square = |normal: &[f64]| match is_absent {
+            true => known.max(0.0),
+            false => minorant_linalg::dense::norm2(normal),
+        };
         products.push(match &self.free {
             None => square(sum.normal()),
             Some(free) => square(&free.mask(sum.normal())),
@@ -322,10 +348,13 @@ impl Bundle {
         self.master.push(part);
         self.master.set_weights(&weights);
         self.planes.push(Held {
-            normal: Normal::store(
-                sum.normal().to_vec(),
-                self.planes.last().map(|last| &last.normal),
-            ),
+            normal: match is_absent {
+                true => Normal::Absent,
+                false => Normal::store(
+                    sum.normal().to_vec(),
+                    self.planes.last().map(|last| &last.normal),
+                ),
+            },
             length: square(sum.normal()).sqrt(),
             normal_error: sum.normal_error(),
             offset: sum.offset(),

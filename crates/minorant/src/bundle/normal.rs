@@ -1,5 +1,6 @@
-//! The normal of a plane, stored dense or by its non-zeros, whichever is smaller. Normals of sparse
-//! examples are not zero in nearly the same places, and share the list of these.
+//! The normal of a plane, stored dense or by its non-zeros, whichever is smaller, or not at all where
+//! the plane is kept by slopes. Normals of sparse examples are not zero in nearly the same places, and share
+//! the list of these.
 
 use crate::archive::{Archive, ArchiveError};
 use minorant_linalg::dense;
@@ -17,6 +18,8 @@ pub(super) enum Normal {
         /// The values there.
         values: Vec<f64>,
     },
+    /// Slopes tell what it is.
+    Absent,
 }
 
 /// Bytes of a coordinate with its position.
@@ -59,6 +62,7 @@ impl Normal {
         match self {
             Normal::Dense(vector) => 8 * vector.len() as u64,
             Normal::Sparse { values, .. } => (ENTRY * values.len()) as u64,
+            Normal::Absent => 0,
         }
     }
 
@@ -69,6 +73,7 @@ impl Normal {
             Normal::Sparse { indices, values } => {
                 indices.iter().zip(values).map(|(&i, x)| x * other[i as usize]).sum()
             }
+            Normal::Absent => unreachable!("planes that are kept by slopes have no normal"),
         }
     }
 
@@ -87,7 +92,7 @@ impl Normal {
         sums
     }
 
-    /// `to += factor * self`.
+    /// `to += factor * self`; nothing where slopes tell what it is, which are added up for all planes.
     pub(super) fn add_to(&self, factor: f64, to: &mut [f64]) {
         match self {
             Normal::Dense(vector) => dense::axpy(factor, vector, to),
@@ -96,12 +101,15 @@ impl Normal {
                     to[i as usize] += factor * x;
                 }
             }
+            Normal::Absent => {}
         }
     }
 }
 
 /// Says in an archive that a normal is dense.
 const DENSE: u64 = u64::MAX;
+/// Says that there is none.
+const ABSENT: u64 = u64::MAX - 1;
 
 /// Writes normals.
 pub(super) fn save<'n>(normals: impl Iterator<Item = &'n Normal>, archive: &mut Archive) {
@@ -117,6 +125,7 @@ pub(super) fn save<'n>(normals: impl Iterator<Item = &'n Normal>, archive: &mut 
                 places.extend(indices.iter().map(|&i| u64::from(i)));
                 all.extend_from_slice(values);
             }
+            Normal::Absent => counts.push(ABSENT),
         }
     }
     archive.put_integers("planes.counts", counts);
@@ -142,6 +151,10 @@ pub(super) fn load(dim: usize, archive: &mut Archive) -> Result<Vec<Normal>, Arc
         (archive.take_integers("planes.places")?, archive.take_reals("planes.values")?);
     let (mut places, mut values) = (&places[..], &values[..]);
     for count in counts {
+        if count == ABSENT {
+            normals.push(Normal::Absent);
+            continue;
+        }
         let filled = if count == DENSE { dim } else { count as usize };
         let (own, rest) = values.split_at_checked(filled).ok_or_else(bad)?;
         values = rest;

@@ -139,7 +139,7 @@ impl Bundle {
     /// The same where the regularizer is more than a quadratic.
     fn solve_shaped_near(&mut self, regularizer: &L2, alpha: f64, gap: f64) -> Near {
         self.solve_shaped(regularizer, alpha, gap);
-        let dual = self.dual_point();
+        let dual = self.dual_point(None);
         let u = self.resting_point(regularizer, alpha, dual.normal());
         let square = match &self.center {
             Some(center) => u.iter().zip(&center.u).map(|(u, c)| (u - c) * (u - c)).sum(),
@@ -160,7 +160,7 @@ impl Bundle {
         is_nonnegative: bool,
     ) -> NearMinimum {
         let lambda = regularizer.lambda();
-        let dual = self.dual_point();
+        let dual = self.dual_point(None);
         let bounds = dual.bound_under(regularizer, is_nonnegative);
         if !regularizer.is_quadratic() {
             let u = self.resting_point(regularizer, alpha, dual.normal());

@@ -91,7 +91,8 @@ impl Bundle {
             self.master.solve(&self.gram, &offsets, 1.0 / stiffness, SHARE * gap);
             self.search(regularizer, alpha, &before, &sum);
         }
-        if waited > 0 {
+        // Where no gap was a number, the weights stay what they are.
+        if waited > 0 && !best.1.is_empty() {
             self.master.set_weights(&best.1);
         }
     }
@@ -251,6 +252,7 @@ impl Normal {
                 };
                 coordinates.iter().map(value).collect()
             }
+            Normal::Absent => unreachable!("planes that are kept by slopes have no normal"),
         }
     }
 }

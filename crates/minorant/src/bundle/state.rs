@@ -1,6 +1,6 @@
 //! A bundle to and from an archive, with the same bits.
 
-use super::normal;
+use super::normal::{self, Normal};
 use super::origin::{Origin, Visit};
 use super::{Bundle, Center, Free, Held, LEAST, Limits};
 use crate::archive::{Archive, ArchiveError};
@@ -132,7 +132,11 @@ impl Bundle {
         let idle = archive.take_integers("planes.idle")?;
         let count = origins.len();
         let lengths = [normals.len(), offsets.len(), of_part.len(), idle.len(), aggregates.len()];
+        let is_told = |(normal, origin): (&Normal, &Origin)| {
+            !matches!(normal, Normal::Absent) || matches!(origin, Origin::Slopes(_))
+        };
         let fits = lengths == [count; 5]
+            && normals.iter().zip(&origins).all(is_told)
             && sizes.len() == 3 * count
             && of_part.iter().all(|&part| part < parts as u64);
         if !fits {

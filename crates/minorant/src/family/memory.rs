@@ -11,8 +11,9 @@ use minorant_data::{Dataset, LabelRows};
 pub(super) const ALWAYS: u128 = 64 << 20;
 /// Vectors of weights that every method holds: the point, its slope, a plane, and a trial.
 pub(super) const POINTS: u128 = 4;
-/// Outputs of all rows that it holds: those of the point, and of a trial.
-const OUTPUTS: u128 = 2;
+/// Outputs of all rows that it holds: those of the point, of a trial, and of two points on the line
+/// between them.
+const OUTPUTS: u128 = 4;
 
 /// Most examples: orders of examples, kinks of losses and columns of the data count them in 32 bits.
 const EXAMPLES: usize = u32::MAX as usize;

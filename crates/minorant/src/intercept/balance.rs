@@ -5,7 +5,7 @@
 
 use super::small_system::SmallSystem;
 use super::{InterceptRisk, NEAR};
-use crate::risk::{Cancel, Duals, Plane, Point, RiskError, ScaledTangents};
+use crate::risk::{BySlopes, Cancel, Duals, Plane, Point, RiskError, ScaledTangents};
 use minorant_linalg::parallel::{map_chunks, map_chunks_mut};
 use minorant_linalg::sum::Sum;
 
@@ -236,6 +236,16 @@ impl InterceptRisk<'_> {
         plane.offset_error += share * sizes.offset;
         plane.normal_error += share * sizes.normal;
         Ok(Some(plane))
+    }
+}
+
+impl BySlopes for InterceptRisk<'_> {
+    fn products(&self, vector: &[f64]) -> Vec<f64> {
+        self.inner.products(vector)
+    }
+
+    fn normal(&self, slopes: &[f64]) -> Vec<f64> {
+        self.inner.normal(slopes)
     }
 }
 

@@ -10,7 +10,7 @@
 use super::InterceptRisk;
 use crate::risk::residual::{Residual, Shape, Targets};
 use crate::risk::{
-    Cancel, Duals, ExampleWeights, Outputs, Plane, Point, Risk, RiskError, ScaledTangents,
+    BySlopes, Cancel, Duals, ExampleWeights, Outputs, Plane, Point, Risk, RiskError, ScaledTangents,
 };
 use minorant_linalg::Design;
 use minorant_linalg::parallel::{map_chunks, split_evenly};
@@ -337,6 +337,20 @@ impl Risk for HuberScale<'_> {
 
     fn duals(&self) -> Option<&dyn Duals> {
         Some(self)
+    }
+
+    fn by_slopes(&self) -> Option<&dyn BySlopes> {
+        Some(self)
+    }
+}
+
+impl BySlopes for HuberScale<'_> {
+    fn products(&self, vector: &[f64]) -> Vec<f64> {
+        self.straight.inner.products(vector)
+    }
+
+    fn normal(&self, slopes: &[f64]) -> Vec<f64> {
+        self.straight.inner.normal(slopes)
     }
 }
 

@@ -18,8 +18,8 @@ mod small_system;
 
 use crate::line::{self, Line, Quadratic, Side};
 use crate::risk::{
-    Cancel, Curvature, DifferenceOfConvex, DualCoordinates, Duals, ExampleWeights, LinearRisk,
-    Lines, Loss, Outputs, Plane, Point, Risk, RiskError,
+    BySlopes, Cancel, Curvature, DifferenceOfConvex, DualCoordinates, Duals, ExampleWeights,
+    LinearRisk, Lines, Loss, Outputs, Plane, Point, Risk, RiskError,
 };
 use balance::ROUNDING;
 use minorant_linalg::Design;
@@ -301,6 +301,10 @@ impl Risk for InterceptRisk<'_> {
 
     fn difference(&self) -> Option<&dyn DifferenceOfConvex> {
         self.inner.difference().map(|_| self as &dyn DifferenceOfConvex)
+    }
+
+    fn by_slopes(&self) -> Option<&dyn BySlopes> {
+        Some(self)
     }
 
     fn curvature(&self) -> Option<&dyn Curvature> {

@@ -11,7 +11,7 @@ mod tune;
 use minorant_linalg::elementary;
 pub use tune::{FoldError, Tuned, TunedPoint, tune, validate};
 
-use crate::family::linear::{LinearForm, Rows, check_evaluations};
+use crate::family::linear::{LinearForm, Rows, Solved, check_evaluations};
 use crate::family::{
     self, Data, Entry, Facts, FittedModel, Numbers, PROOF_BYTES, Settings, TrainError, TrainReport,
     check_size, keep_for_training, left_for_planes, method_options, refuse,
@@ -326,7 +326,8 @@ impl Way for Tracks<'_> {
         let pair = pair(lambda, self.tracks.iter().map(|(_, track)| track));
         let scores = scores(&outcomes, self.rows.targets.outputs);
         let data = self.rows.data;
-        let answer = self.rows.answer(self.tracks[0].1.method, lambda, outcomes);
+        let solved = Solved { outcomes, method: self.tracks[0].1.method, abs_tol: None };
+        let answer = self.rows.answer(lambda, solved);
         let report = answer.report;
         let sha256 = self.data_sha256.clone();
         let facts = Facts::new(self.rows.settings, &report, Data::Rows(data), sha256);

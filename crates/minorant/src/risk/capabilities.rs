@@ -40,6 +40,16 @@ pub trait Subdifferential {
     ) -> Result<(), RiskError>;
 }
 
+/// A risk over examples whose slopes stand for the normals of planes that tell them.
+pub trait BySlopes {
+    /// What slopes are multiplied with and added up, to give the inner product of their plane's normal
+    /// with a vector. One forward product.
+    fn products(&self, vector: &[f64]) -> Vec<f64>;
+
+    /// The normal of the plane with these slopes. One backward product.
+    fn normal(&self, slopes: &[f64]) -> Vec<f64>;
+}
+
 /// A risk that is the sum of a convex and a concave function.
 pub trait DifferenceOfConvex {
     /// The convex risk that touches this one at `point` and lies above it elsewhere: the convex

@@ -8,9 +8,11 @@ use super::chunk;
 use super::cut::Cut;
 use super::held::HeldRows;
 use super::kept::Kept;
-use super::linear::{error_of_sum, finish, planes_at, sizes_of_all};
+use super::linear::{error_of_sum, finish, planes_at, sizes_of_all, whole_normal};
 use super::sizes::Sizes;
-use super::{Cancel, ExampleWeights, Lines, Loss, Outputs, Plane, Point, Risk, RiskError, Shape};
+use super::{
+    BySlopes, Cancel, ExampleWeights, Lines, Loss, Outputs, Plane, Point, Risk, RiskError, Shape,
+};
 use crate::line::Line;
 use minorant_linalg::Design;
 use minorant_linalg::dense::between;
@@ -149,6 +151,26 @@ impl Risk for DealtRisk<'_> {
 
     fn lines(&self) -> Option<&dyn Lines> {
         Some(self)
+    }
+
+    fn by_slopes(&self) -> Option<&dyn BySlopes> {
+        Some(self)
+    }
+}
+
+impl BySlopes for DealtRisk<'_> {
+    fn products(&self, vector: &[f64]) -> Vec<f64> {
+        self.holders.iter().flat_map(|holder| holder.products(vector)).collect()
+    }
+
+    fn normal(&self, slopes: &[f64]) -> Vec<f64> {
+        let mut rest = slopes;
+        let each = self.holders.iter().map(|holder| {
+            let (own, others) = rest.split_at(holder.design.rows() * self.loss().outputs());
+            rest = others;
+            holder.normal(own)
+        });
+        whole_normal(each, &self.cut)
     }
 }
 

@@ -10,9 +10,9 @@ use super::cut::Cut;
 use super::held::HeldRows;
 use super::sizes::Sizes;
 use super::{
-    Cancel, Curvature, Descent, DifferenceOfConvex, DualCoordinates, Duals, ExampleWeights,
-    Examples, Lines, Loss, Outputs, Plane, Point, Risk, RiskError, RowMetric, ScaledTangents,
-    Shape, Subdifferential,
+    BySlopes, Cancel, Curvature, Descent, DifferenceOfConvex, DualCoordinates, Duals,
+    ExampleWeights, Examples, Lines, Loss, Outputs, Plane, Point, Risk, RiskError, RowMetric,
+    ScaledTangents, Shape, Subdifferential,
 };
 use crate::line::Line;
 use minorant_linalg::dense::{axpy, between};
@@ -113,6 +113,17 @@ pub(super) fn sizes_of_all(holders: impl IntoIterator<Item = TreeSum<Sizes>>, cu
     }
 }
 
+/// The normal of a plane of the whole risk.
+pub(super) fn whole_normal(
+    holders: impl IntoIterator<Item = TreeSum<Vec<f64>>>,
+    cut: &Cut,
+) -> Vec<f64> {
+    match chunk::whole(holders, cut.chunks()).map(|mut sums| sums.pop()) {
+        Ok(Some(normal)) => normal,
+        _ => unreachable!("the holders have all chunks, each once"),
+    }
+}
+
 /// How far rounding may have moved the value of a point besides what the sizes of the features tell:
 /// losses of a block are added up plainly, and shares and losses are rounded themselves: a logistic loss,
 /// the worst of them, by `ERROR_OF_COMPOSED`, which is 2 ε.
@@ -209,6 +220,10 @@ impl Risk for LinearRisk<'_> {
         // 32 bits must be able to number the rows.
         let numbered = u32::try_from(self.rows.design.rows()).is_ok();
         (numbered && self.rows.loss.curvature().is_some()).then_some(self)
+    }
+
+    fn by_slopes(&self) -> Option<&dyn BySlopes> {
+        Some(self)
     }
 
     fn dual_coordinates(&self) -> Option<&dyn DualCoordinates> {
@@ -353,6 +368,16 @@ impl Duals for LinearRisk<'_> {
 
     fn scaled_tangents(&self, point: &Point, factor: f64) -> Option<ScaledTangents> {
         self.highest_with_tangents_slopes(point, factor)
+    }
+}
+
+impl BySlopes for LinearRisk<'_> {
+    fn products(&self, vector: &[f64]) -> Vec<f64> {
+        self.rows.products(vector)
+    }
+
+    fn normal(&self, slopes: &[f64]) -> Vec<f64> {
+        whole_normal([self.rows.normal(slopes)], &self.rows.cut)
     }
 }
 

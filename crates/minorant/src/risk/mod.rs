@@ -41,7 +41,8 @@ pub mod transductive;
 
 pub use cancel::{Cancel, RiskError};
 pub use capabilities::{
-    Asked, Curvature, Descent, DifferenceOfConvex, Examples, Lines, Subdifferential, WorkingSets,
+    Asked, BySlopes, Curvature, Descent, DifferenceOfConvex, Examples, Lines, Subdifferential,
+    WorkingSets,
 };
 pub use dealt::{DealtRisk, Hand};
 pub use duals::{DualCoordinates, DualState, Duals, Rests, RowMetric, ScaledTangents, Sweep};
@@ -117,6 +118,11 @@ pub trait Risk: Sync {
 
     /// The steepest subgradients, where the risk offers them.
     fn subdifferential(&self) -> Option<&dyn Subdifferential> {
+        None
+    }
+
+    /// Normals by the slopes of planes that tell them, where the risk knows these.
+    fn by_slopes(&self) -> Option<&dyn BySlopes> {
         None
     }
 

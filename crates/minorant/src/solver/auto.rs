@@ -1,6 +1,6 @@
 //! `auto`: picks a method by what the risk offers and by sizes, never by the clock.
 
-use super::{Method, MethodOptions, Problem, sgd_pass};
+use super::{Method, MethodOptions, Problem, dual_cd};
 
 /// Plane models where nobody says otherwise.
 pub const DEFAULT_PARTS: usize = 16;
@@ -81,7 +81,7 @@ fn suits_dual_cd(problem: Problem<'_>) -> bool {
     {
         return false;
     }
-    sgd_pass::metric(problem).is_some_and(|metric| {
+    dual_cd::metric_of(problem).is_some_and(|metric| {
         let curvatures = metric.curvatures();
         let mean = curvatures.iter().sum::<f64>() / curvatures.len() as f64;
         let steep = if problem.risk.is_smooth() { STEEP_WHERE_SMOOTH } else { STEEP };

@@ -36,8 +36,8 @@ impl Bmrm {
     fn visit(&mut self, run: &mut Run<'_>, w: Vec<f64>, kind: &'static str) -> Result<Step, Halt> {
         let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
         let objective = run.objective(&point)?;
-        let regularizer = run.problem.regularizer;
-        run.master(|| self.bundle.add(&point.w, planes, regularizer));
+        let problem = run.problem;
+        run.master(|| self.bundle.add(&point.w, planes, problem));
         let best = self.best.as_ref().map_or(f64::INFINITY, |best| run.problem.objective(best));
         let kind = if objective < best { kind } else { "null" };
         if objective < best {
@@ -60,8 +60,8 @@ impl Solver for Bmrm {
 
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         // w_t := argmin of λ/2‖w‖² + max_j plane_j(w), by its dual (Eq. 8 of Do and Artières).
-        let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
-        let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
+        let (accuracy, problem) = (run.master_gap(), run.problem);
+        let minimum = run.master(|| self.bundle.minimise(problem, accuracy));
         run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         self.visit(run, minimum.w, "descent")

@@ -29,6 +29,10 @@ const PLANES_OF_A_WALK: usize = 100;
 const PLANES_OF_NEWTON: usize = 20;
 /// Bytes of points that aggregates may remember for the proof, however little memory there is.
 const ALWAYS_REMEMBERED: u64 = 64 << 20;
+/// Bytes of steps, and as many of planes with their points, that a walking method keeps where both are as
+/// long as the weights, but for a few.
+const BYTES_OF_A_WALK: u64 = 128 << 20;
+const FEWEST: usize = 8;
 /// Bytes that a dense inverse Hessian may take where nothing else is said.
 const MATRIX_BYTES: u64 = 1 << 30;
 
@@ -81,14 +85,23 @@ impl Method {
         }
         let parts = method.parts(risk, options)?;
         let limits = method.limits(risk.dim(), options);
+        let dim = risk.dim();
+        // Planes of examples in rows have slopes, which are shorter where weights are many.
+        let few = match risk.by_slopes() {
+            Some(_) => usize::MAX,
+            None => usize::try_from(BYTES_OF_A_WALK / (16 * dim as u64).max(1))
+                .unwrap_or(usize::MAX)
+                .max(FEWEST),
+        };
+        let planes = if method.walks() { limits.planes.min(few) } else { limits.planes };
+        let limits = Limits { planes, ..limits };
         let nrbm = |strategy| -> Box<dyn Solver> {
             Box::new(Nrbm::new(problem, strategy, options.locality, limits))
         };
-        let dim = risk.dim();
         // A step is kept with the change of the gradient along it.
         let room = options.max_bytes.unwrap_or(u64::MAX) / (16 * dim as u64).max(1);
         let room = usize::try_from(room).unwrap_or(usize::MAX).max(1);
-        let pairs = options.memory.unwrap_or(PAIRS).min(room);
+        let pairs = options.memory.unwrap_or(PAIRS.min(few)).min(room);
         let bounded = risk.is_convex() && problem.regularizer.lambda() > 0.0;
         let companion = || Companion::new(dim, parts, limits, bounded);
         let rules = SearchRules::new(options.tuning)?;
@@ -115,7 +128,7 @@ impl Method {
             }
             Method::Lbfgs => {
                 let by_oracle = risk.lines().is_none() && dim < MANY_WEIGHTS;
-                let usual = if by_oracle { ORACLE_PAIRS } else { PAIRS };
+                let usual = if by_oracle { ORACLE_PAIRS } else { PAIRS.min(few) };
                 let pairs = options.memory.unwrap_or(usual).min(room);
                 let ends = (options.tuning.stop_gradient, rules);
                 Box::new(Lbfgs::new(dim, pairs, companion(), risk.is_smooth(), ends))

@@ -271,6 +271,10 @@ impl Solver for DualCd {
         let point = run.evaluate(run.problem.start_point())?;
         let objective = run.objective(&point)?;
         run.offer_objective(objective);
+        // Intercepts may lie far away: they begin where they are best.
+        if self.state.w.len() == self.dim + point.intercept.len() {
+            self.state.w[self.dim..].copy_from_slice(&point.intercept);
+        }
         self.best = Some(point);
         Ok(Step { kind: "start", objective, length: None })
     }

@@ -55,8 +55,8 @@ impl Solver for LsBmrm {
         run.reserve_final_pass();
         let objective = run.objective(&point)?;
         run.offer_objective(objective);
-        let regularizer = run.problem.regularizer;
-        run.master(|| self.bundle.add(&point.w, planes, regularizer));
+        let problem = run.problem;
+        run.master(|| self.bundle.add(&point.w, planes, problem));
         self.best = Some(point);
         Ok(Step { kind: "start", objective, length: None })
     }
@@ -66,8 +66,8 @@ impl Solver for LsBmrm {
             return Err(Halt::Stop(super::Status::Stalled));
         };
         run.reserve_final_pass();
-        let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
-        let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
+        let (accuracy, problem) = (run.master_gap(), run.problem);
+        let minimum = run.master(|| self.bundle.minimise(problem, accuracy));
         run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         // One evaluation: forward at the model's minimiser, backward at a point of the line.
@@ -93,7 +93,7 @@ impl Solver for LsBmrm {
         self.combined = true;
         drop(trial);
         let planes = run.planes(&cut, self.parts)?;
-        run.master(|| self.bundle.add(&cut.w, planes, regularizer));
+        run.master(|| self.bundle.add(&cut.w, planes, problem));
         let kind = if length > 0.0 { "descent" } else { "null" };
         Ok(Step { kind, objective, length: Some(length) })
     }

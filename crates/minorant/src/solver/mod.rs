@@ -78,6 +78,7 @@ pub use to_rounding::run_to_rounding;
 pub(crate) use track::Track;
 
 use crate::archive::{Archive, ArchiveError};
+use crate::bundle::Ground;
 use crate::certificate::{DualPoint, Term};
 use crate::line;
 use crate::regularizer::L2;
@@ -98,6 +99,12 @@ pub struct Problem<'a> {
 impl std::fmt::Debug for Problem<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Problem").field("dim", &self.risk.dim()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> From<Problem<'a>> for Ground<'a> {
+    fn from(problem: Problem<'a>) -> Self {
+        Ground { regularizer: problem.regularizer, examples: problem.risk.by_slopes() }
     }
 }
 

@@ -110,8 +110,8 @@ impl<'p> PlanesAfter<'p> {
         let (point, planes) = run.evaluate_with_planes(best.w.clone(), self.parts)?;
         let objective = run.objective(&point)?;
         let mut bundle = Bundle::new(self.dim, self.parts, self.limits);
-        let regularizer = run.problem.regularizer;
-        run.master(|| bundle.add(&point.w, planes, regularizer));
+        let problem = run.problem;
+        run.master(|| bundle.add(&point.w, planes, problem));
         self.planes.take_over(bundle, point);
         self.taken_over = true;
         run.keep_going();

@@ -1,7 +1,8 @@
 //! `prox-bmrm` and `prox-p-bmrm`: the bundle method with a prox term whose strength α is adapted so
 //! that an iterate either improves the objective enough or stays near (Algorithm 2 of Uříčář and
 //! Franc, with the tricks of their §3.1), with one plane model or with P of them (§3.3). It starts
-//! from the weights given, or from the best of ten passes of stochastic descent (§3.2).
+//! from the weights given, or from the best of ten passes of stochastic descent (§3.2); on structures from
+//! one pass of plain steps.
 //!
 //! Departures from Algorithm 2:
 //! - Every point that is evaluated gives planes, rejected ones too, and every iteration is one
@@ -18,14 +19,18 @@
 //!   serious steps of classical bundle methods).
 
 use super::sgd_pass::{self, Passes};
-use super::{Halt, MethodOptions, Run, Solver, Step, Tuning, load_point, save_point};
+use super::{Halt, MethodOptions, Run, Solver, Status, Step, Tuning, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits, NearMinimum};
-use crate::risk::{Plane, Point};
+use crate::risk::{Plane, Point, RiskError};
+use minorant_linalg::dense::{axpy, norm2};
 
 /// K: how far an iterate that does not improve the objective enough may lie from the last one, as
 /// a share of the length of the start point.
 const RADIUS: f64 = 0.01;
+/// The same of several models after a pass over structures: with many planes a point far away is worth its
+/// evaluation.
+const RADIUS_OF_PARTS: f64 = 0.1;
 /// T: after so many sufficient improvements the target is reached.
 const STEPS_TO_TARGET: f64 = 100.0;
 /// α beyond this many λ keeps any iterate where it is.
@@ -62,14 +67,24 @@ pub struct ProxBmrm {
     parts: usize,
     limits: Limits,
     seed: u64,
-    /// K as a share of the length of the start point, and T.
+    /// K as a share of the length of the start point where it is given, the share that counts, and T.
+    given_distance: Option<f64>,
     distance: f64,
     iterations: f64,
     bundle: Bundle,
     best: Option<Point>,
-    /// The stochastic descent, while it goes on, and whether its last pass awaits evaluation.
-    descent: Option<(Passes, bool)>,
+    /// The stochastic descent, while it goes on.
+    descent: Option<Start>,
     state: State,
+}
+
+/// The stochastic descent that comes first.
+#[derive(Debug, Clone)]
+enum Start {
+    /// Passes over rows, and whether the last one awaits evaluation.
+    Rows(Passes, bool),
+    /// One pass over examples of any kind, with this first step.
+    Plain(f64),
 }
 
 /// What Algorithm 2 carries from one iteration to the next.
@@ -117,6 +132,7 @@ impl ProxBmrm {
             parts,
             limits,
             seed: options.seed,
+            given_distance: prox_distance,
             distance: prox_distance.unwrap_or(RADIUS),
             iterations: prox_iterations.unwrap_or(STEPS_TO_TARGET),
             bundle,
@@ -138,34 +154,43 @@ impl ProxBmrm {
         Ok(objective)
     }
 
-    /// One pass of stochastic descent, or the evaluation at its end.
-    fn descend(&mut self, run: &mut Run<'_>, mut sgd: Passes, awaits: bool) -> Result<Step, Halt> {
+    /// One step of the descent that comes first.
+    fn descend(&mut self, run: &mut Run<'_>, start: Start) -> Result<Step, Halt> {
         let mut step = Step { kind: "sgd", objective: self.best_objective(run), length: None };
-        let metric = sgd_pass::metric(run.problem);
-        match run.problem.risk.examples() {
-            Some(examples) if !awaits => {
+        let (problem, lambda) = (run.problem, run.problem.regularizer.lambda());
+        let examples = problem.risk.examples();
+        let (w, next) = match start {
+            Start::Plain(first_step) => {
                 run.charge()?;
-                let lambda = run.problem.regularizer.lambda();
-                sgd.pass(examples, metric.as_ref(), (lambda, self.seed));
-                self.descent = Some((sgd, true));
-            }
-            _ => {
-                // On structures the steps may be far too long for a small λ: passes that find nothing better
-                // are not gone on with.
-                let (before, is_plain) = (self.best_objective(run), metric.is_none());
-                let mut last = sgd.made >= PASSES;
-                match run.evaluate_with_planes(sgd.w(run.problem.regularizer.lambda()), self.parts)
-                {
-                    Ok((point, planes)) if run.problem.objective(&point).is_finite() => {
-                        step.objective = self.take(run, point, planes)?;
-                        last |= is_plain && step.objective >= before;
-                        self.descent = Some((sgd, false)).filter(|_| !last);
-                    }
-                    // The descent has left the range of numbers; what it found before stands.
-                    Ok(_) | Err(Halt::Failed(_)) => self.descent = None,
-                    Err(stop) => return Err(stop),
+                if self.given_distance.is_none() && self.parts > 1 {
+                    self.distance = RADIUS_OF_PARTS;
                 }
+                let pass =
+                    |examples| sgd_pass::mean_of_pass(problem, examples, self.seed, first_step);
+                (examples.map_or_else(|| problem.start_point(), pass), None)
             }
+            Start::Rows(mut sgd, false) => {
+                run.charge()?;
+                if let (Some(examples), Some(metric)) = (examples, sgd_pass::metric(problem)) {
+                    sgd.pass(examples, &metric, self.seed);
+                }
+                self.descent = Some(Start::Rows(sgd, true));
+                run.keep_going();
+                return Ok(step);
+            }
+            Start::Rows(sgd, true) => {
+                let is_last = sgd.made >= PASSES;
+                (sgd.w(lambda), (!is_last).then_some(Start::Rows(sgd, false)))
+            }
+        };
+        match run.evaluate_with_planes(w, self.parts) {
+            Ok((point, planes)) if problem.objective(&point).is_finite() => {
+                step.objective = self.take(run, point, planes)?;
+                self.descent = next;
+            }
+            // The descent has left the range of numbers; what it found before stands.
+            Ok(_) | Err(Halt::Failed(_)) => self.descent = None,
+            Err(stop) => return Err(stop),
         }
         if self.descent.is_none() {
             self.center_at_best(run);
@@ -212,6 +237,10 @@ impl ProxBmrm {
         loop {
             let near = run.master(|| self.bundle.solve_near(regularizer, alpha, accuracy));
             let promised = center - near.objective;
+            if promised.is_nan() {
+                // So weak a prox term that minimisers leave the range of numbers.
+                return f64::INFINITY;
+            }
             if accuracy <= ACCURACY * promised || accuracy <= ROUNDING * center.abs() {
                 return near.distance;
             }
@@ -282,7 +311,18 @@ impl ProxBmrm {
         run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         run.check_gap()?;
         let NearMinimum { w, risk, center, .. } = minimum;
-        let (point, planes) = run.evaluate_with_planes(w, self.parts)?;
+        if !w.iter().all(|w| w.is_finite()) {
+            return Err(Halt::Stop(Status::Stalled));
+        }
+        // Without a quadratic minimisers may lie so far away that nothing can be computed there.
+        let is_soft = run.problem.regularizer.lambda() == 0.0;
+        let (point, planes) = match run.evaluate_with_planes(w, self.parts) {
+            Err(Halt::Failed(RiskError::NotFinite(_))) if is_soft => {
+                run.overshot();
+                return Err(Halt::Stop(Status::Stalled));
+            }
+            found => found?,
+        };
         let objective = run.objective(&point)?;
         let state = &mut self.state;
         let (descent, surprise) = (state.center_objective - objective, point.value - risk);
@@ -295,8 +335,7 @@ impl ProxBmrm {
         let enough = descent >= state.threshold;
         let serious = !state.downhill || descent >= SERIOUS * (descent + surprise);
         let near = distance <= state.radius && serious;
-        // Without a quadratic the model is soft where the prox term is weak, and its master is solved the worse.
-        let is_soft = run.problem.regularizer.lambda() == 0.0;
+        // The model is soft where the prox term is weak then, and its master is solved the worse.
         if is_soft && !serious && state.waited % NULLS == NULLS - 1 {
             state.radius = 0.5 * distance;
         } else if descent <= 0.0 {
@@ -334,6 +373,14 @@ impl ProxBmrm {
     }
 }
 
+/// The step along the planes at the start that would take the risk to zero, if there were no others. Steps
+/// of that length are right for single examples too, on all structures that were tried, at any λ.
+fn first_step(risk: f64, planes: &[Plane]) -> Option<f64> {
+    let mut slope = planes.first()?.normal.clone();
+    planes[1..].iter().for_each(|plane| axpy(1.0, &plane.normal, &mut slope));
+    Some(risk / norm2(&slope)).filter(|step| step.is_finite() && *step > 0.0)
+}
+
 impl Solver for ProxBmrm {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         if let Some(best) = &self.best {
@@ -344,25 +391,30 @@ impl Solver for ProxBmrm {
         }
         let start = run.problem.start_point();
         let (point, planes) = run.evaluate_with_planes(start, self.parts)?;
+        let first_step = first_step(point.value, &planes);
         let objective = self.take(run, point, planes)?;
         let problem = run.problem;
         let regularizer = problem.regularizer;
         let descends =
             problem.start.is_none() && regularizer.is_centered() && regularizer.is_quadratic();
-        match (problem.risk.examples(), sgd_pass::metric(problem)) {
-            (Some(examples), metric)
-                if descends && (metric.is_some() || sgd_pass::goes_without_metric(problem)) =>
-            {
-                self.descent = Some((Passes::new(problem, examples, metric.as_ref()), false));
+        self.descent = match (problem.risk.examples(), sgd_pass::metric(problem)) {
+            (Some(examples), Some(metric)) if descends => {
+                Some(Start::Rows(Passes::new(problem, examples, &metric), false))
             }
-            _ => self.center_at_best(run),
+            (Some(_), None) if descends && sgd_pass::goes_without_metric(problem) => {
+                first_step.map(Start::Plain)
+            }
+            _ => None,
+        };
+        if self.descent.is_none() {
+            self.center_at_best(run);
         }
         Ok(Step { kind: "start", objective, length: None })
     }
 
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
         match self.descent.clone() {
-            Some((sgd, awaits)) => self.descend(run, sgd, awaits),
+            Some(start) => self.descend(run, start),
             None => self.iterate(run),
         }
     }
@@ -394,12 +446,16 @@ impl Solver for ProxBmrm {
         if let Some(best) = &self.best {
             save_point("best", best, archive);
         }
-        if let Some((sgd, awaits)) = &self.descent {
-            sgd.save(archive);
-            archive.put_integers("sgd.awaits", [u64::from(*awaits)]);
+        match &self.descent {
+            Some(Start::Rows(sgd, awaits)) => {
+                sgd.save(archive);
+                archive.put_integers("sgd.awaits", [u64::from(*awaits)]);
+            }
+            Some(Start::Plain(step)) => archive.put_reals("sgd.first_step", vec![*step]),
+            None => {}
         }
         let state = self.state;
-        let radii = [state.least_radius, state.radius, state.unit];
+        let radii = [state.least_radius, state.radius, state.unit, self.distance];
         let numbers = [state.center_objective, state.alpha, state.threshold, state.gap];
         archive.put_reals("prox.numbers", [&radii[..], &numbers].concat());
         let flags = [state.tune, state.downhill].map(u64::from);
@@ -410,10 +466,10 @@ impl Solver for ProxBmrm {
         self.bundle = Bundle::load(self.dim, self.parts, self.limits, archive)?;
         self.best = Some(load_point("best", self.dim, archive)?);
         self.descent = match Passes::load(self.dim, archive)? {
-            Some(sgd) => Some((sgd, archive.take_integer("sgd.awaits")? != 0)),
-            None => None,
+            Some(sgd) => Some(Start::Rows(sgd, archive.take_integer("sgd.awaits")? != 0)),
+            None => archive.take_real("sgd.first_step").ok().map(Start::Plain),
         };
-        let [least_radius, radius, unit, center_objective, alpha, threshold, gap] =
+        let [least_radius, radius, unit, distance, center_objective, alpha, threshold, gap] =
             archive.take_reals("prox.numbers")?[..]
         else {
             return Err(ArchiveError("prox.numbers".into()));
@@ -422,6 +478,7 @@ impl Solver for ProxBmrm {
             return Err(ArchiveError("prox.counts".into()));
         };
         let (tune, downhill) = (tune != 0, downhill != 0);
+        self.distance = distance;
         self.state = State {
             center_objective,
             least_radius,

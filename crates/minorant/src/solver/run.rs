@@ -25,6 +25,8 @@ pub struct Run<'a> {
     pub(super) evaluations: u64,
     /// Evaluations kept back for the final pass.
     reserve: u64,
+    /// The seconds that the slowest evaluation took: those of a final pass are kept back, too.
+    slowest: f64,
     pub(super) best_objective: f64,
     /// The objective at the start, and after the last step; the best one before that, and the steps since it
     /// last became lower.
@@ -88,6 +90,7 @@ impl<'a> Run<'a> {
             earlier: 0.0,
             evaluations: 0,
             reserve: 0,
+            slowest: 0.0,
             best_objective: f64::INFINITY,
             first_objective: f64::INFINITY,
             last_objective: f64::INFINITY,
@@ -122,7 +125,7 @@ impl<'a> Run<'a> {
     pub(super) fn spent(&self) -> Option<Status> {
         let most = self.rules.max_evaluations.unwrap_or(u64::MAX);
         // The start point is evaluated whatever the clock says: there must be an answer.
-        let late = |most| self.evaluations > 0 && self.seconds() >= most;
+        let late = |most| self.evaluations > 0 && self.left_of(most) <= 0.0;
         if self.evaluations + 1 + self.reserve > most {
             Some(Status::MaxEvals)
         } else if self.rules.max_seconds.is_some_and(late) {
@@ -130,6 +133,11 @@ impl<'a> Run<'a> {
         } else {
             self.asked.is_cancelled().then_some(Status::Interrupted)
         }
+    }
+
+    /// The seconds that are left of these for anything but the final pass.
+    fn left_of(&self, most: f64) -> f64 {
+        most - self.seconds() - self.reserve as f64 * self.slowest
     }
 
     /// Evaluations so far.
@@ -153,7 +161,7 @@ impl<'a> Run<'a> {
         self.check_limits()?;
         self.evaluations += 1;
         if let Some(most) = self.rules.max_seconds.filter(|_| self.evaluations > 1) {
-            self.cancel = self.asked.within(most - self.seconds());
+            self.cancel = self.asked.within(self.left_of(most));
         }
         Ok(())
     }
@@ -171,7 +179,9 @@ impl<'a> Run<'a> {
     /// The point at `w`: one evaluation.
     pub fn evaluate(&mut self, w: Vec<f64>) -> Result<Point, Halt> {
         self.charge()?;
+        let start = Instant::now();
         let found = self.problem.risk.at(w, &self.cancel);
+        self.slowest = self.slowest.max(start.elapsed().as_secs_f64());
         self.watch_finiteness(found)
     }
 
@@ -182,7 +192,9 @@ impl<'a> Run<'a> {
         parts: usize,
     ) -> Result<(Point, Vec<Plane>), Halt> {
         self.charge()?;
+        let start = Instant::now();
         let found = self.problem.risk.at_with_planes(w, parts, &self.cancel);
+        self.slowest = self.slowest.max(start.elapsed().as_secs_f64());
         let checked = found.and_then(|(point, planes)| {
             self.check_planes(&planes)?;
             self.note_first(&point, &planes);
@@ -229,7 +241,7 @@ impl<'a> Run<'a> {
     /// Planes at a point that was combined from points of the running evaluation, which they
     /// belong to.
     pub fn planes(&mut self, point: &Point, parts: usize) -> Result<Vec<Plane>, Halt> {
-        let planes = self.problem.risk.planes(point, parts, &self.asked)?;
+        let planes = self.problem.risk.planes(point, parts, &self.cancel)?;
         self.check_planes(&planes)?;
         Ok(planes)
     }

@@ -125,12 +125,12 @@ impl Sgd {
 
     /// Evaluates a point whose planes join the bundle, which tells its bound.
     fn check_by_planes(&mut self, run: &mut Run<'_>, w: Vec<f64>) -> Result<f64, Halt> {
-        let regularizer = run.problem.regularizer;
+        let problem = run.problem;
         let (point, planes) = run.evaluate_with_planes(w, 1)?;
-        run.master(|| self.bundle.add(&point.w, planes, regularizer));
+        run.master(|| self.bundle.add(&point.w, planes, problem));
         let objective = self.offer(run, point)?;
         let accuracy = run.master_gap();
-        let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
+        let minimum = run.master(|| self.bundle.minimise(problem, accuracy));
         run.offer_bound(minimum.bound, || self.bundle.proof());
         Ok(objective)
     }

@@ -7,7 +7,7 @@
 //! the points evaluated give a bound; elsewhere there is no gap to stop by.
 
 use super::quasi_newton::Companion;
-use super::sgd_pass::shuffle;
+use super::sgd_pass::{descend, shuffle};
 use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Examples, Point};
@@ -58,7 +58,7 @@ impl SgdAnywhere {
         let mut visited = 0;
         let mut try_step = |first_step: f64| {
             let mut w = self.w.clone();
-            descend(run.problem, examples, &order, first_step, 0, &mut w);
+            descend(run.problem, examples, &order, (first_step, 0), &mut w, |_| ());
             let mut unused = vec![0.0; w.len()];
             let value = |&i: &u32| examples.add_subgradient(i as usize, &w, 0.0, &mut unused);
             let risk: f64 = order.iter().map(value).sum();
@@ -91,7 +91,8 @@ impl SgdAnywhere {
         run.charge()?;
         let mut order: Vec<u32> = (0..examples.len() as u32).collect();
         shuffle(&mut order, self.seed, self.passes);
-        descend(run.problem, examples, &order, first_step, self.steps, &mut self.w);
+        let steps = (first_step, self.steps);
+        descend(run.problem, examples, &order, steps, &mut self.w, |_| ());
         self.steps += order.len() as u64;
         self.passes += 1;
         self.evaluated = false;
@@ -124,27 +125,6 @@ impl SgdAnywhere {
 
 fn examples<'r>(run: &Run<'r>) -> Result<&'r dyn Examples, Halt> {
     run.problem.risk.examples().ok_or(Halt::Stop(Status::Stalled))
-}
-
-/// One pass over examples in order: w −= η (gradient of Ω + n · gradient of the example's share).
-fn descend(
-    problem: Problem<'_>,
-    examples: &dyn Examples,
-    order: &[u32],
-    first_step: f64,
-    steps: u64,
-    w: &mut [f64],
-) {
-    let lambda = problem.regularizer.lambda();
-    let n = examples.len() as f64;
-    let mut gradient = vec![0.0; w.len()];
-    for (t, &i) in order.iter().enumerate() {
-        let step = first_step / (1.0 + lambda * first_step * (steps + t as u64) as f64);
-        gradient.fill(0.0);
-        examples.add_subgradient(i as usize, w, n, &mut gradient);
-        problem.regularizer.add_gradient(w, &mut gradient);
-        w.iter_mut().zip(&gradient).for_each(|(w, g)| *w -= step * g);
-    }
 }
 
 impl Solver for SgdAnywhere {

@@ -4,7 +4,6 @@
 use super::Problem;
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Descent, Examples, RowMetric};
-use minorant_linalg::dense::norm2;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -39,11 +38,57 @@ pub(super) fn sgd_pass(
 }
 
 /// Whether passes over the examples can be made without a metric: of structured examples, whose
-/// subgradients are no multiples of rows, the weights are formed anew at each step.
+/// subgradients are no multiples of rows, the weights are changed at each step.
 pub(super) fn goes_without_metric(problem: Problem<'_>) -> bool {
     let risk = problem.risk;
     let of_examples = risk.is_convex() && risk.lines().is_none() && risk.examples().is_some();
     of_examples && problem.regularizer.weights().is_none()
+}
+
+/// One pass over examples in order by plain steps η₀ / (1 + λ η₀ t), of which `steps` were made before:
+/// w −= η (gradient of Ω + n · gradient of the example's share). Each w is shown.
+pub(super) fn descend(
+    problem: Problem<'_>,
+    examples: &dyn Examples,
+    order: &[u32],
+    (first_step, steps): (f64, u64),
+    w: &mut [f64],
+    mut show: impl FnMut(&[f64]),
+) {
+    let lambda = problem.regularizer.lambda();
+    let n = examples.len() as f64;
+    let mut gradient = vec![0.0; w.len()];
+    for (t, &i) in order.iter().enumerate() {
+        let step = first_step / (1.0 + lambda * first_step * (steps + t as u64) as f64);
+        gradient.fill(0.0);
+        examples.add_subgradient(i as usize, w, n, &mut gradient);
+        problem.regularizer.add_gradient(w, &mut gradient);
+        w.iter_mut().zip(&gradient).for_each(|(w, g)| *w -= step * g);
+        show(w);
+    }
+}
+
+/// One pass of plain steps from w = 0 over all examples, and the mean of the weights of its second half.
+pub(super) fn mean_of_pass(
+    problem: Problem<'_>,
+    examples: &dyn Examples,
+    seed: u64,
+    first_step: f64,
+) -> Vec<f64> {
+    let n = examples.len();
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    shuffle(&mut order, seed, 0);
+    let mut w = vec![0.0; problem.risk.dim()];
+    let mut mean = vec![0.0; w.len()];
+    let share = 1.0 / (n - n / 2) as f64;
+    let mut step = 0;
+    descend(problem, examples, &order, (first_step, 0), &mut w, |w| {
+        if step >= n / 2 {
+            mean.iter_mut().zip(w).for_each(|(mean, w)| *mean += share * w);
+        }
+        step += 1;
+    });
+    mean
 }
 
 /// Passes from w = 0 for methods that want a better start, with the steps that they have made.
@@ -59,27 +104,14 @@ const SAMPLE: usize = 100;
 impl Passes {
     /// None yet. As many steps are left out as would have to come before one that about halves the
     /// loss of an example: with longer ones the first pass is spent on coming back from far away.
-    pub(super) fn new(
-        problem: Problem<'_>,
-        examples: &dyn Examples,
-        metric: Option<&RowMetric>,
-    ) -> Self {
+    pub(super) fn new(problem: Problem<'_>, examples: &dyn Examples, metric: &RowMetric) -> Self {
         let n = examples.len();
         let w = vec![0.0; problem.risk.dim()];
         let (mut loss, mut bend) = (0.0, 0.0);
-        let mut gradient = vec![0.0; w.len()];
+        let mut unused = vec![0.0; w.len()];
         for example in (0..n).step_by((n / SAMPLE).max(1)) {
-            match metric {
-                Some(metric) => {
-                    loss += examples.add_subgradient(example, &w, 0.0, &mut gradient);
-                    bend += n as f64 * metric.curvatures()[example];
-                }
-                None => {
-                    gradient.fill(0.0);
-                    loss += examples.add_subgradient(example, &w, n as f64, &mut gradient);
-                    bend += norm2(&gradient) / (n as f64 * problem.regularizer.lambda());
-                }
-            }
+            loss += examples.add_subgradient(example, &w, 0.0, &mut unused);
+            bend += n as f64 * metric.curvatures()[example];
         }
         let steps = 2.0 * bend / (n as f64 * loss);
         let steps = if steps.is_finite() { steps.ceil().min(MOST_STEPS) as u64 } else { 0 };
@@ -87,30 +119,9 @@ impl Passes {
     }
 
     /// One more pass.
-    pub(super) fn pass(
-        &mut self,
-        examples: &dyn Examples,
-        metric: Option<&RowMetric>,
-        (lambda, seed): (f64, u64),
-    ) {
-        match metric {
-            Some(metric) => sgd_pass(examples, metric, seed, self.made, &mut self.descent),
-            None => self.plain_pass(examples, lambda, seed),
-        }
+    pub(super) fn pass(&mut self, examples: &dyn Examples, metric: &RowMetric, seed: u64) {
+        sgd_pass(examples, metric, seed, self.made, &mut self.descent);
         self.made += 1;
-    }
-
-    /// The same with subgradients of any kind.
-    fn plain_pass(&mut self, examples: &dyn Examples, lambda: f64, seed: u64) {
-        let n = examples.len();
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        shuffle(&mut order, seed, self.made);
-        for example in order {
-            let w = self.w(lambda);
-            let sum = &mut self.descent.sum;
-            examples.add_subgradient(example as usize, &w, n as f64, sum);
-            self.descent.steps += 1;
-        }
     }
 
     /// Where the last pass ended.

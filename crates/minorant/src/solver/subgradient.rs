@@ -129,6 +129,7 @@ impl Solver for Subgradient {
         };
         match visited {
             Err(Halt::Failed(RiskError::NotFinite(_))) => {
+                run.overshot();
                 let is_first = self.first.is_some();
                 let shorter = self.shorten(run).or_else(|| self.go_back().filter(|_| !is_first));
                 shorter.ok_or(Halt::Stop(Status::Stalled))

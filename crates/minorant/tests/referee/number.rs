@@ -137,8 +137,9 @@ impl Number {
 
     /// e to the power of this number, which must not be large and positive.
     pub(crate) fn exp(&self) -> Number {
-        // Beyond this the power is below everything that a double can be compared with.
-        if self.is_negative() && self.magnitude() > 50 {
+        // Beyond this the power is below everything that a double can be compared with, and sums with it
+        // would fill the memory.
+        if self.is_negative() && self.magnitude() > 17 {
             return Number::zero();
         }
         let bits = BITS + 64;

@@ -18,7 +18,8 @@ use super::{
 };
 use crate::options::Kind::Choice;
 use crate::options::common::{
-    BIAS, EVERY_RUN, L1_RATIO, LABEL_LOSS, PARTS, PENALTY, PROOF, REGULARIZED, SEED, START,
+    BIAS, EVERY_RUN, L1_RATIO, LABEL_LOSS, PARTS, PENALTY, PROOF, PROX_DISTANCE, PROX_ITERATIONS,
+    REGULARIZED, SEED, START,
 };
 use crate::options::{Named, Probe, named, options, reading};
 use crate::risk::{ExampleWeights, Risk};
@@ -66,6 +67,8 @@ taken! {
     (ChainSvm) numbers label_loss: LABEL_LOSS;
     (ChainSvm ChainCrf) whole parts: PARTS;
     (ChainSvm ChainCrf) whole seed: SEED;
+    (ChainSvm ChainCrf) f64 prox_distance: PROX_DISTANCE;
+    (ChainSvm ChainCrf) f64 prox_iterations: PROX_ITERATIONS;
     (ChainSvm ChainCrf) file proof: PROOF;
     (ChainSvm ChainCrf) file start: START, Probe::with("{FILE}", PROX);
 }

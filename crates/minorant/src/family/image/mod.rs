@@ -12,7 +12,7 @@ use super::{
     solvers,
 };
 use crate::options::Kind::{Choice, Wholes};
-use crate::options::common::{self, PARTS, PROOF, SEED, START};
+use crate::options::common::{self, PARTS, PROOF, PROX_DISTANCE, PROX_ITERATIONS, SEED, START};
 use crate::options::{Named, Probe, named, options};
 use crate::regularizer::L2;
 use crate::solver::{Method, Problem};
@@ -70,6 +70,8 @@ taken! {
     (TreeSvm) wholes normalise: NORMALISE;
     (SegmentSvm TreeSvm) whole parts: PARTS;
     (SegmentSvm TreeSvm) whole seed: SEED;
+    (SegmentSvm TreeSvm) f64 prox_distance: PROX_DISTANCE;
+    (SegmentSvm TreeSvm) f64 prox_iterations: PROX_ITERATIONS;
     (SegmentSvm TreeSvm) file proof: PROOF;
     (SegmentSvm TreeSvm) file start: START, Probe::with("{FILE}", PROX);
 }

@@ -5,6 +5,7 @@
 mod form;
 mod from_svm;
 mod losses;
+mod occurring;
 mod one_vs_rest;
 mod options;
 pub mod regression;
@@ -22,8 +23,11 @@ pub use options::{
 pub use start::start_from;
 pub(crate) use targets::Targets;
 
+use occurring::{Occurring, Spreading};
+
 use super::{
-    Answer, Data, DataKind, Family, Model, Settings, TrainError, TrainReport, Walk, Wanted, refuse,
+    Answer, Asked, Data, DataKind, Family, Model, Settings, TrainError, TrainReport, Walk, Wanted,
+    refuse,
 };
 use crate::family::builder::models;
 use crate::family::penalty::LinearWeights;
@@ -99,24 +103,31 @@ fn solvers_of(model: &Model) -> Vec<&'static str> {
 fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let data = data.rows()?;
     let rows = Rows::new(data, walk.settings)?;
-    let lambda = walk.settings.lambda(rows.targets.total(walk.settings))?;
-    let regularizer = rows.regularizer(lambda)?;
-    regularizer.check(rows.dim())?;
     rows.check_start(walk.start)?;
-    let (outcomes, method) = if rows.targets.kind == TargetKind::OneVsRest {
-        one_vs_rest::solve(&rows, &regularizer, walk)?
-    } else if from_svm::is_start_of(&rows.targets, walk.settings) {
-        from_svm::solve(&rows, &regularizer, walk)?
-    } else {
-        let risk = rows.risk(0);
-        let problem = Problem::new(&*risk, &regularizer).starting_at(walk.start);
-        let rules = rows.rules(&*risk)?;
-        let (outcome, method) = walk.minimise(problem, rules)?;
-        let mut answer = rows.answer(method, lambda, vec![outcome]);
-        answer.report.abs_tol = Some(rules.abs_tol);
-        return Ok(answer);
+    let lambda = walk.settings.lambda(rows.targets.total(walk.settings))?;
+    let Some(occurring) = Occurring::of(&rows) else {
+        let solved = rows.solve(lambda, walk)?;
+        return Ok(rows.answer(lambda, solved));
     };
-    Ok(rows.answer(method, lambda, outcomes))
+    let narrow = occurring.narrowed(data);
+    let start = walk.start.map(|start| occurring.gather(start, rows.targets.problems()));
+    let proof_bytes = occurring.share_of(walk.proof_bytes);
+    let asked = Asked { start: start.as_deref(), proof_bytes, ..walk.asked };
+    let narrow = Rows::new(&narrow, walk.settings)?;
+    let mut observer = Spreading { occurring: &occurring, observer: &mut *walk.observer };
+    let mut own = Walk { asked, observer: &mut observer, checkpoints: &mut *walk.checkpoints };
+    let mut solved = narrow.solve(lambda, &mut own)?;
+    let whole = solved.outcomes.into_iter().map(|outcome| occurring.spread_outcome(outcome));
+    solved.outcomes = whole.collect();
+    Ok(rows.answer(lambda, solved))
+}
+
+/// The outcomes of all problems of some rows.
+pub(crate) struct Solved {
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) method: Method,
+    /// The absolute gap that was asked for, where it is one for the only problem.
+    pub(crate) abs_tol: Option<f64>,
 }
 
 /// The loss of a model, which the svm has a choice of.
@@ -187,10 +198,32 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Solves the problems.
+    fn solve(&self, lambda: f64, walk: &mut Walk<'_>) -> Result<Solved, TrainError> {
+        let regularizer = self.regularizer(lambda)?;
+        regularizer.check(self.dim())?;
+        let ((outcomes, method), abs_tol) = if self.targets.kind == TargetKind::OneVsRest {
+            (one_vs_rest::solve(self, &regularizer, walk)?, None)
+        } else if from_svm::is_start_of(&self.targets, walk.settings) {
+            (from_svm::solve(self, &regularizer, walk)?, None)
+        } else {
+            let risk = self.risk(0);
+            let problem = Problem::new(&*risk, &regularizer).starting_at(walk.start);
+            let rules = self.rules(&*risk)?;
+            let (outcome, method) = walk.minimise(problem, rules)?;
+            ((vec![outcome], method), Some(rules.abs_tol))
+        };
+        Ok(Solved { outcomes, method, abs_tol })
+    }
+
     /// The answer made of the outcomes of all problems.
-    pub(crate) fn answer(&self, method: Method, lambda: f64, mut outcomes: Vec<Outcome>) -> Answer {
+    pub(crate) fn answer(&self, lambda: f64, solved: Solved) -> Answer {
+        let Solved { mut outcomes, method, abs_tol } = solved;
         let sizes = (self.data.features.rows(), self.data.features.cols());
         let mut report = TrainReport::of_runs(method.name(), sizes, lambda, &outcomes);
+        if abs_tol.is_some() {
+            report.abs_tol = abs_tol;
+        }
         let proofs = outcomes.iter_mut().map(|outcome| outcome.proof.take()).collect();
         let form = LinearForm::new(self, outcomes);
         report.further.extend(form.scale.map(|scale| ("scale", scale.into())));

@@ -18,6 +18,9 @@ use std::ops::Range;
 
 /// Pairs that L-BFGS remembers.
 const MEMORY: usize = 20;
+/// Or so many bytes of them, but a few.
+const MEMORY_BYTES: usize = 128 << 20;
+const LEAST_MEMORY: usize = 5;
 /// A line search ends where the slope is this share of the first one.
 const FLAT: f64 = 0.3;
 /// Or after so many trials.
@@ -155,7 +158,8 @@ impl Dual {
 
 impl Joint {
     pub(super) fn new(dim: usize) -> Self {
-        Joint { w: vec![0.0; dim], memory: LimitedMemory::new(MEMORY) }
+        let room = (MEMORY_BYTES / (16 * dim.max(1))).max(LEAST_MEMORY);
+        Joint { w: vec![0.0; dim], memory: LimitedMemory::new(MEMORY.min(room)) }
     }
 
     /// Proximal steps from `alpha`, the weights of all outputs, example by example.
@@ -216,6 +220,9 @@ impl Joint {
             let slope = dot(&direction, &gradient);
             let (at, square) = (dot(&self.w, &direction), norm2(&direction));
             let step = search(slope, |t| {
+                if with.cancel.is_cancelled() {
+                    return 0.0;
+                }
                 let moved: Vec<f64> =
                     values.iter().zip(&rises).map(|(value, rise)| value + t * rise).collect();
                 let mut alpha = vec![0.0; moved.len()];

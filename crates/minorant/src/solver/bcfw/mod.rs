@@ -19,7 +19,7 @@ use super::{Halt, Problem, Run, Solver, Status, Step, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::certificate::{DualPoint, Term};
 use crate::proof::{OutputProof, Proof, WeightedOutput};
-use crate::risk::{Asked, Plane, Point, WorkingSets};
+use crate::risk::{Asked, Cancel, Plane, Point, WorkingSets};
 use minorant_linalg::dense::{between, norm2};
 use minorant_linalg::parallel::split_evenly;
 use minorant_linalg::sum::Sum;
@@ -35,6 +35,8 @@ const MOST_POINTS: usize = 200;
 const STIFFNESS: f64 = 10.0;
 /// Sweeps over the outputs already seen after a pass in groups.
 const SWEEPS: usize = 10;
+/// Examples of a sweep between two looks at whether to stop.
+const VISITS: usize = 64;
 /// An output that has had no weight for this many passes is forgotten.
 const IDLE: u32 = 10;
 /// How many times the examples must double for one more pass that w moves in.
@@ -177,7 +179,7 @@ impl<'p> Bcfw<'p> {
             let share = 2.0 / (at as f64 + 3.0);
             mean.iter_mut().zip(&self.w).for_each(|(mean, w)| *mean += share * (w - *mean));
         }
-        self.sweep();
+        self.sweep(run.cancel());
         self.passes += 1;
         Ok(mean)
     }
@@ -259,12 +261,15 @@ impl<'p> Bcfw<'p> {
     }
 
     /// Goes through the outputs already seen a few times, mostly where there is something to gain.
-    fn sweep(&mut self) {
+    fn sweep(&mut self, cancel: &Cancel) {
         for sweep in 0..SWEEPS {
             let total: f64 = self.dual.iter().map(|block| block.gap).sum();
             let least = WORTH_A_VISIT * total / self.dual.len() as f64;
             let full = sweep % FULL_SWEEP == 0;
             for example in 0..self.dual.len() {
+                if example.is_multiple_of(VISITS) && cancel.is_cancelled() {
+                    return;
+                }
                 if full || self.dual[example].gap >= least {
                     self.visit(example);
                 }

@@ -65,15 +65,15 @@ impl Newton {
     /// Goes to an evaluated point with its plane, and tells objective and bound.
     fn arrive(&mut self, run: &mut Run<'_>, point: Point, planes: Vec<Plane>) -> Result<f64, Halt> {
         let objective = run.objective(&point)?;
-        let regularizer = run.problem.regularizer;
+        let problem = run.problem;
         self.gradient = vec![0.0; self.dim];
         planes.iter().for_each(|plane| axpy(1.0, &plane.normal, &mut self.gradient));
-        regularizer.add_gradient(&point.w, &mut self.gradient);
+        problem.regularizer.add_gradient(&point.w, &mut self.gradient);
         run.offer_objective(objective);
-        run.master(|| self.bundle.add(&point.w, planes, regularizer));
+        run.master(|| self.bundle.add(&point.w, planes, problem));
         self.best = Some(point);
         let accuracy = run.master_gap();
-        let minimum = run.master(|| self.bundle.minimise(regularizer, accuracy));
+        let minimum = run.master(|| self.bundle.minimise(problem, accuracy));
         run.offer_bounds(&minimum.bounds, || self.bundle.proof());
         Ok(objective)
     }

@@ -217,7 +217,9 @@ impl Solver for NewtonCd {
         let mut length = 1.0;
         let rounding = 4.0 * f64::EPSILON * before.abs();
         let mut objective = run.problem.objective(&trial);
-        if objective > before + SUFFICIENT * slope + rounding {
+        // An objective that is no number is none that is low enough.
+        let is_low = objective <= before + SUFFICIENT * slope + rounding;
+        if !is_low {
             let Some((mut w, step)) = backtrack(run, lines, point, &trial, slope) else {
                 if !has_parabolas && !self.needs_parabolas && curvature.parabolas(point).is_some() {
                     self.needs_parabolas = true;

@@ -58,9 +58,9 @@ impl Companion {
 
     /// Takes in the planes at `w`.
     pub(in crate::solver) fn add(&mut self, run: &mut Run<'_>, w: &[f64], planes: Vec<Plane>) {
-        let regularizer = run.problem.regularizer;
+        let problem = run.problem;
         if let Some(bundle) = &mut self.bundle {
-            run.master(|| bundle.add(w, planes, regularizer));
+            run.master(|| bundle.add(w, planes, problem));
         }
     }
 
@@ -78,8 +78,8 @@ impl Companion {
     /// the model's minimiser.
     pub(in crate::solver) fn solve(&mut self, run: &mut Run<'_>) -> Result<Option<Vec<f64>>, Halt> {
         let Some(bundle) = &mut self.bundle else { return Ok(None) };
-        let (accuracy, regularizer) = (run.master_gap(), run.problem.regularizer);
-        let minimum = run.master(|| bundle.minimise(regularizer, accuracy));
+        let (accuracy, problem) = (run.master_gap(), run.problem);
+        let minimum = run.master(|| bundle.minimise(problem, accuracy));
         run.offer_bound(minimum.bound, || bundle.proof());
         self.due = run.evaluations() + 1 + run.evaluations() / SHARE;
         run.check_gap()?;
