@@ -2,7 +2,7 @@
 //! threads, so that whoever reduces them in that order gets the same bits on one thread and on
 //! fifty. The threads are those of the rayon pool that the caller is in.
 
-use crate::tree::each_in_order;
+use crate::tree::{Order, each_in_order};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -35,19 +35,19 @@ impl Spare {
 
 /// Hands out the numbers below `count`, each once. Not generic, so that the scheduling behind it,
 /// which is more code than most of the work that it schedules, is compiled once and not once for
-/// every closure. With `Grain::One` threads take the numbers one by one in their order; with
+/// every closure. With `Grain::One` threads take the numbers one by one in an order; with
 /// `Grain::Any` they take runs of numbers and split them while others are idle.
 fn hand_out(count: usize, grain: Grain, work: &(dyn Fn(usize) + Sync)) {
     match grain {
         _ if count == 1 => work(0),
-        Grain::One => each_in_order(0..count, work),
+        Grain::One(order) => each_in_order(order, 0..count, work),
         Grain::Any => (0..count).into_par_iter().for_each(work),
     }
 }
 
 #[derive(Clone, Copy)]
 enum Grain {
-    One,
+    One(Order),
     Any,
 }
 
@@ -116,7 +116,7 @@ pub fn map_chunks<T: Send>(
     chunks: &[Range<usize>],
     work: impl Fn(usize, Range<usize>) -> T + Sync,
 ) -> Vec<T> {
-    collect(chunks.len(), Grain::One, |i| work(i, chunks[i].clone()))
+    collect(chunks.len(), Grain::One(Order::Up), |i| work(i, chunks[i].clone()))
 }
 
 /// Like [`map_chunks`], each chunk with its own stretch of `buffer` (`width` entries an item).
@@ -126,8 +126,21 @@ pub fn map_chunks_mut<T: Send>(
     width: usize,
     work: impl Fn(usize, Range<usize>, &mut [f64]) -> T + Sync,
 ) -> Vec<T> {
+    map_chunks_mut_in(Order::Up, chunks, buffer, width, work)
+}
+
+/// The same, begun at the end that is said.
+pub fn map_chunks_mut_in<T: Send>(
+    order: Order,
+    chunks: &[Range<usize>],
+    buffer: &mut [f64],
+    width: usize,
+    work: impl Fn(usize, Range<usize>, &mut [f64]) -> T + Sync,
+) -> Vec<T> {
     let stretches = stretches(chunks, buffer, width);
-    collect_stretches(stretches, Grain::One, |i, stretch| work(i, chunks[i].clone(), stretch))
+    collect_stretches(stretches, Grain::One(order), |i, stretch| {
+        work(i, chunks[i].clone(), stretch)
+    })
 }
 
 /// The stretches of `buffer` that belong to contiguous chunks, `width` entries an item.

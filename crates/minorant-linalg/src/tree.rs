@@ -119,6 +119,15 @@ fn joined<T: Summand>(first: usize, level: u32, sum: T, sibling: T) -> (usize, T
     (left, total)
 }
 
+/// Which chunk is begun first. Sums do not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// The first one.
+    Up,
+    /// The last one.
+    Down,
+}
+
 /// Makes and adds up the sums of the chunks `held`, on all threads. Chunks are begun in their order, and
 /// two halves are added as soon as both are there, so that few sums are alive at a time: about one for
 /// each thread and each level of the tree. The first error ends the work.
@@ -127,10 +136,20 @@ pub fn sum_chunks<T: Summand, E: Send>(
     top: u32,
     of_chunk: impl Fn(usize) -> Result<T, E> + Sync,
 ) -> Result<TreeSum<T>, E> {
+    sum_chunks_in(Order::Up, held, top, of_chunk)
+}
+
+/// The same, begun at the end that is said.
+pub fn sum_chunks_in<T: Summand, E: Send>(
+    order: Order,
+    held: std::ops::Range<usize>,
+    top: u32,
+    of_chunk: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Result<TreeSum<T>, E> {
     let tree = Mutex::new(TreeSum::new(top));
     let failed: Mutex<Option<E>> = Mutex::new(None);
     let is_over = AtomicBool::new(false);
-    each_in_order(held, &|chunk| {
+    each_in_order(order, held, &|chunk| {
         if is_over.load(Ordering::Relaxed) {
             return;
         }
@@ -172,8 +191,17 @@ fn put_shared<T: Summand>(tree: &Mutex<TreeSum<T>>, chunk: usize, sum: T) {
     }
 }
 
-/// Calls `work` for each number, begun in their order, on all threads of the pool.
-pub(crate) fn each_in_order(numbers: std::ops::Range<usize>, work: &(dyn Fn(usize) + Sync)) {
+/// Calls `work` for each number, begun in their order from one end, on all threads of the pool.
+pub(crate) fn each_in_order(
+    order: Order,
+    numbers: std::ops::Range<usize>,
+    work: &(dyn Fn(usize) + Sync),
+) {
+    let (first, last) = (numbers.start, numbers.end.saturating_sub(1));
+    let work = |number: usize| match order {
+        Order::Up => work(number),
+        Order::Down => work(last - (number - first)),
+    };
     let threads = rayon::current_num_threads().min(numbers.len());
     if threads <= 1 {
         return numbers.for_each(work);

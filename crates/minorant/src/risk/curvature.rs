@@ -4,7 +4,7 @@
 use super::cut::power_of_two;
 use super::{Cancel, Curvature, LinearRisk, Point, RiskError, SecondDerivatives, chunk};
 use minorant_linalg::parallel::map_chunks_mut;
-use minorant_linalg::tree::{level_of_parts, sum_chunks};
+use minorant_linalg::tree::{level_of_parts, sum_chunks_in};
 use minorant_linalg::{Columns, PackedWeights};
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ impl LinearRisk<'_> {
     ) -> Result<Vec<f64>, RiskError> {
         let chunks = &self.rows.chunks;
         let each = chunks.len() / count;
-        let sums = sum_chunks(0..count, level_of_parts(count, 1), |run| {
+        let sums = sum_chunks_in(self.rows.order(), 0..count, level_of_parts(count, 1), |run| {
             of_run(&chunks[run * each..(run + 1) * each])
         })?;
         self.rows.intact()?;

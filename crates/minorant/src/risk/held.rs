@@ -9,12 +9,13 @@ use super::loss::Tangent;
 use super::sizes::Sizes;
 use super::{Cancel, ExampleWeights, Loss, RiskError};
 use crate::line::{LineData, LineShare, PiecewiseLine, PiecewiseRows, SmoothLine};
-use minorant_linalg::parallel::{Spare, map_chunks, map_chunks_mut, stretches};
+use minorant_linalg::parallel::{Spare, map_chunks, map_chunks_mut, map_chunks_mut_in, stretches};
 use minorant_linalg::sum::Sum;
-use minorant_linalg::tree::{TreeError, TreeSum, sum_chunks};
+use minorant_linalg::tree::{Order, TreeError, TreeSum, sum_chunks, sum_chunks_in};
 use minorant_linalg::{Design, PackedWeights};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Rows that a loss is asked for at a time.
@@ -35,6 +36,8 @@ pub(crate) struct HeldRows<'a> {
     pub(crate) lengths: Vec<f64>,
     /// Gradients of chunks, to be used again.
     pub(super) spare: Spare,
+    /// Passes over the rows so far.
+    passes: AtomicUsize,
 }
 
 /// The outputs of a chunk while its planes are made.
@@ -72,7 +75,8 @@ impl<'a> HeldRows<'a> {
         let lengths =
             map_chunks(&chunks, |_, rows| rows.map(|i| design.row_length(i)).collect::<Vec<f64>>());
         let (lengths, spare) = (lengths.concat(), Spare::default());
-        HeldRows { design, loss, weights, cut, held, chunks, lengths, spare }
+        let passes = AtomicUsize::new(0);
+        HeldRows { design, loss, weights, cut, held, chunks, lengths, spare, passes }
     }
 
     /// Whether the rows are fetched whenever they are needed.
@@ -96,7 +100,15 @@ impl<'a> HeldRows<'a> {
             chunks: self.chunks.clone(),
             lengths: self.lengths.clone(),
             spare: Spare::default(),
+            passes: AtomicUsize::new(0),
         }
+    }
+
+    /// At which end the next pass begins. Rows on disk are gone through up and down in turn: what was read
+    /// last is what the system still has in memory.
+    pub(super) fn order(&self) -> Order {
+        let is_back = self.are_streamed() && self.passes.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+        if is_back { Order::Down } else { Order::Up }
     }
 
     /// The rows of each chunk where all rows are cut into `chunks`.
@@ -199,20 +211,21 @@ impl<'a> HeldRows<'a> {
         let packed = PackedWeights::pack(w, k);
         let is_origin = w.iter().all(|w| *w == 0.0);
         let mut outputs = vec![0.0; self.design.rows() * k];
-        let sums = map_chunks_mut(&self.chunks, &mut outputs, k, |_, rows, outputs| {
-            cancel.check()?;
-            let mut sum = Sum::new();
-            for block in self.blocks(rows.clone()) {
-                let out =
-                    &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
-                // At the origin the outputs are known without a look at the data.
-                if !is_origin {
-                    self.design.forward(block.clone(), &packed, out);
+        let sums =
+            map_chunks_mut_in(self.order(), &self.chunks, &mut outputs, k, |_, rows, outputs| {
+                cancel.check()?;
+                let mut sum = Sum::new();
+                for block in self.blocks(rows.clone()) {
+                    let out =
+                        &mut outputs[(block.start - rows.start) * k..(block.end - rows.start) * k];
+                    // At the origin the outputs are known without a look at the data.
+                    if !is_origin {
+                        self.design.forward(block.clone(), &packed, out);
+                    }
+                    sum.add(self.block_value(block, out));
                 }
-                sum.add(self.block_value(block, out));
-            }
-            Ok(sum.value())
-        });
+                Ok(sum.value())
+            });
         let sums = sums.into_iter().collect::<Result<_, RiskError>>()?;
         self.intact()?;
         Ok((outputs, sums))
@@ -286,14 +299,15 @@ impl<'a> HeldRows<'a> {
         let k = self.loss.outputs();
         let packed = PackedWeights::pack(w, k);
         let mut outputs = vec![0.0; self.design.rows() * k];
-        let done = map_chunks_mut(&self.chunks, &mut outputs, k, |_, rows, outputs| {
-            for block in self.blocks(rows.clone()) {
-                cancel.check()?;
-                let span = (block.start - rows.start) * k..(block.end - rows.start) * k;
-                self.design.forward(block, &packed, &mut outputs[span]);
-            }
-            Ok(())
-        });
+        let done =
+            map_chunks_mut_in(self.order(), &self.chunks, &mut outputs, k, |_, rows, outputs| {
+                for block in self.blocks(rows.clone()) {
+                    cancel.check()?;
+                    let span = (block.start - rows.start) * k..(block.end - rows.start) * k;
+                    self.design.forward(block, &packed, &mut outputs[span]);
+                }
+                Ok(())
+            });
         done.into_iter().collect::<Result<(), RiskError>>()?;
         drop(packed);
         self.intact()?;
@@ -345,7 +359,7 @@ impl<'a> HeldRows<'a> {
         let outputs: Vec<Mutex<ChunkOutputs<'_>>> = outputs.into_iter().map(Mutex::new).collect();
         let tells_slopes = self.tells_slopes();
         let first = held.start;
-        let sums = sum_chunks(held, self.cut.level_of_parts(parts), |chunk| {
+        let sums = sum_chunks_in(self.order(), held, self.cut.level_of_parts(parts), |chunk| {
             cancel.check()?;
             let rows = ranges[chunk - first].clone();
             // Every chunk has one task, so that no lock is ever waited for.
