@@ -9,7 +9,7 @@ use minorant::archive::Archive;
 use minorant::checkpoint::FileCheckpoints;
 use minorant::family::linear::{BIAS_WEIGHT, LOSS, LossName, STARTS};
 use minorant::family::{Context, TrainReport};
-use minorant::options::common::BIAS;
+use minorant::options::common::{BIAS, INTERCEPT, Intercept};
 use minorant::risk::Cancel;
 use minorant::solver::{Checkpoints, Method, Status};
 use minorant::trace::{Observer, TraceRecord};
@@ -98,14 +98,16 @@ fn case_of(kind: Kind, method: Method) -> Case {
 }
 
 fn check(kind: Kind, method: Method) {
+    check_case(&case_of(kind, method), kind, &format!("{kind:?} {method:?}"));
+}
+
+fn check_case(case: &Case, kind: Kind, told: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("checkpoint");
-    let case = case_of(kind, method);
-    let (model, report) = fit(&case);
-    let told = format!("{kind:?} {method:?}");
+    let (model, report) = fit(case);
     assert_eq!(report.status, Status::Converged, "{told}");
     let whole = bytes_of(&model);
-    let (watched, _) = run(&case, open(&case, Some(&path), None), None);
+    let (watched, _) = run(case, open(case, Some(&path), None), None);
     assert!(whole == watched, "{told}: checkpoints change the run");
 
     let all = report.evaluations;
@@ -117,15 +119,25 @@ fn check(kind: Kind, method: Method) {
         short.max_evals(most);
         let (_, stopped) = run(&short, open(&short, Some(&path), None), None);
         assert!(stopped.evaluations <= most, "{told}: {} of {most}", stopped.evaluations);
-        let (resumed, again) = run(&case, open(&case, None, Some(&path)), None);
+        let (resumed, again) = run(case, open(case, None, Some(&path)), None);
         assert_eq!(again.evaluations, all, "{told}: resumed after {most} evaluations");
         assert!(whole == resumed, "{told}: resumed after {most} evaluations, another model");
         // Stopped by somebody else.
         let iterations = (report.iterations * share / 4).max(1) as usize;
-        let (_, stopped) = run(&case, open(&case, Some(&path), None), Some(iterations));
+        let (_, stopped) = run(case, open(case, Some(&path), None), Some(iterations));
         assert_eq!(stopped.status, Status::Interrupted, "{told}");
-        let (resumed, _) = run(&case, open(&case, None, Some(&path)), None);
+        let (resumed, _) = run(case, open(case, None, Some(&path)), None);
         assert!(whole == resumed, "{told}: resumed after {iterations} iterations, another model");
+    }
+}
+
+#[test]
+fn duals_with_free_intercepts() {
+    for kind in [Kind::Hinge, Kind::SquaredHinge, Kind::Logistic, Kind::Multiclass] {
+        let mut case = case_of(kind, Method::DualCd);
+        case.put(&BIAS, None);
+        case.put(&INTERCEPT, Some(Intercept::Free));
+        check_case(&case, kind, &format!("{kind:?} with a free intercept"));
     }
 }
 

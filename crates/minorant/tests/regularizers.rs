@@ -98,6 +98,10 @@ fn methods_reach_the_referees_optimum_and_their_bounds_hold() {
             true => Method::ProxBmrm,
             false => random.pick(&BUNDLE_METHODS),
         };
+        let is_free = case.settings.get(&INTERCEPT).is_some();
+        let has_dual = ![Kind::Softmax, Kind::Multilabel].contains(&kind);
+        let by_dual = is_free && has_dual && !pure && seed % 4 < 2;
+        let method = if by_dual { Method::DualCd } else { method };
         case.solver(method);
         case.abs_tol(1e-10);
         case.tol(if pure { 1e-3 } else { 1e-6 });

@@ -96,7 +96,10 @@ const PLAIN: [(Kind, bool); 6] = [
 fn models_with_free_intercepts() {
     for (kind, is_smooth) in PLAIN {
         let last = if is_smooth { Method::Newton } else { Method::Auto };
-        check_methods(kind, &[Method::LsPBmrm, last], |case| {
+        let has_dual = ![Kind::Softmax, Kind::Multilabel].contains(&kind);
+        let dual = has_dual.then_some(Method::DualCd);
+        let methods: Vec<Method> = [Method::LsPBmrm, last].into_iter().chain(dual).collect();
+        check_methods(kind, &methods, |case| {
             case.put(&BIAS, None);
             case.put(&INTERCEPT, Some(Intercept::Free));
         });

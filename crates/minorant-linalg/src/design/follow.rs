@@ -15,12 +15,17 @@ pub struct Follow<'f> {
     pub threshold: f64,
     /// The least and the greatest values, one for each weight, where there are such.
     pub ranges: Option<(&'f [f64], &'f [f64])>,
+    /// How many weights all this is about: those behind them stay where they are.
+    pub weights: usize,
 }
 
 impl Follow<'_> {
     /// What follows from weight number `at`.
     #[inline(always)]
     pub fn of(&self, at: usize, weight: f64) -> f64 {
+        if at >= self.weights {
+            return weight;
+        }
         let shrunk = (weight.abs() - self.threshold).max(0.0).copysign(weight);
         match self.ranges {
             None => shrunk,
@@ -158,7 +163,11 @@ mod tests {
             let number = |i: usize| ((i * 37 + 11) % 16) as f64 / 8.0 - 1.0;
             let start: Vec<f64> = (0..4 * k).map(number).collect();
             let (least, greatest) = (vec![-0.25; 4 * k], vec![f64::INFINITY; 4 * k]);
-            let follow = Follow { threshold: 0.125, ranges: Some((&least, &greatest)) };
+            let follow = Follow {
+                threshold: 0.125,
+                ranges: Some((&least, &greatest)),
+                weights: least.len(),
+            };
             let seen_of = |w: &[f64]| -> Vec<f64> {
                 w.iter().enumerate().map(|(at, w)| follow.of(at, *w)).collect()
             };

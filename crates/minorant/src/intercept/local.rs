@@ -130,7 +130,7 @@ impl DifferenceOfConvex for InterceptRisk<'_> {
     }
 
     fn has_dual_coordinates(&self) -> bool {
-        false
+        self.inner.has_dual_coordinates()
     }
 
     fn restored(&self, point: Point) -> Point {

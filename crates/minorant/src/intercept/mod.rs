@@ -8,6 +8,7 @@
 //! slopes, and tell them. What rounding leaves of their sum could be mended by scaling some examples'
 //! slopes down a little, which costs next to nothing and is taken off.
 
+mod ascent;
 mod balance;
 mod curvature;
 pub mod huber_scale;
@@ -17,8 +18,8 @@ mod small_system;
 
 use crate::line::{self, Line, Quadratic, Side};
 use crate::risk::{
-    BySlopes, Cancel, Curvature, DifferenceOfConvex, Duals, ExampleWeights, LinearRisk, Lines,
-    Loss, Outputs, Plane, Point, Risk, RiskError,
+    BySlopes, Cancel, Curvature, DifferenceOfConvex, DualCoordinates, Duals, ExampleWeights,
+    LinearRisk, Lines, Loss, Outputs, Plane, Point, Risk, RiskError,
 };
 use balance::ROUNDING;
 use minorant_linalg::Design;
@@ -292,6 +293,10 @@ impl Risk for InterceptRisk<'_> {
 
     fn duals(&self) -> Option<&dyn Duals> {
         self.is_convex().then_some(self)
+    }
+
+    fn dual_coordinates(&self) -> Option<&dyn DualCoordinates> {
+        self.inner.dual_coordinates().map(|_| self as &dyn DualCoordinates)
     }
 
     fn difference(&self) -> Option<&dyn DifferenceOfConvex> {

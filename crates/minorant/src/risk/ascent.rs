@@ -110,14 +110,11 @@ impl<L: Ascent> RowStep for Climbing<'_, '_, L> {
     }
 }
 
-impl DualCoordinates for LinearRisk<'_> {
-    fn examples(&self) -> Vec<u32> {
-        let all = 0..self.rows.design.rows() as u32;
-        all.filter(|&i| self.rows.weights.of(i as usize) > 0.0).collect()
-    }
-
-    fn sweep(
+impl LinearRisk<'_> {
+    /// A sweep in which the rows have the features of this design.
+    pub(crate) fn sweep_over(
         &self,
+        design: &Design<'_>,
         metric: &RowMetric,
         state: &mut DualState,
         order: &mut Vec<u32>,
@@ -143,7 +140,7 @@ impl DualCoordinates for LinearRisk<'_> {
         let rests = rests.map(|(rests, at_rest)| (rests.follow(), &mut at_rest[..]));
         if let Some(ascent) = self.rows.loss.ascent() {
             ascent.sweep(DualSweep {
-                design: &self.rows.design,
+                design,
                 order,
                 factors: metric.factors(),
                 w: &mut state.w,
@@ -157,6 +154,27 @@ impl DualCoordinates for LinearRisk<'_> {
         state.drift += f64::EPSILON * (climber.moves as f64 * (before + path) + 8.0 * path);
         *order = climber.kept;
         Sweep { rise: climber.rise, pull: climber.pull }
+    }
+}
+
+impl DualCoordinates for LinearRisk<'_> {
+    fn examples(&self) -> Vec<u32> {
+        let all = 0..self.rows.design.rows() as u32;
+        all.filter(|&i| self.rows.weights.of(i as usize) > 0.0).collect()
+    }
+
+    fn metric(&self, lambda: f64, theta: Option<&[f64]>) -> Option<RowMetric> {
+        self.row_metric(lambda, theta)
+    }
+
+    fn sweep(
+        &self,
+        metric: &RowMetric,
+        state: &mut DualState,
+        order: &mut Vec<u32>,
+        held: f64,
+    ) -> Sweep {
+        self.sweep_over(&self.rows.design, metric, state, order, held)
     }
 
     fn still_open(&self, state: &DualState, outputs: &[f64], held: f64) -> Vec<u32> {

@@ -1,7 +1,7 @@
 //! What a risk over examples may know of its dual: minorants by their slopes, and steps along single
 //! examples.
 
-use super::{Cancel, Plane, Point, RiskError};
+use super::{Cancel, ExampleWeights, Plane, Point, RiskError};
 use minorant_linalg::Follow;
 
 /// A risk over examples that knows how high a minorant with given slopes may lie.
@@ -44,6 +44,15 @@ pub trait DualCoordinates {
     /// The examples that have any weight.
     fn examples(&self) -> Vec<u32>;
 
+    /// What steps along examples cost; nothing where θ differs between the outputs of a feature.
+    fn metric(&self, lambda: f64, theta: Option<&[f64]>) -> Option<RowMetric>;
+
+    /// Intercepts that stand behind the weights in a state because they are free: sweeps bring them to
+    /// where the slopes add up to zero.
+    fn intercepts(&self) -> usize {
+        0
+    }
+
     /// Moves the slopes of each example in `order` to the best place for it, the others' staying
     /// where they are, and the weights with them. Examples whose slopes are held at a bound by
     /// more than `held` are taken out of `order`.
@@ -60,7 +69,7 @@ pub trait DualCoordinates {
     fn still_open(&self, state: &DualState, outputs: &[f64], held: f64) -> Vec<u32>;
 
     /// The plane of the state's slopes, without a look at the data: its normal follows from the
-    /// weights. Nothing where some slopes are no minorant's.
+    /// weights. Nothing where some slopes are no minorant's, or the weights do not tell.
     fn plane(&self, metric: &RowMetric, state: &DualState, center: &[f64]) -> Option<Plane>;
 }
 
@@ -90,12 +99,14 @@ pub struct Rests {
     pub threshold: f64,
     /// The least and the greatest weights, where there are such.
     pub ranges: Option<(Vec<f64>, Vec<f64>)>,
+    /// How many weights there are; intercepts behind them are not held.
+    pub weights: usize,
 }
 
 impl Rests {
     pub(super) fn follow(&self) -> Follow<'_> {
         let ranges = self.ranges.as_ref().map(|(least, greatest)| (&least[..], &greatest[..]));
-        Follow { threshold: self.threshold, ranges }
+        Follow { threshold: self.threshold, ranges, weights: self.weights }
     }
 }
 
@@ -108,6 +119,23 @@ impl RowMetric {
     /// The same where weights come to rest elsewhere than a quadratic says.
     pub fn with_rests(self, rests: Rests) -> Self {
         RowMetric { rests: Some(rests), ..self }
+    }
+
+    /// The same with an intercept, a feature that is 1 in every row. It is penalised as a feature of usual
+    /// size is, for the while of a sweep.
+    pub(crate) fn with_intercept(mut self, weights: &ExampleWeights) -> Self {
+        let total: f64 = (0..self.curvatures.len()).map(|i| weights.of(i)).sum();
+        let usual = self.lambda * self.curvatures.iter().sum::<f64>() / total;
+        self.bias = if usual > 0.0 && usual.is_finite() { usual } else { 1.0 };
+        for (i, curvature) in self.curvatures.iter_mut().enumerate() {
+            *curvature += weights.of(i) * self.bias / self.lambda;
+        }
+        self
+    }
+
+    /// By how much an intercept moves for each unit of slopes that do not add up to zero.
+    pub(crate) fn of_intercept(&self) -> f64 {
+        self.bias / self.lambda
     }
 
     /// The weights at rest.

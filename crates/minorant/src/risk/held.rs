@@ -12,7 +12,7 @@ use crate::line::{LineData, LineShare, PiecewiseLine, PiecewiseRows, SmoothLine}
 use minorant_linalg::parallel::{Spare, map_chunks, map_chunks_mut, map_chunks_mut_in, stretches};
 use minorant_linalg::sum::Sum;
 use minorant_linalg::tree::{Order, TreeError, TreeSum, sum_chunks, sum_chunks_in};
-use minorant_linalg::{Design, PackedWeights};
+use minorant_linalg::{Design, Matrix, PackedWeights};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -77,6 +77,11 @@ impl<'a> HeldRows<'a> {
         let (lengths, spare) = (lengths.concat(), Spare::default());
         let passes = AtomicUsize::new(0);
         HeldRows { design, loss, weights, cut, held, chunks, lengths, spare, passes }
+    }
+
+    /// The features without a constant one.
+    pub(crate) fn matrix(&self) -> &'a Matrix<'a> {
+        self.design.matrix()
     }
 
     /// Whether the rows are fetched whenever they are needed.

@@ -1,6 +1,6 @@
 //! `auto`: picks a method by what the risk offers and by sizes, never by the clock.
 
-use super::{Method, MethodOptions, Problem, sgd_pass};
+use super::{Method, MethodOptions, Problem, dual_cd};
 
 /// Plane models where nobody says otherwise.
 pub const DEFAULT_PARTS: usize = 16;
@@ -13,6 +13,8 @@ pub const MANY_WEIGHTS: usize = 10_000;
 const STEEP: f64 = 80.0;
 /// The same where the loss is smooth, and Newton's method is what would be taken instead.
 const STEEP_WHERE_SMOOTH: f64 = 1.0;
+/// The same beside absolute weights, where Newton's method goes through columns and not through rows.
+const STEEP_WHERE_SPARSE: f64 = 4.0;
 
 impl Method {
     /// The method that `auto` stands for on this problem.
@@ -81,10 +83,14 @@ fn suits_dual_cd(problem: Problem<'_>) -> bool {
     {
         return false;
     }
-    sgd_pass::metric(problem).is_some_and(|metric| {
+    dual_cd::metric_of(problem).is_some_and(|metric| {
         let curvatures = metric.curvatures();
         let mean = curvatures.iter().sum::<f64>() / curvatures.len() as f64;
-        let steep = if problem.risk.is_smooth() { STEEP_WHERE_SMOOTH } else { STEEP };
+        let steep = match problem.risk.is_smooth() {
+            true if problem.regularizer.l1() > 0.0 => STEEP_WHERE_SPARSE,
+            true => STEEP_WHERE_SMOOTH,
+            false => STEEP,
+        };
         mean <= steep || problem.risk.dim() > curvatures.len()
     })
 }

@@ -162,7 +162,9 @@ impl Method {
             Method::NewtonCd => Box::new(NewtonCd::new(risk.dim())),
             Method::DualCd => {
                 let dual = DualCd::new(problem, options.seed).ok_or_else(|| lacks("examples"))?;
-                let is_chosen = self == Method::Auto || options.hands_over;
+                // Intercepts that are free can only be followed, which takes the more sweeps.
+                let is_free = risk.dual_coordinates().is_some_and(|dual| dual.intercepts() > 0);
+                let is_chosen = self == Method::Auto || options.hands_over || is_free;
                 let patience = if is_chosen { SOON } else { LATE };
                 let planes = Method::pick_bundle(problem);
                 let parts = planes.parts(risk, options)?;

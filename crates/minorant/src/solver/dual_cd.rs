@@ -16,7 +16,7 @@
 //! A sweep and a check are iterations of their own, so that none costs more than one evaluation and
 //! a run can stop and resume between them.
 
-use super::sgd_pass::{metric, shuffle};
+use super::sgd_pass::shuffle;
 use super::{Halt, Problem, Run, Solver, Status, Step, bound_of_plane, load_point, save_point};
 use crate::archive::{Archive, ArchiveError};
 use crate::proof::Proof;
@@ -50,20 +50,23 @@ const LOST: f64 = 1e-10;
 const LONGEST_STEP: f64 = 1e3;
 
 /// What steps along examples cost, and where weights come to rest.
-fn metric_of(problem: Problem<'_>) -> Option<RowMetric> {
-    let (regularizer, metric) = (problem.regularizer, metric(problem)?);
+pub(super) fn metric_of(problem: Problem<'_>) -> Option<RowMetric> {
+    let (regularizer, dual) = (problem.regularizer, problem.risk.dual_coordinates()?);
+    let metric = dual.metric(regularizer.lambda(), regularizer.weights())?;
     if regularizer.is_quadratic() {
         return Some(metric);
     }
     let ranges = regularizer.ranges();
     let ranges = ranges.map(|ranges| (ranges.least().to_vec(), ranges.greatest().to_vec()));
     let threshold = regularizer.l1() / regularizer.lambda();
-    Some(metric.with_rests(Rests { threshold, ranges }))
+    Some(metric.with_rests(Rests { threshold, ranges, weights: problem.risk.dim() }))
 }
 
 /// Dual coordinate ascent.
 #[derive(Debug)]
 pub struct DualCd {
+    /// Weights; those of the state may have intercepts behind them.
+    dim: usize,
     seed: u64,
     metric: RowMetric,
     state: DualState,
@@ -96,12 +99,14 @@ impl DualCd {
     /// between the outputs of a feature.
     pub fn new(problem: Problem<'_>, seed: u64) -> Option<Self> {
         let coordinates = problem.risk.dual_coordinates()?;
+        let dim = problem.risk.dim();
         let state = DualState {
             slopes: vec![0.0; problem.risk.duals()?.slopes()],
-            w: problem.regularizer.center(problem.risk.dim()),
+            w: [problem.regularizer.center(dim), vec![0.0; coordinates.intercepts()]].concat(),
             drift: 0.0,
         };
         Some(DualCd {
+            dim,
             seed,
             metric: metric_of(problem)?,
             state,
@@ -175,20 +180,21 @@ impl DualCd {
 
     /// The plane that the slopes prove. Where it `may_look` at the data, and rounding may have
     /// carried the weights so far that the plane which follows from them is worth less than its
-    /// proof, it is summed up afresh.
+    /// proof, or none follows from them, it is summed up afresh.
     fn plane(
         &self,
         run: &Run<'_>,
         dual: &dyn DualCoordinates,
         may_look: bool,
     ) -> Result<Option<(Plane, Vec<f64>)>, Halt> {
-        let center = run.problem.regularizer.center(self.state.w.len());
+        let center = run.problem.regularizer.center(self.dim);
         let mut slopes = self.state.slopes.clone();
-        let Some(plane) = dual.plane(&self.metric, &self.state, &center) else { return Ok(None) };
         let bound = |plane: &Plane| bound_of_plane(plane.clone(), run.problem.regularizer, false);
-        let lost = bound(&Plane { normal_error: 0.0, ..plane.clone() }) - bound(&plane);
-        if lost <= LOST * run.best_objective().abs() {
-            return Ok(Some((plane, slopes)));
+        if let Some(plane) = dual.plane(&self.metric, &self.state, &center) {
+            let lost = bound(&Plane { normal_error: 0.0, ..plane.clone() }) - bound(&plane);
+            if lost <= LOST * run.best_objective().abs() {
+                return Ok(Some((plane, slopes)));
+            }
         }
         let Some(duals) = run.problem.risk.duals().filter(|_| may_look) else { return Ok(None) };
         let plane = duals.plane_with_slopes(&mut slopes, run.cancel())?;
@@ -211,7 +217,9 @@ impl DualCd {
 
     /// Evaluates the current weights, and opens the examples that are not held there.
     fn check(&mut self, run: &mut Run<'_>, dual: &dyn DualCoordinates) -> Result<Step, Halt> {
-        let point = run.evaluate(self.metric.at_rest(self.state.w.clone()))?;
+        let mut w = self.metric.at_rest(self.state.w.clone());
+        w.truncate(self.dim);
+        let point = run.evaluate(w)?;
         let objective = run.objective(&point)?;
         // What it may look at belongs to this evaluation.
         self.offer_bound(run, dual, true)?;
@@ -263,6 +271,10 @@ impl Solver for DualCd {
         let point = run.evaluate(run.problem.start_point())?;
         let objective = run.objective(&point)?;
         run.offer_objective(objective);
+        // Intercepts may lie far away: they begin where they are best.
+        if self.state.w.len() == self.dim + point.intercept.len() {
+            self.state.w[self.dim..].copy_from_slice(&point.intercept);
+        }
         self.best = Some(point);
         Ok(Step { kind: "start", objective, length: None })
     }
@@ -333,7 +345,7 @@ impl Solver for DualCd {
         (self.visits_at_check, self.counted) = (visits_at_check, counted);
         self.check_is_due = check_is_due != 0;
         (self.checked, self.combined) = (checked != 0, combined != 0);
-        self.best = Some(load_point("best", self.state.w.len(), archive)?);
+        self.best = Some(load_point("best", self.dim, archive)?);
         Ok(())
     }
 }

@@ -1,7 +1,10 @@
 //! What each method needs of a problem, and whether a problem offers it.
 
-use super::{ConvexProblems, LineSearch, Method, MethodOptions, Problem, sgd_pass};
+use super::{ConvexProblems, LineSearch, Method, MethodOptions, Problem, dual_cd, sgd_pass};
 use crate::risk::{Examples, Risk};
+
+/// What steps along examples need of θ.
+const OF_FEATURES: &str = "regularization weights that are the same for all outputs of a feature";
 
 impl Method {
     /// Whether stochastic descent goes without the metric that it has on convex risks of rows.
@@ -77,7 +80,7 @@ impl Method {
                         .difference()
                         .is_some_and(|difference| difference.has_dual_coordinates()) =>
             {
-                Some("convex problems in the primal, or two classes without a free intercept")
+                Some("convex problems in the primal, or two classes")
             }
             _ if !risk.is_convex() && !self.walks() && !self.is_local() => Some("a convex risk"),
             Method::LsBmrm | Method::LsPBmrm | Method::Hybrid if risk.lines().is_none() => {
@@ -97,9 +100,6 @@ impl Method {
             _ if self.finds_directions() && risk.subdifferential().is_none() => {
                 Some("the whole subdifferential of the risk")
             }
-            Method::DualCd if risk.lines().is_some_and(|lines| lines.lie_above()) => Some(
-                "an intercept that is a constant feature, or none: it moves one example at a time",
-            ),
             Method::DualCd if regularizer.l1() > 0.0 && regularizer.weights().is_some() => {
                 Some("absolute weights without regularization weights")
             }
@@ -107,9 +107,8 @@ impl Method {
                 Some("a hinge, squared hinge or logistic loss of two classes, or the joint hinge")
             }
             Method::Sgd if !problem.regularizer.is_centered() => Some("a regularizer centred at 0"),
-            Method::DualCd | Method::Sgd if sgd_pass::metric(problem).is_none() => {
-                Some("regularization weights that are the same for all outputs of a feature")
-            }
+            Method::DualCd if dual_cd::metric_of(problem).is_none() => Some(OF_FEATURES),
+            Method::Sgd if sgd_pass::metric(problem).is_none() => Some(OF_FEATURES),
             Method::Bcfw if risk.working_sets().is_none() => {
                 Some("a risk that is a maximum over outputs (a structured svm)")
             }

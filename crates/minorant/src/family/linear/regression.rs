@@ -161,5 +161,7 @@ pub(super) fn rules(
     // The outputs there are known without a look at the data.
     let at_zero = risk.at(vec![0.0; risk.dim()], &Cancel::new());
     let scale = at_zero.map_err(crate::solver::RunError::from)?.value;
+    // Where no target is missed at w = 0, there is nothing to gain and nothing to measure by.
+    let scale = if scale > 0.0 { scale } else { 1.0 };
     Ok(StopRules { abs_tol: rules.abs_tol * scale, ..rules })
 }
