@@ -335,7 +335,8 @@ def test_signs_and_bounds_are_kept(three_classes, tmp_path):
     X, y = three_classes
     bounds = np.tile([-np.inf, np.inf], (X.shape[1], 1))
     bounds[0] = -0.1, 0.05
-    for estimator in (LogisticRegression(), LinearSVC(intercept_scaling=None), RampSVC()):
+    free = {"intercept_scaling": None}
+    for estimator in (LogisticRegression(), LinearSVC(**free), RampSVC(), RampSVC(**free)):
         model = estimator.set_params(positive=True).fit(X, y)
         assert (model.coef_ >= 0).all() and (model.coef_ > 0).any()
         model = estimator.set_params(positive=False, bounds=bounds, l1_ratio=0.2).fit(X, y)
@@ -347,8 +348,6 @@ def test_signs_and_bounds_are_kept(three_classes, tmp_path):
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     with pytest.raises(ValueError, match="bounds must have the shape"):
         LinearSVC(bounds=bounds[1:]).fit(X, y)
-    with pytest.raises(ValueError, match="intercept goes with"):
-        RampSVC(intercept_scaling=None).fit(X, y)
 
 
 def test_verbose_shows_a_bar(binary, capsys):
