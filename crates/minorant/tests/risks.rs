@@ -377,3 +377,28 @@ fn examples_add_up() {
         }
     });
 }
+
+/// Where slopes are far below the rounding of 1, offsets are right to their own last digits: what a bound
+/// allows for rounding is a share of them.
+#[test]
+fn offsets_of_tiny_slopes_keep_their_digits() {
+    let row = Matrix::dense(1, 1, vec![1.0].into()).unwrap();
+    let design = Design::new(&row, None);
+    for exponent in 9..40 {
+        let size = 1.37 * 10f64.powi(-exponent);
+        let expected = size * (1.0 - minorant::linalg::elementary::ln(size));
+        let weights = || ExampleWeights::mean(1);
+        let logistic = LinearRisk::new(design, Logistic::new(vec![1.0]), weights());
+        let softmax = LinearRisk::new(design, Softmax::new(2, vec![0]), weights());
+        let offset = |risk: &dyn Risk, slopes: &mut [f64]| {
+            let plane = risk.duals().unwrap().plane_with_slopes(slopes, &Cancel::new()).unwrap();
+            plane.unwrap().offset
+        };
+        for found in [offset(&logistic, &mut [-size]), offset(&softmax, &mut [-size, size])] {
+            assert!(
+                (found - expected).abs() <= 1e-8 * expected,
+                "{size:e}: {found:e} {expected:e}"
+            );
+        }
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::loss::{
     Ascent, Climb, Conjugate, DualSweep, Foothold, Loss, SecondDerivative, Tangent, allowed_size,
-    entropy,
+    entropy, entropy_of_rest,
 };
 use minorant_linalg::dense::dispatch;
 use minorant_linalg::elementary::{inlined, ln, softplus};
@@ -115,7 +115,7 @@ impl Conjugate for Logistic {
     fn highest_offset(&self, example: usize, c: &mut [f64]) -> Option<f64> {
         let size = allowed_size(-self.signs[example] * c[0], 1.0)?;
         c[0] = -self.signs[example] * size;
-        Some(entropy(size) + entropy(1.0 - size))
+        Some(entropy(size) + entropy_of_rest(size))
     }
 }
 

@@ -334,6 +334,11 @@ pub(crate) fn entropy(q: f64) -> f64 {
     if q > 0.0 { -q * elementary::ln(q) } else { 0.0 }
 }
 
+/// The same of 1 − q, where q is far below the rounding of 1, too: there it is nearly q.
+pub(crate) fn entropy_of_rest(q: f64) -> f64 {
+    if q < 1.0 { -(1.0 - q) * elementary::ln_1p(-q) } else { 0.0 }
+}
+
 /// How near to a kink counts as on it, relative to the numbers compared.
 pub(crate) const KINK: f64 = 1e-12;
 

@@ -1,6 +1,8 @@
 //! The multiclass logistic loss log Σ_z exp(f_z) − f_{z_i}.
 
-use super::loss::{Conjugate, Loss, SecondDerivative, Tangent, allowed_slopes, entropy};
+use super::loss::{
+    Conjugate, Loss, SecondDerivative, Tangent, allowed_slopes, entropy, entropy_of_rest,
+};
 use minorant_linalg::dense::dispatch;
 use minorant_linalg::elementary::inlined;
 use std::ops::Range;
@@ -173,7 +175,7 @@ impl Conjugate for Softmax {
         let label = self.labels[example] as usize;
         let others = allowed_slopes(label, c)?;
         let rest = c.iter().enumerate().filter(|(z, _)| *z != label);
-        Some(rest.map(|(_, c)| entropy(*c)).sum::<f64>() + entropy(1.0 - others))
+        Some(rest.map(|(_, c)| entropy(*c)).sum::<f64>() + entropy_of_rest(others))
     }
 }
 

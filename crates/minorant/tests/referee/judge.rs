@@ -339,10 +339,12 @@ impl Judge<'_> {
         // The tolerance is one for each class.
         let mut absolute = rules.abs_tol * self.problem.stated.len() as f64 * (1.0 + 1e-9);
         if self.problem.has_targets() && !self.problem.settings.is_given("abs-tol") {
-            // Targets have a scale, which it counts in, unless none of them is missed at w = 0.
+            // Targets have a scale, which it counts in, unless none of them is missed at w = 0; where the
+            // intercept is free, it may be that which meets them.
             let at_zero = stated.objective(&vec![Number::zero(); stated.dim()]);
             let scale = stated.plain(&at_zero).to_f64();
-            absolute *= if scale > 0.0 { scale } else { 1.0 };
+            let is_free = self.problem.settings.is_given("intercept");
+            absolute *= if scale > 0.0 && !is_free { scale } else { scale.max(1.0) };
         }
         let narrow = relative_gap <= most || stated.plain(&gap).to_f64() <= absolute;
         if fitted.report.status == Status::Converged && !narrow && is_single(&self.problem.stated) {
