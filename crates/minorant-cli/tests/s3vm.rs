@@ -116,7 +116,7 @@ fn the_trace_tells_labels_and_how_many_are_right() {
         text.lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect()
     };
     let truth = labels(&bench.read("truth.svm"));
-    bench.write("truth.txt", truth.join("\n"));
+    bench.write("truth.txt", &truth.join("\n"));
     let train = "train s3vm moons.svm --sigma 0.35 --quiet";
     for mode in ["search", "strict"] {
         let told =
@@ -136,7 +136,7 @@ fn the_trace_tells_labels_and_how_many_are_right() {
         }
     }
     bench.write("short.txt", "1\n-1\n");
-    bench.write("other.txt", truth.join("\n").replace('1', "7"));
+    bench.write("other.txt", &truth.join("\n").replace('1', "7"));
     for (file, sentence) in [("short.txt", "for each of 30 rows"), ("other.txt", "is no label")] {
         let call = bench.call(&format!("{train} --trace t.jsonl --truth {file}"));
         assert!(call.code == 1 && call.stderr.contains(sentence), "{}", call.stderr);

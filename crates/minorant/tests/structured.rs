@@ -8,7 +8,7 @@ use minorant::risk::{Cancel, ExampleWeights, Risk};
 use minorant::solver::{Method, MethodOptions, Problem, StopRules, run};
 use minorant::structured::chain::{Chain, ChainShape, Pairs};
 use minorant::structured::segment::{Plate, SegmentLoss, Segmentation};
-use minorant::structured::tree::{PartsImage, Tree, TreeShape, message};
+use minorant::structured::tree::{PATTERNS, PartsImage, Template, Tree, TreeShape, message};
 use minorant::structured::{
     Likelihood, LikelihoodRisk, MarginRisk, Scores, StructuredModel, Weights,
 };
@@ -527,4 +527,55 @@ fn trees_equal_brute_force_and_both_messages_agree() {
             assert!((best.fold(f64::NEG_INFINITY, f64::max) - found).abs() < 1e-12);
         }
     }
+}
+
+/// Parts with windows and descriptors of their own: the argmax with and without losses among all
+/// placements, by features that are gathered apart from those that scores are made of.
+#[test]
+fn templates_of_several_sizes_equal_brute_force() {
+    let mut rng = Lcg::new(21);
+    let shape = TreeShape { width: 4, height: 3, channels: 2, parents: vec![0, 0], scale: 3.0 };
+    let places = 4 * 3;
+    for texts in [
+        ["3x3:lbp", "1x1", "2x3"],
+        ["1x1", "5x2:lbp", "4x3"],
+        ["3x1", "1x1:lbp", "3x3:lbp"],
+    ] {
+        let templates: Vec<Template> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        let image = PartsImage {
+            pixels: (0..places * 2).map(|_| rng.signed()).collect(),
+            places: (0..3).map(|_| rng.below(places) as u32).collect(),
+        };
+        let model = Tree::new(shape.clone(), vec![image]).unwrap();
+        let model = model.looking_at(&templates).unwrap();
+        let size = |t: &Template| {
+            let each = if t.to_string().ends_with("lbp") { PATTERNS } else { 1 };
+            t.width * t.height * 2 * each
+        };
+        assert_eq!(model.dim(), templates.iter().map(size).sum::<usize>() + 2 * 4, "{texts:?}");
+        for _ in 0..4 {
+            let w: Vec<f64> = (0..model.dim()).map(|_| rng.signed()).collect();
+            let scores = Scores { shared: &w, own: &[] };
+            let value = |output: &Places, with_loss: bool| {
+                let mut sum = if with_loss { model.loss(0, output) } else { 0.0 };
+                model.for_each_feature(0, output, |at, x| sum += x * w[at]);
+                sum
+            };
+            let all = (0..places.pow(3) as u32).map(|n| -> Places {
+                let p = places as u32;
+                [n / (p * p), n / p % p, n % p].into()
+            });
+            let all: Vec<Places> = all.collect();
+            for (found, with_loss) in [(model.best(0, scores), false), (model.worst(0, scores), true)]
+            {
+                let most = all.iter().map(|y| value(y, with_loss)).fold(f64::NEG_INFINITY, f64::max);
+                let reached = value(&found, with_loss);
+                assert!((reached - most).abs() < 1e-9, "{texts:?}: {reached} {most}");
+            }
+        }
+    }
+    let image = PartsImage { pixels: vec![0.0; places * 2], places: vec![0, 1, 2].into() };
+    let two = [Template::default(); 2];
+    let refused = Tree::new(shape, vec![image]).unwrap().looking_at(&two).unwrap_err();
+    assert!(refused.contains("each of 3 parts"), "{refused}");
 }

@@ -12,6 +12,7 @@ mod max_flow;
 mod risk;
 pub mod segment;
 mod slack;
+mod template;
 pub mod tree;
 mod working_sets;
 
