@@ -264,7 +264,10 @@ fn parts_look_at_windows() {
             }
         }
         let seen = bench.call("inspect m --json").json();
-        assert_eq!((&seen["templates"], seen["part_templates"].as_array().unwrap().len()), (&templates.into(), 4));
+        assert_eq!(
+            (&seen["templates"], seen["part_templates"].as_array().unwrap().len()),
+            (&templates.into(), 4)
+        );
         assert!(bench.call("inspect m").text().contains("templates"));
         assert_eq!(bench.call("evaluate m parts.npz --json").json()["parts"], 56);
     }

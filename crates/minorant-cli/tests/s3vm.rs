@@ -10,7 +10,7 @@ fn moons(bench: &Bench) {
     bench.call("generate moons --examples 200 --skip 80 --seed 3 --out moons.t").text();
 }
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "model",
     "solver",
     "examples",
@@ -32,6 +32,7 @@ const KEYS: [&str; 21] = [
     "load_seconds",
     "peak_rss_bytes",
     "delta",
+    "regions_reused",
 ];
 
 #[test]

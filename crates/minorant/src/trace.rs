@@ -128,3 +128,17 @@ impl Observer for () {
         false
     }
 }
+
+/// Makes the records of one run those of all runs so far, whose counts, seconds and least objective stand
+/// in `before`.
+pub(crate) struct Behind<'o> {
+    pub(crate) observer: &'o mut dyn Observer,
+    pub(crate) before: TraceRecord,
+}
+
+impl Observer for Behind<'_> {
+    fn iteration(&mut self, record: &TraceRecord) {
+        let best_objective = record.best_objective.min(self.before.best_objective);
+        self.observer.iteration(&TraceRecord { best_objective, ..record.behind(&self.before) });
+    }
+}

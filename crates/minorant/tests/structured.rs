@@ -536,11 +536,9 @@ fn templates_of_several_sizes_equal_brute_force() {
     let mut rng = Lcg::new(21);
     let shape = TreeShape { width: 4, height: 3, channels: 2, parents: vec![0, 0], scale: 3.0 };
     let places = 4 * 3;
-    for texts in [
-        ["3x3:lbp", "1x1", "2x3"],
-        ["1x1", "5x2:lbp", "4x3"],
-        ["3x1", "1x1:lbp", "3x3:lbp"],
-    ] {
+    for texts in
+        [["3x3:lbp", "1x1", "2x3"], ["1x1", "5x2:lbp", "4x3"], ["3x1", "1x1:lbp", "3x3:lbp"]]
+    {
         let templates: Vec<Template> = texts.iter().map(|text| text.parse().unwrap()).collect();
         let image = PartsImage {
             pixels: (0..places * 2).map(|_| rng.signed()).collect(),
@@ -566,9 +564,11 @@ fn templates_of_several_sizes_equal_brute_force() {
                 [n / (p * p), n / p % p, n % p].into()
             });
             let all: Vec<Places> = all.collect();
-            for (found, with_loss) in [(model.best(0, scores), false), (model.worst(0, scores), true)]
+            for (found, with_loss) in
+                [(model.best(0, scores), false), (model.worst(0, scores), true)]
             {
-                let most = all.iter().map(|y| value(y, with_loss)).fold(f64::NEG_INFINITY, f64::max);
+                let most =
+                    all.iter().map(|y| value(y, with_loss)).fold(f64::NEG_INFINITY, f64::max);
                 let reached = value(&found, with_loss);
                 assert!((reached - most).abs() < 1e-9, "{texts:?}: {reached} {most}");
             }
@@ -578,4 +578,67 @@ fn templates_of_several_sizes_equal_brute_force() {
     let two = [Template::default(); 2];
     let refused = Tree::new(shape, vec![image]).unwrap().looking_at(&two).unwrap_err();
     assert!(refused.contains("each of 3 parts"), "{refused}");
+}
+
+/// Sequences without labels: every token asks that the best labelling win by 1 over the best one with
+/// another label there, against all labellings; planes by finite differences; and the best labelling of
+/// a token alone is the binary machine's max(0, 1 − |f|).
+#[test]
+fn sequences_without_labels_equal_brute_force() {
+    let mut rng = Pcg64Mcg::seed_from_u64(17);
+    for labels in 1..=4usize {
+        for length in 1..=5usize {
+            let sample = sample(&[length, length], 3, labels, &mut rng);
+            let shape = shape(&sample, labels, false, Some(0.5), length % 2 == 0);
+            let chain = || {
+                let chain =
+                    Chain::new(&shape, &sample.tokens, &sample.starts, &sample.labels, None);
+                chain.without_labels(vec![true, false])
+            };
+            let model = chain();
+            let weights_of = || ExampleWeights::Each(vec![0.7, 1.3]);
+            let risk = MarginRisk::new(chain(), weights_of());
+            assert!(!risk.is_convex());
+            for scale in [0.1, 1.0, 3.0] {
+                let w = weights(shape.dim(), scale, &mut rng);
+                let all = labellings(length, labels);
+                let scores: Vec<f64> = all.iter().map(|y| score(&model, y, &w)).collect();
+                let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let best = &all[scores.iter().position(|s| *s == top).unwrap()];
+                let lack = |token: usize| {
+                    let others = all.iter().zip(&scores).filter(|(y, _)| y[token] != best[token]);
+                    let rival = others.map(|(_, s)| *s).fold(f64::NEG_INFINITY, f64::max);
+                    (1.0 + rival - top).max(0.0)
+                };
+                let unlabelled: f64 = (0..length).map(lack).sum();
+                let worst = |y: &Labels| {
+                    let mut sum = model.loss(1, y);
+                    model.for_each_difference(1, y, model.truth(1), |at, x| sum += x * w[at]);
+                    sum
+                };
+                let labelled = all.iter().map(worst).fold(f64::NEG_INFINITY, f64::max);
+                let expected = 0.7 * unlabelled + 1.3 * labelled;
+                let found = value_at(&risk, &w);
+                assert!((found - expected).abs() < 1e-9, "{labels} {length}: {found} {expected}");
+                // The plane touches, and its normal is the derivative where there is one.
+                let (point, planes) = risk.at_with_planes(w.clone(), 1, &Cancel::new()).unwrap();
+                assert!((point.value - expected).abs() < 1e-9);
+                let along: Vec<f64> = (0..w.len()).map(|_| rng.random::<f64>() - 0.5).collect();
+                let normal = &planes[0].normal;
+                let slope: f64 = along.iter().zip(normal).map(|(d, a)| d * a).sum();
+                let touch: f64 = w.iter().zip(normal).map(|(w, a)| w * a).sum();
+                assert!((planes[0].offset + touch - expected).abs() < 1e-9);
+                let step = 1e-7;
+                let moved = |sign: f64| -> Vec<f64> {
+                    w.iter().zip(&along).map(|(w, d)| w + sign * step * d).collect()
+                };
+                let difference =
+                    (value_at(&risk, &moved(1.0)) - value_at(&risk, &moved(-1.0))) / (2.0 * step);
+                assert!(
+                    (difference - slope).abs() < 1e-5,
+                    "{labels} {length}: {difference} {slope}"
+                );
+            }
+        }
+    }
 }

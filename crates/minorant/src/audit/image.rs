@@ -307,9 +307,8 @@ impl PlainParts<'_> {
 
     /// Which of the neighbours of a place are no smaller than it, as the binary digits of a number.
     fn pattern(&self, image: usize, x: usize, y: usize, channel: usize) -> usize {
-        let inside = |at: usize, step: usize, size: usize| {
-            (at + step).saturating_sub(1).min(size - 1)
-        };
+        let inside =
+            |at: usize, step: usize, size: usize| (at + step).saturating_sub(1).min(size - 1);
         let mut pattern = 0;
         for (row, column) in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)] {
             let there = (inside(x, column, self.shape.width), inside(y, row, self.shape.height));
@@ -328,7 +327,8 @@ impl PlainParts<'_> {
         let mut at = self.start(part);
         for (dx, dy) in (0..width).flat_map(|dx| (0..height).map(move |dy| (dx, dy))) {
             // The middle of the window is on the place.
-            let there = ((x + dx).checked_sub((width - 1) / 2), (y + dy).checked_sub((height - 1) / 2));
+            let there =
+                ((x + dx).checked_sub((width - 1) / 2), (y + dy).checked_sub((height - 1) / 2));
             for channel in 0..channels {
                 if let (Some(x), Some(y)) = there
                     && x < columns

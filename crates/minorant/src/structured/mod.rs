@@ -158,6 +158,18 @@ pub trait StructuredModel: Sync {
         self.truth(example).clone()
     }
 
+    /// Whether the true output of an example is known; where it is not, [`StructuredModel::rivals`] tells
+    /// what the example costs instead, and the risk is not convex.
+    fn has_truth(&self, _example: usize) -> bool {
+        true
+    }
+
+    /// The best output of an example without a true one, and for each of its places the best output
+    /// that is another one there.
+    fn rivals(&self, example: usize, scores: Scores<'_>) -> (Self::Output, Vec<Self::Output>) {
+        (self.best(example, scores), Vec::new())
+    }
+
     /// Roughly how many features all examples have together: how fine the work is worth cutting.
     fn entries(&self) -> usize {
         usize::MAX

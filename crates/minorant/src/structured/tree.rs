@@ -80,7 +80,8 @@ impl Tree {
         }
         let sizes = vec![1.0; images.len()];
         let (templates, starts, patterns) = (Vec::new(), Vec::new(), Vec::new());
-        Tree { shape, images, sizes, templates, starts, patterns }.looking_at(&[Template::default()])
+        Tree { shape, images, sizes, templates, starts, patterns }
+            .looking_at(&[Template::default()])
     }
 
     /// The same images whose parts look at these windows: one for each part, or one for all of them. One
@@ -100,7 +101,8 @@ impl Tree {
         self.starts = vec![0];
         for template in &self.templates {
             let features = template.checked_features(channels).filter(|_| template.width > 0);
-            let end = features.and_then(|more| more.checked_add(self.starts[self.starts.len() - 1]));
+            let end =
+                features.and_then(|more| more.checked_add(self.starts[self.starts.len() - 1]));
             let end = end.filter(|end| *end <= u32::MAX as usize);
             self.starts.push(end.ok_or("expected templates that fit into memory")?);
         }
@@ -337,7 +339,8 @@ impl StructuredModel for Tree {
         let grid = self.grid(example);
         for (part, &place) in output.iter().enumerate() {
             let start = self.starts[part];
-            self.templates[part].for_each_feature(&grid, place as usize, |at, x| each(start + at, x));
+            self.templates[part]
+                .for_each_feature(&grid, place as usize, |at, x| each(start + at, x));
         }
         for (edge, &parent) in self.shape.parents.iter().enumerate() {
             let (from, to) = (self.at(output[parent] as usize), self.at(output[edge + 1] as usize));

@@ -80,7 +80,7 @@ options! {
     /// Labels of all rows as numbers, one a line: the trace tells the share of the rows without label
     /// that are labelled right
     TRUTH: Option<Vec<f64>> = ("truth", "FILE", NumbersOfFile)
-        .otherwise("none").of_output().needs(&[Given("trace")]);
+        .otherwise("none").of_output().needs(&[Given("trace")]).probe("{FILE}");
     /// Write the labels p of the rows without label into the trace, as numbers from 0 to 1
     TRACE_LABELS: bool = ("trace-labels", "", Flag)
         .default("false").of_output().needs(&[Given("trace")]);
