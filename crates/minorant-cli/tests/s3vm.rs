@@ -143,7 +143,7 @@ fn the_trace_tells_labels_and_how_many_are_right() {
         assert!(call.code == 1 && call.stderr.contains(sentence), "{}", call.stderr);
     }
     let alone = bench.call(&format!("{train} --truth truth.txt"));
-    assert!(alone.code != 0 && alone.stderr.contains("--trace"), "{}", alone.stderr);
+    assert!(alone.code != 0 && alone.stderr.contains("needs trace"), "{}", alone.stderr);
 }
 
 #[test]

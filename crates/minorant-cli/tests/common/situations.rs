@@ -153,7 +153,14 @@ impl Data {
         // One column a line: labels alone as CoNLL, labels and nothing else as CRFsuite.
         let tabs = conll.replace(' ', "\t");
         self.add("tabs.txt", &tabs, 14, 3);
-        self.add("few-tabs.txt", &few.replace(' ', "\t"), 14, 3);
+        let few_tabs = few.lines().map(|line| match line.ends_with('?') {
+            // CRFsuite's label comes first.
+            true => format!("?\t{}\n", line.replace(' ', "\t")),
+            false if line.is_empty() => "\n".into(),
+            false => format!("{}\t{}\n", &line[line.len() - 1..], line.replace(' ', "\t")),
+        });
+        let few_tabs: String = few_tabs.collect();
+        self.add("few-tabs.txt", &few_tabs, 14, 3);
         self.add("letters.data", &letters, 14, 3);
         self.add("few-letters.data", &few_letters, 14, 3);
         self.bench.write("template", "U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\n");

@@ -154,7 +154,8 @@ pub(super) fn fit(data: &Sequences, walk: &mut Walk<'_>) -> Result<Answer, Train
 /// The machine of the labelled sequences, whose passes count by their share of all.
 fn labelled_only(problem: Problem<'_>, walk: &Walk<'_>, share: f64) -> Result<Outcome, TrainError> {
     let all = walk.settings.rules();
-    let passes = |most: u64| (most.saturating_sub(LEAST) as f64 / share) as u64;
+    // Half of the evaluations at most.
+    let passes = |most: u64| (most.saturating_sub(LEAST).min(most / 2) as f64 / share) as u64;
     if all.max_evaluations.is_some_and(|most| passes(most) < LEAST) {
         // The run on the risk itself takes the evaluations that are left.
         let nowhere = problem.regularizer.center(problem.risk.dim());
