@@ -27,6 +27,7 @@ named!(SequenceFormat {
     Crfsuite = "crfsuite" "a label and attributes, separated by tabs",
     Ocr = "ocr" "the OCR letters",
     Npz = "npz" "NumPy archives with values, offsets and labels",
+    Mnt = "mnt" "a cache, as `minorant cache` writes it",
 });
 named!(Storage { F32 = "f32" "single precision", F64 = "f64" "double precision", Exact = "exact" });
 
