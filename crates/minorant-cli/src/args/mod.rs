@@ -14,7 +14,8 @@ use clap::{Args, Command, CommandFactory, Parser, Subcommand};
 use minorant::family::{self, Entry, Settings};
 use minorant::file_behind;
 use std::path::PathBuf;
-use table::{COMPARE, PATH, READ, TUNE, TableArgs, models_of, parse_model, shown_for};
+use table::{COMPARE, PATH, TUNE, models_of, parse_model, shown_for};
+pub(crate) use table::{READ, TableArgs};
 
 /// Trains models whose objective has kinks, and proves how good the answer is
 #[derive(Debug, Parser)]
@@ -246,17 +247,12 @@ pub(crate) struct PredictArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  minorant inspect model.safetensors\n  minorant inspect train.svm.gz\n  minorant inspect train.txt --format conll\n  minorant inspect letter.data.gz --format ocr --folds 0-7\n  minorant inspect plates.npz"
+    after_help = "Examples:\n  minorant inspect model.safetensors\n  minorant inspect train.svm.gz\n  minorant inspect train.txt --format conll\n  minorant inspect letter.data.gz --format ocr --folds 0-7\n  minorant inspect plates.npz",
+    mut_arg("files", |arg| arg.value_name("FILE").help("A model file, or data files"))
 )]
 pub(crate) struct InspectArgs {
-    /// A model file, or data files
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) reading: TableArgs<READ>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) data: DataArgs,
 }
 
 #[derive(Debug, Args)]

@@ -63,6 +63,9 @@ options! {
     pub GAMMA: f64 = ("gamma", "G", Number(NotNegative)).default("1").probe("3");
 }
 
+/// Where the order of examples matters, and the start is not the best already.
+const SGD: &[&str] =
+    &["--solver", "sgd", "--lambda", "1", "--gamma", "3", "--max-evals", "40"];
 /// Where the weights that a run begins with matter.
 const PROX: &[&str] = &["--solver", "prox-bmrm"];
 
@@ -78,7 +81,8 @@ taken! {
     (ChainCrf) f64 l1_ratio: L1_RATIO;
     (ChainSvm) numbers label_loss: LABEL_LOSS;
     (ChainSvm ChainCrf) whole parts: PARTS;
-    (ChainSvm ChainTsvm ChainCrf) whole seed: SEED;
+    (ChainSvm ChainCrf) whole seed: SEED;
+    (ChainTsvm) whole seed: SEED, Probe::with("7", SGD);
     (ChainSvm ChainCrf) f64 prox_distance: PROX_DISTANCE;
     (ChainSvm ChainCrf) f64 prox_iterations: PROX_ITERATIONS;
     (ChainSvm ChainCrf) file proof: PROOF;
