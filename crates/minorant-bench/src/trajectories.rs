@@ -135,8 +135,7 @@ fn walk(problem: ProblemName, method: Method, search: LineSearch) -> Result<(Vec
     let mut solver = method.build(problem, &options)?;
     let rules = StopRules { max_evaluations: Some(MOST), ..StopRules::default() };
     let mut walked = Walked::default();
-    let outcome =
-        solver::run(&mut *solver, problem, rules, &Cancel::new(), &mut walked, &mut ())?;
+    let outcome = solver::run(&mut *solver, problem, rules, &Cancel::new(), &mut walked, &mut ())?;
     Ok((walked.0, outcome.certificate.objective))
 }
 

@@ -64,8 +64,7 @@ options! {
 }
 
 /// Where the order of examples matters, and the start is not the best already.
-const SGD: &[&str] =
-    &["--solver", "sgd", "--lambda", "1", "--gamma", "3", "--max-evals", "40"];
+const SGD: &[&str] = &["--solver", "sgd", "--lambda", "1", "--gamma", "3", "--max-evals", "40"];
 /// Where the weights that a run begins with matter.
 const PROX: &[&str] = &["--solver", "prox-bmrm"];
 
