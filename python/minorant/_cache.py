@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from . import _core
 from ._examples import LAYOUT, Examples, FileName, hand_over
-from ._labels import class_numbers, classes_of, labels
+from ._labels import class_numbers, classes_of, label_sets, labels
 
 
 class Cache:
@@ -250,10 +250,7 @@ def _batch(X, y):
     if y is None:
         return Examples(hand_over(X))
     if sparse.issparse(y) or np.ndim(y) == 2:
-        sets = sparse.csr_array(y)
-        sets.sort_indices()
-        names = labels(np.arange(sets.shape[1]))
-        numbers = (sets.indptr.astype(np.uint64), sets.indices.astype(np.uint32))
+        _, names, numbers = label_sets(y)
     else:
         y = np.asarray(y)
         if y.dtype.kind in "biuf":
