@@ -4,6 +4,7 @@ than fits memory. The command ``minorant cache`` writes them from files of other
 
 import sys
 from collections.abc import Iterable, Sequence
+from copy import copy
 from os import PathLike, fspath
 from typing import Any
 
@@ -81,6 +82,14 @@ class Cache:
         if as_targets not in self._open:
             self._open[as_targets] = _core.Rows(self.path, as_targets, self.max_memory)
         return self._open[as_targets]
+
+    def _select(self, numbers):
+        """Some of the rows, under their numbers, which ascend."""
+        part = copy(self)
+        numbers = np.asarray(numbers, dtype=np.uint64)
+        part._open = {kind: rows.select(numbers) for kind, rows in self._open.items()}
+        part.shape, part.size = (len(numbers), self.shape[1]), part._rows().size
+        return part
 
     @property
     def traffic(self) -> tuple[int, int] | None:
