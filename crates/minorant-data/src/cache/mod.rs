@@ -24,7 +24,7 @@ mod writer;
 pub use convert::{Converted, Progress, write_cache, write_sequence_cache};
 pub(crate) use layout::Kept;
 pub(crate) use read::read;
-pub use read::{Cache, is_cache};
+pub use read::{Cache, is_cache, is_cache_at};
 pub(crate) use summary::TokenFacts;
 pub(crate) use survey::leave_on_disk;
 pub(crate) use tokens::{leave_tokens_on_disk, read_tokens};
