@@ -2,6 +2,7 @@
 than fits memory. The command ``minorant cache`` writes them from files of other formats.
 """
 
+import sys
 from collections.abc import Iterable, Sequence
 from os import PathLike, fspath
 from typing import Any
@@ -17,19 +18,21 @@ from ._labels import class_numbers, classes_of, labels
 
 
 class Cache:
-    """The rows of a cache, as :func:`minorant.open` finds them; estimators take one wherever they take
-    rows.
+    """The rows or sequences of a cache, as :func:`minorant.open` finds them; estimators take one wherever they
+    take such.
 
     Attributes
     ----------
     path : str
         The file.
     shape : tuple of int
-        Rows and columns.
+        Rows and columns; of sequences, tokens and attributes.
     dtype : dtype
         The type of the values in memory.
     size : int
         Stored entries.
+    holds_sequences : bool
+        Whether there are sequences of tokens, and not rows.
     """
 
     def __init__(self, path: FileName, max_memory: int | str | None = None):
@@ -37,17 +40,39 @@ class Cache:
         text = isinstance(max_memory, str)
         self.max_memory = _core.bytes_of(max_memory) if text else max_memory
         self._open: dict[bool, _core.Rows] = {}
-        rows = self._rows(as_targets=False)
+        self.holds_sequences = _core.holds_sequences(self.path)
+        self._opened_tokens: dict[Any, _core.Tokens] = {}
+        rows = self._tokens() if self.holds_sequences else self._rows(as_targets=False)
         self.shape: tuple[int, int] = rows.shape
         self.dtype = np.dtype(f"f{rows.itemsize}")
         self.size: int = rows.size
 
     def __repr__(self) -> str:
         rows, columns = self.shape
+        if self.holds_sequences:
+            return f"<Cache of {len(self)} sequences of {rows} tokens with {columns} attributes at {self.path!r}>"
         return f"<Cache of {rows} rows with {columns} columns at {self.path!r}>"
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return len(self._tokens().starts()) - 1 if self.holds_sequences else self.shape[0]
+
+    def _tokens(self, names=None, width=None, min_count=None, *, at_hand=False):
+        """The tokens of sequences, with the attributes that a model knows or that are not too rare."""
+        key = (None if names is None else tuple(names), width, min_count, at_hand)
+        if key not in self._opened_tokens:
+            # Of those opened for models, the last is kept.
+            self._opened_tokens = {k: v for k, v in self._opened_tokens.items() if not any(k)}
+            # No limit makes it all stay in memory.
+            limit = sys.maxsize if at_hand else self.max_memory
+            tokens = _core.Tokens(self.path, names, width, min_count, limit)
+            self._opened_tokens[key] = tokens
+        return self._opened_tokens[key]
+
+    def tokens(self, **known):
+        """The sequences as the compiled half takes them."""
+        found = self._tokens(**known)
+        classes, numbers = found.labels() or ((), None)
+        return Examples(found, found.starts(), found.names(), classes, numbers)
 
     def _rows(self, as_targets=None):
         """The rows with their labels as classes or as targets; either where it does not matter."""
@@ -61,9 +86,11 @@ class Cache:
     def traffic(self) -> tuple[int, int] | None:
         """Bytes that were read from disk so far, and those of rows that stay in memory; None where all
         rows are in memory."""
+        if self.holds_sequences:
+            return next(reversed(self._opened_tokens.values())).traffic
         return self._rows().traffic
 
-    def labels(self, as_targets: bool = False) -> NDArray[Any]:
+    def labels(self, as_targets: bool = False) -> Any:
         """The labels of the rows.
 
         Parameters
@@ -73,9 +100,15 @@ class Cache:
 
         Returns
         -------
-        y : ndarray of shape (n_samples,), (n_samples, n_targets), or sparse array (n_samples, n_classes)
-            A label for each row; of sets of labels an indicator.
+        y : ndarray of shape (n_samples,), (n_samples, n_targets), sparse array (n_samples, n_classes), or list
+            A label for each row; of sets of labels an indicator; for each sequence an array of the labels of
+            its tokens.
         """
+        if self.holds_sequences:
+            tokens = self.tokens()
+            if tokens.labels is None:
+                raise ValueError(f"{self.path} has sequences without labels: give y")
+            return tokens.split(np.array(tokens.classes)[tokens.labels])
         found = self._rows(as_targets).labels()
         if found is None:
             raise ValueError(f"{self.path} has rows without labels: give y")
@@ -103,6 +136,8 @@ def opened(X: Any) -> Cache:
 def checked(estimator, X, y=None, *, reset=True, as_targets=False):
     """What ``validate_data`` is for arrays: the cache, and the labels that were given or that it has."""
     cache = opened(X)
+    if cache.holds_sequences:
+        raise ValueError(f"expected rows of features, found a cache of sequences: {cache.path}")
     if reset:
         estimator.n_features_in_ = cache.shape[1]
         vars(estimator).pop("feature_names_in_", None)

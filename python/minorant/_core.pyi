@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, final
 
-from numpy import float64, uint32
+from numpy import float64, uint32, uint64
 from numpy.typing import NDArray
 
 from ._examples import Examples
@@ -21,7 +21,9 @@ __all__ = [
     "Model",
     "OptionError",
     "Rows",
+    "Tokens",
     "bytes_of",
+    "holds_sequences",
     "methods",
     "minimize",
     "options",
@@ -78,6 +80,7 @@ def train_structured(
     callback: _Callback | None,
 ) -> tuple[_Solved, bool]: ...
 def bytes_of(text: str) -> int: ...
+def holds_sequences(path: _Path) -> bool: ...
 @final
 class CacheWriter:
     def __new__(cls, path: _Path, names: list[str] | None = None) -> CacheWriter: ...
@@ -96,6 +99,28 @@ class Rows:
     @property
     def traffic(self) -> tuple[int, int] | None: ...
     def labels(self) -> tuple[Any, ...] | None: ...
+
+@final
+class Tokens:
+    def __new__(
+        cls,
+        path: _Path,
+        names: list[str] | None = None,
+        width: int | None = None,
+        min_count: int | None = None,
+        max_memory: int | None = None,
+    ) -> Tokens: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def itemsize(self) -> int: ...
+    @property
+    def traffic(self) -> tuple[int, int] | None: ...
+    def starts(self) -> NDArray[uint64]: ...
+    def names(self) -> list[str] | None: ...
+    def labels(self) -> tuple[list[str], NDArray[uint32]] | None: ...
 
 @final
 class Model:

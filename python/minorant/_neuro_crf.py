@@ -61,6 +61,7 @@ class NeuroCRF(MarginalsMixin, SequenceEstimator):
     validation_error_: float | None = fitted()
 
     _model_name = "neuro-crf"
+    _needs_all = True
 
     def _options(self, model=None):
         hidden = (300, 300) if self.hidden is None else self.hidden

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from ._cache import is_stored, opened
 from ._declared import fitted
 from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
 from ._sequences import labels_of, share_right, tokens_of
@@ -43,24 +44,35 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
 
     _classes_key, _has_texts = "labels", True
 
+    #: Whether sequences are gone through in an order of its own, so that none may stay on disk.
+    _needs_all = False
+
     def fit(
-        self, X: Sequence[Any], y: Sequence[Any], sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Trains.
 
         Parameters
         ----------
-        X : list of sequences
+        X : list of sequences, or a cache or its path
             For each sequence an array or a sparse matrix with a row for each token, or a list with
             the attributes of each token: dicts, or lists of strings.
-        y : list of sequences
-            The labels of the tokens of each sequence.
+        y : list of sequences, default=None
+            The labels of the tokens of each sequence; those of the cache if not given.
         sample_weight : array-like of shape (n_sequences,), default=None
             Weights of the sequences, 1 each if not given; a weight is the same as so many
             repetitions.
         """
-        tokens = tokens_of(X, min_count=self.min_count)
-        classes, numbers = labels_of(y, tokens.starts)
+        tokens = tokens_of(X, min_count=self.min_count, at_hand=self._needs_all)
+        if y is not None or not is_stored(X):
+            classes, numbers = labels_of(y, tokens.starts)
+        elif tokens.labels is None:
+            raise ValueError("the cache has sequences without labels: give y")
+        else:
+            classes, numbers = np.array(tokens.classes), tokens.labels
         options = self._options()
         if sample_weight is not None:
             options["weights"] = np.ascontiguousarray(sample_weight, dtype=np.float64)
@@ -80,9 +92,10 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
     def _tokens(self, X):
         check_is_fitted(self)
         names = self.feature_names_
-        return tokens_of(X, names=names, width=None if names is not None else self.n_features_in_)
+        width = None if names is not None else self.n_features_in_
+        return tokens_of(X, names=names, width=width, at_hand=self._needs_all)
 
-    def predict(self, X: Sequence[Any]) -> list[NDArray[Any]]:
+    def predict(self, X: Any) -> list[NDArray[Any]]:
         """Labels of sequences. Attributes that the training data did not have are ignored.
 
         Returns
@@ -91,19 +104,21 @@ class SequenceEstimator(NoTableMixin, StrengthMixin, ModelEstimator, is_base=Tru
             The labels of the tokens of each sequence.
         """
         check_is_fitted(self)
-        if not len(X):
+        if not is_stored(X) and not len(X):
             return []
         tokens = self._tokens(X)
         return tokens.split(self.classes_[self._model.predict(tokens, self._threads())])
 
-    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
-        """The share of tokens whose label is right.
+    def score(self, X: Any, y: Sequence[Any] | None = None) -> float:
+        """The share of tokens whose label is right; labels are those of the cache if not given.
 
         Returns
         -------
         score : float
             The share.
         """
+        if y is None and is_stored(X):
+            y = opened(X).labels()
         return share_right(self.predict(X), y)
 
     # Files

@@ -8,13 +8,14 @@ from numbers import Real
 import numpy as np
 from scipy import sparse
 
+from ._cache import is_stored, opened
 from ._examples import Examples, hand_over, starts_of
 
 #: Labels are 16-bit numbers.
 MOST_LABELS = 1 << 16
 
 
-def tokens_of(X, names=None, width=None, min_count=None):
+def tokens_of(X, names=None, width=None, min_count=None, at_hand=False):
     """The tokens of sequences as the compiled half takes them.
 
     ``X`` holds one entry for each sequence: an array or a sparse matrix with a row for each token,
@@ -24,8 +25,11 @@ def tokens_of(X, names=None, width=None, min_count=None):
     for several attributes, and a mapping inside for attributes with the name in front.
 
     Where ``names`` (or the ``width`` of arrays) are given, attributes that are not among them are
-    left out; otherwise those that occur at least ``min_count`` times get a column each.
+    left out; otherwise those that occur at least ``min_count`` times get a column each. Sequences of a
+    cache come with their labels; ``at_hand`` are all of them in memory.
     """
+    if is_stored(X):
+        return opened(X).tokens(names=names, width=width, min_count=min_count, at_hand=at_hand)
     X = _as_list(X)
     if names is not None or (width is None and _has_attributes(X)):
         return _from_attributes(X, names, min_count)

@@ -1,5 +1,8 @@
 """Caches: whatever batches come in, estimators find the rows that arrays would have given them."""
 
+import os
+import subprocess
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,6 +11,7 @@ from scipy import sparse
 
 import minorant
 
+COMMAND = os.environ.get("MINORANT_COMMAND")
 N, D = 600, 7
 
 
@@ -143,3 +147,54 @@ def test_what_cannot_be_is_said(rows, tmp_path):
     with pytest.raises(ValueError, match="expected 100 labels for the rows of a batch, found 99"):
         minorant.cache(tmp_path / "short.mnt", [(X[:100], t[:99])])
     assert not (tmp_path / "short.mnt").exists()
+
+
+def _sentences(path):
+    """Some labelled sentences as a file of columns, and as lists."""
+    words = {"D": ["the", "a"], "N": ["dog", "cat", "01"], "V": ["runs", "sat"]}
+    rng = np.random.default_rng(5)
+    X, y = [], []
+    for _ in range(40):
+        labels = ["D", "N", "V"][: rng.integers(1, 4)]
+        X.append([[f"w={rng.choice(words[label])}"] for label in labels])
+        y.append(labels)
+    for labels, tokens in zip(y, X, strict=True):
+        lines = [f"{label}\t{name}\n" for label, [name] in zip(labels, tokens, strict=True)]
+        with path.open("a") as file:
+            file.write("".join(lines) + "\n")
+    return X, y
+
+
+@pytest.mark.skipif(COMMAND is None, reason="MINORANT_COMMAND does not name the command")
+@pytest.mark.parametrize("name", ["ChainCRF", "ChainSVM", "NeuroCRF"])
+def test_sequences_of_a_cache(tmp_path, name):
+    X, y = _sentences(tmp_path / "tokens.txt")
+    path = tmp_path / "tokens.mnt"
+    file = tmp_path / "tokens.txt"
+    how = ["--format", "crfsuite", "-o", path, "--quiet"]
+    subprocess.run([COMMAND, "cache", file, *how], check=True)
+    tokens = minorant.open(path)
+    assert (len(tokens), tokens.shape[0]) == (40, sum(map(len, y)))
+    assert "40 sequences of" in repr(tokens)
+    options = {"hidden": 2, "tol": 0.5} if name == "NeuroCRF" else {}
+    # Networks compute in the precision of what is stored: single where a cache holds no other values.
+    rtol = 1e-5 if name == "NeuroCRF" else 0
+    make = getattr(minorant, name)
+    expected = make(**options).fit(X, y)
+    for data in (str(path), path, tokens):
+        model = make(**options).fit(data)
+        assert model.classes_.tolist() == ["D", "N", "V"]
+        assert model.feature_names_ == expected.feature_names_
+        np.testing.assert_allclose(model.transitions_, expected.transitions_, rtol=rtol)
+        for found, wanted in zip(model.predict(data), expected.predict(X), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+        assert model.score(data) == expected.score(X, y) == model.score(data, y)
+    labelled = make(**options).fit(path, y)
+    np.testing.assert_allclose(labelled.transitions_, expected.transitions_, rtol=rtol)
+    with pytest.raises(ValueError, match="expected rows of features, found a cache of sequences"):
+        minorant.LinearSVC().fit(path)
+    for found, wanted in zip(tokens.labels(), y, strict=True):
+        assert found.tolist() == wanted
+    rows = minorant.cache(tmp_path / "rows.mnt", [(np.eye(3), [0, 1, 0])])
+    with pytest.raises(ValueError, match="expected sequences of tokens, found a cache of rows"):
+        make(**options).fit(rows)

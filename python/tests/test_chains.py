@@ -225,7 +225,7 @@ def test_a_run_that_stops_early_warns():
         ([["text"]], [["a"]], "expected a dict"),
         ([[{"a\nb": 1}]], [["a"]], "line break"),
         (np.ones(3), [["a"]], "array of numbers"),
-        ("text", [["a"]], "list of sequences"),
+        ({"text": 1}, [["a"]], "list of sequences"),
         ([], [], "at least one token"),
     ],
 )

@@ -143,3 +143,49 @@ fn what_cannot_be_is_refused() {
     });
     assert_eq!(left.count(), 0, "unfinished files");
 }
+
+#[test]
+fn a_cache_stands_for_sequences() {
+    let bench = Bench::new();
+    let lines = |label: &str, word: &str| format!("{word} X{} {label}\n", word.len());
+    let mut text = String::new();
+    for sentence in 0..12 {
+        for (label, word) in [("O", "the"), ("B-A", "red"), ("I-A", "fox"), ("O", "ran")] {
+            text += &lines(label, if sentence % 3 == 0 { word } else { label });
+        }
+        text += "\n";
+    }
+    bench.write("tokens.txt", &text);
+    for (model, options) in
+        [("chain-crf", ""), ("chain-svm", "--min-count 5"), ("neuro-crf", "--hidden 3")]
+    {
+        let made = bench.call("cache tokens.txt --format conll -o data.mnt --json --quiet").json();
+        let run =
+            format!("{model} tokens.txt --format conll --lambda 0.05 --max-evals 20 {options}");
+        let expected = trained(&bench, &run);
+        let run = format!("{model} data.mnt --lambda 0.05 --max-evals 20 {options}");
+        assert_eq!(trained(&bench, &run), expected, "{model}");
+        assert_eq!(made["examples"], expected.1["examples"]);
+        for verb in ["predict", "evaluate"] {
+            let [a, b] = ["tokens.txt --format conll", "data.mnt"]
+                .map(|data| bench.call(&format!("{verb} model {data}")).text());
+            assert_eq!(a, b, "{verb} {model}");
+        }
+    }
+    let [a, mut b] = ["tokens.txt --format conll", "data.mnt"]
+        .map(|data| bench.call(&format!("inspect {data} --json")).json());
+    b.as_object_mut().unwrap().remove("blocks");
+    assert_eq!(a, b);
+    let text = bench.call("cache tokens.txt --format conll -o data.mnt --quiet").text();
+    assert!(text.starts_with("data.mnt: 12 sequences of 48 tokens, "), "{text}");
+    bench.call("generate plates --images 4 --out plates.npz");
+    bench.refuses(
+        "",
+        &[
+            ("cache tokens.txt -o a.mnt", "for sequences of tokens give --format conll"),
+            ("cache plates.npz -o a.mnt", "found recordings or images, which no cache holds"),
+            ("train svm data.mnt", "expected rows of features, found a cache of sequences"),
+            ("predict model data.mnt --columns", "a cache, which has no lines of tokens"),
+        ],
+    );
+}

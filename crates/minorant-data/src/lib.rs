@@ -26,7 +26,9 @@ mod text;
 mod values;
 
 pub use arrays::{Array, Arrays, NamedArray, npz_bytes};
-pub use cache::{Cache, CacheWriter, Converted, Progress, is_cache, write_cache};
+pub use cache::{
+    Cache, CacheWriter, Converted, Progress, is_cache, write_cache, write_sequence_cache,
+};
 pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
 pub use detect::Format;
 pub use error::{Place, ReadError};

@@ -96,18 +96,24 @@ impl Cells {
 
     /// Drops the entries of sparse rows from column `known` on; the result is their number.
     pub(crate) fn drop_columns_from(&mut self, known: usize) -> usize {
-        let Cells::Sparse { cols, lengths, columns, values } = self else { return 0 };
-        if *cols <= known {
+        if self.cols() <= known {
             return 0;
         }
-        *cols = known;
+        self.renumber(known, |column| ((column as usize) < known).then_some(column))
+    }
+
+    /// Gives the entries of sparse rows other columns, of `of` ones, and drops those that get none; the
+    /// result is their number.
+    pub(crate) fn renumber(&mut self, of: usize, new: impl Fn(u32) -> Option<u32>) -> usize {
+        let Cells::Sparse { cols, lengths, columns, values } = self else { return 0 };
+        *cols = of;
         let all = columns.len();
         let (mut from, mut kept) = (0, 0);
         for length in lengths {
             let (end, kept_before) = (from + *length as usize, kept);
             for at in from..end {
-                if (columns[at] as usize) < known {
-                    columns[kept] = columns[at];
+                if let Some(column) = new(columns[at]) {
+                    columns[kept] = column;
                     values.copy_down(at, kept);
                     kept += 1;
                 }

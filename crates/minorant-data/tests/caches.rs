@@ -5,8 +5,9 @@ mod common;
 
 use common::{f64s, gzip, idx, npy, zip};
 use minorant_data::{
-    Cache, CacheWriter, Converted, Dataset, Label, LabelKind, LabelRows, Labels, ReadOptions, read,
-    read_bytes, write_cache,
+    Attributes, Cache, CacheWriter, Converted, Dataset, Label, LabelKind, LabelRows, Labels,
+    ReadOptions, SequenceFormat, SequenceOptions, Sequences, Template, read, read_bytes,
+    read_sequence_bytes, read_sequences, write_cache, write_sequence_cache,
 };
 use minorant_linalg::{Matrix, Storage};
 use rand::RngExt;
@@ -207,4 +208,187 @@ fn what_cannot_be_is_said() {
     std::fs::write(&empty, "\n").unwrap();
     let why = write_cache(&[empty], &ReadOptions::default(), &target, &mut |_| true).unwrap_err();
     assert!(why.to_string().contains("expected at least one example"), "{why}");
+}
+
+/// Everything that sequences hold, to be compared.
+fn all_of(data: &Sequences) -> String {
+    let x = &data.tokens;
+    let row = |i: usize| x.row(i).map(|(j, x)| (j, x.to_bits())).collect::<Vec<_>>();
+    let rows: Vec<_> = (0..x.rows()).map(row).collect();
+    let Sequences { starts, labels, classes, attributes, template, unknown, .. } = data;
+    let template = template.as_ref().map(Template::text);
+    let facts = (rows, starts, labels, classes, attributes, template, unknown);
+    format!("{facts:?}")
+}
+
+/// A conversion of these files, and how they are read from the cache.
+fn cached_sequences(folder: &TempDir, paths: &[PathBuf], options: &SequenceOptions) -> PathBuf {
+    let target = folder.path().join("data.mnt");
+    let done = write_sequence_cache(paths, options, &target, &mut |_| true).unwrap();
+    assert_eq!(done, Converted::Whole { resumed_at: 0 });
+    target
+}
+
+#[test]
+fn sequences_are_what_the_files_give() {
+    let template = || Template::parse("t", "U0:%x[0,0]\nU1:%x[-1,0]/%x[1,1]\n").unwrap();
+    let values = f64s(&[1.0, 0.0, 3.0, 0.1, 5.0, 6.0, 0.0, 0.0]);
+    let offsets = f64s(&[0.0, 1.0, 1.0, 4.0, 4.0]);
+    let arrays = zip(&[
+        ("values.npy", &npy("<f8", false, &[4, 2], &values)),
+        ("offsets.npy", &npy("<f8", false, &[5], &offsets)),
+        ("labels.npy", &npy("|u1", false, &[4], &[10, 2, 2, 10])),
+    ]);
+    let letters =
+        b"1\tb\t2\t1\t1\t0\t0\t1\t0\n2\ta\t-1\t1\t2\t0\t1\t1\t0\t\n3\ta\t-1\t2\t1\t7\t0\t0\t1\n";
+    let conll = b"the DT B\ncat NN I\n\n\nthe DT O\nsat VB 01\n".to_vec();
+    let crfsuite = b"B\tw=a\\:b\tlen:2.5\tlen:0.1\nI\tw=c\n\nO\tx\tw=c\n".to_vec();
+    let plain = SequenceOptions::default;
+    let hashed = SequenceOptions { hash_bits: Some(5), ..plain() };
+    let cases: [(&[u8], SequenceOptions); 6] = [
+        (&conll, plain()),
+        (&conll, SequenceOptions { template: Some(template()), ..plain() }),
+        (&crfsuite, plain()),
+        (&crfsuite, hashed.clone()),
+        (letters, plain()),
+        (&arrays, plain()),
+    ];
+    for (bytes, making) in cases {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("a");
+        std::fs::write(&file, bytes).unwrap();
+        let target = cached_sequences(&folder, std::slice::from_ref(&file), &making);
+        let has_names = making.hash_bits.is_none()
+            && ![b"1\t", b"PK"].contains(&&bytes[..2].try_into().unwrap());
+        let known = match has_names {
+            true => vec!["w=c".to_string(), "U0:the".to_string(), "none".to_string()],
+            false => Vec::new(),
+        };
+        let known = (!known.is_empty()).then(|| Attributes::Named(known.into()));
+        let readings = [
+            making.clone(),
+            SequenceOptions { storage: Storage::F64, ..making.clone() },
+            SequenceOptions { min_count: if has_names { 2 } else { 0 }, ..making.clone() },
+            SequenceOptions { known, ..making.clone() },
+        ];
+        for options in readings {
+            let expected = read_sequences(std::slice::from_ref(&file), &options).unwrap();
+            // What made the attributes, the cache says.
+            let options = SequenceOptions { template: None, hash_bits: None, ..options };
+            for most in [None, Some(0)] {
+                let options = SequenceOptions { rows_in_memory: most, ..options.clone() };
+                let found = read_sequences(std::slice::from_ref(&target), &options).unwrap();
+                assert_eq!(found.tokens.blocks().is_some(), most.is_some());
+                if most.is_none() {
+                    assert_eq!(found.tokens.width(), expected.tokens.width());
+                }
+                assert_eq!(all_of(&found), all_of(&expected), "{options:?}");
+            }
+        }
+        let cache = Cache::open(&target).unwrap();
+        assert!(cache.holds_sequences() && cache.examples() > 1);
+        let why = read(&[target], &ReadOptions::default()).unwrap_err().to_string();
+        assert!(why.contains("expected rows of features, found a cache of sequences"), "{why}");
+    }
+}
+
+/// Attribute lists that do not look like such.
+fn lists() -> SequenceOptions {
+    SequenceOptions { format: Some(SequenceFormat::Crfsuite), ..SequenceOptions::default() }
+}
+
+#[test]
+fn several_caches_of_sequences_are_one() {
+    let folder = TempDir::new().unwrap();
+    let texts = ["B\ta\tb\n\nO\tb\tc\n", "I\tc\td\nB\ta\n"];
+    let mut paths = [Vec::new(), Vec::new()];
+    for (at, text) in texts.iter().enumerate() {
+        let file = folder.path().join(format!("{at}.txt"));
+        std::fs::write(&file, text).unwrap();
+        let target = folder.path().join(format!("{at}.mnt"));
+        let options = lists();
+        write_sequence_cache(std::slice::from_ref(&file), &options, &target, &mut |_| true)
+            .unwrap();
+        paths[0].push(file);
+        paths[1].push(target);
+    }
+    for min_count in [0, 2] {
+        let options = SequenceOptions { min_count, ..SequenceOptions::default() };
+        let of_text = SequenceOptions { format: lists().format, ..options.clone() };
+        let a = read_sequences(&paths[0], &of_text).unwrap();
+        assert_eq!(all_of(&a), all_of(&read_sequences(&paths[1], &options).unwrap()));
+    }
+}
+
+/// Attribute lists, more than two blocks of them.
+fn many_tokens(rng: &mut Pcg64Mcg) -> String {
+    let mut text = String::new();
+    for token in 0..150_000 {
+        write!(text, "{}", ["B", "I", "O"][rng.random_range(0..3)]).unwrap();
+        for _ in 0..rng.random_range(0..16) {
+            write!(text, "\ta{}", rng.random_range(0..500)).unwrap();
+        }
+        text.push_str(if token % 9 == 0 { "\n\n" } else { "\n" });
+    }
+    text
+}
+
+#[test]
+fn conversions_of_sequences_go_on() {
+    let mut rng = Pcg64Mcg::new(4);
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("a.txt");
+    std::fs::write(&file, many_tokens(&mut rng)).unwrap();
+    let options = lists();
+    let (paths, target) = ([file], folder.path().join("data.mnt"));
+    let mut stops = 0;
+    let resumed_at = loop {
+        stops += 1;
+        let most = 60_000 * stops;
+        let goes_on = &mut |done: minorant_data::Progress| done.rows < most;
+        match write_sequence_cache(&paths, &options, &target, goes_on).unwrap() {
+            Converted::Stopped => assert!(!target.exists()),
+            Converted::Whole { resumed_at } => break resumed_at,
+        }
+    };
+    assert!(stops > 2 && resumed_at > 0, "stopped {stops} times, resumed at {resumed_at}");
+    assert!(Cache::open(&target).unwrap().blocks() > 1);
+    let a = all_of(&read_sequences(&paths, &options).unwrap());
+    let b = all_of(&read_sequences(&[target], &SequenceOptions::default()).unwrap());
+    assert!(a == b, "the cache holds something else");
+}
+
+#[test]
+fn damaged_sequences_are_refused() {
+    let mut rng = Pcg64Mcg::new(5);
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("a.txt");
+    std::fs::write(&file, "B\tw=a\tlen:2.5\nI\tw=c\n\nO\tx\tw=c\n").unwrap();
+    let options = SequenceOptions::default();
+    let target = cached_sequences(&folder, std::slice::from_ref(&file), &options);
+    let bytes = std::fs::read(target).unwrap();
+    let options = SequenceOptions { format: Some(SequenceFormat::Mnt), ..options };
+    assert!(read_sequence_bytes("data.mnt", &bytes, &options).is_ok());
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1 << rng.random_range(0..8);
+        assert!(read_sequence_bytes("data.mnt", &damaged, &options).is_err(), "byte {at}");
+        assert!(read_sequence_bytes("data.mnt", &bytes[..at], &options).is_err(), "cut at {at}");
+    }
+    let refused = |options: &SequenceOptions| {
+        read_sequence_bytes("data.mnt", &bytes, options).unwrap_err().to_string()
+    };
+    let lines = SequenceOptions { keep_lines: true, ..options.clone() };
+    assert!(refused(&lines).contains("a cache, which has no lines of tokens"));
+    let known = Some(Attributes::Columns(2));
+    let columns = SequenceOptions { known, ..options.clone() };
+    assert!(refused(&columns).contains("expected columns without names, as the model has them"));
+    let rows =
+        converted(&folder, &[("a.svm", b"1 1:1\n2 2:1\n".to_vec())], &ReadOptions::default());
+    let why = read_sequences(&[rows], &SequenceOptions::default()).unwrap_err().to_string();
+    assert!(why.contains("expected sequences of tokens, found a cache of rows"), "{why}");
+    let rare = SequenceOptions { min_count: 2, format: None, ..options };
+    let target = folder.path().join("other.mnt");
+    let why = write_sequence_cache(&[file], &rare, &target, &mut |_| true).unwrap_err().to_string();
+    assert!(why.contains("--min-count where the cache is read"), "{why}");
 }

@@ -1,14 +1,17 @@
-//! Caches for Python: one that is written batch by batch, and the rows of one that is open. Rows that do
-//! not fit memory stay on disk.
+//! Caches for Python: one that is written batch by batch, and the rows or the sequences of one that is open.
+//! What does not fit memory stays on disk.
 
 use crate::data::{Examples, shown};
 use crate::train::refuse;
-use minorant::data::{CacheWriter, Dataset, Format, LabelKind, LabelRows, ReadError, ReadOptions};
+use minorant::data::{
+    Attributes, Cache, CacheWriter, Dataset, Format, LabelKind, LabelRows, ReadError, ReadOptions,
+    SequenceFormat, SequenceOptions, Sequences, read_sequences,
+};
 use minorant::family::Streaming;
-use minorant::linalg::Traffic;
+use minorant::linalg::{Matrix, Traffic};
 use minorant::options::Value;
 use minorant::options::common::MAX_MEMORY;
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -23,6 +26,18 @@ pub(crate) struct Writing(Mutex<Option<CacheWriter>>);
 #[pyclass(module = "minorant._core", frozen)]
 pub(crate) struct Rows {
     pub(crate) data: Dataset<'static>,
+}
+
+/// The sequences of a cache that is open.
+#[pyclass(module = "minorant._core", frozen)]
+pub(crate) struct Tokens {
+    pub(crate) data: Sequences,
+}
+
+/// Whether a cache holds sequences of tokens, and not rows.
+#[pyfunction]
+pub(crate) fn holds_sequences(path: PathBuf) -> PyResult<bool> {
+    Ok(Cache::open(&path).map_err(unreadable)?.holds_sequences())
 }
 
 fn unreadable(error: ReadError) -> PyErr {
@@ -112,9 +127,7 @@ impl Rows {
     /// rows are in memory.
     #[getter]
     fn traffic(&self) -> Option<(u64, u64)> {
-        let source = self.data.features.blocks()?;
-        let Traffic { bytes_read, resident_bytes } = source.traffic();
-        Some((bytes_read, resident_bytes))
+        traffic_of(&self.data.features)
     }
 
     /// The labels: classes with the number of each row's; classes with where the numbers of each row start
@@ -135,5 +148,87 @@ impl Rows {
             }
         };
         Ok(Some(found))
+    }
+}
+
+fn traffic_of(matrix: &Matrix<'_>) -> Option<(u64, u64)> {
+    let Traffic { bytes_read, resident_bytes } = matrix.blocks()?.traffic();
+    Some((bytes_read, resident_bytes))
+}
+
+#[pymethods]
+impl Tokens {
+    /// Opens a cache of sequences. Attributes are those of a model, by their names or by how many there are,
+    /// or else those that so many tokens have.
+    #[new]
+    #[pyo3(signature = (path, names=None, width=None, min_count=None, max_memory=None))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        names: Option<Vec<String>>,
+        width: Option<usize>,
+        min_count: Option<u64>,
+        max_memory: Option<u64>,
+    ) -> PyResult<Self> {
+        let named = names.map(|names| Attributes::Named(names.into()));
+        let options = SequenceOptions {
+            format: Some(SequenceFormat::Mnt),
+            known: named.or(width.map(Attributes::Columns)),
+            min_count: min_count.unwrap_or(0),
+            rows_in_memory: Streaming::rows_in_memory(max_memory),
+            ..SequenceOptions::default()
+        };
+        let shown = path.display().to_string();
+        let data = py.detach(|| read_sequences(&[path], &options)).map_err(unreadable)?;
+        match data.attributes {
+            Attributes::Hashed(_) => refuse(format!(
+                "the attributes of {shown} are hashed: only the command can use them"
+            )),
+            _ => Ok(Tokens { data }),
+        }
+    }
+
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.data.tokens.rows(), self.data.tokens.cols())
+    }
+
+    /// Stored entries.
+    #[getter]
+    fn size(&self) -> usize {
+        self.data.tokens.entries()
+    }
+
+    /// Bytes of a value.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.data.tokens.width()
+    }
+
+    /// Bytes that were read from disk so far, and those of tokens that stay in memory; nothing where all
+    /// tokens are in memory.
+    #[getter]
+    fn traffic(&self) -> Option<(u64, u64)> {
+        traffic_of(&self.data.tokens)
+    }
+
+    /// Where each sequence starts, and where the last one ends.
+    fn starts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        self.data.starts.iter().map(|&at| at as u64).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// The names of the columns, where they have some.
+    fn names(&self) -> Option<Vec<String>> {
+        match &self.data.attributes {
+            Attributes::Named(names) => Some(names.to_vec()),
+            Attributes::Hashed(_) | Attributes::Columns(_) => None,
+        }
+    }
+
+    /// The labels in order, and the number of each token's; nothing where tokens have none.
+    fn labels<'py>(&self, py: Python<'py>) -> Option<(Vec<String>, Bound<'py, PyArray1<u32>>)> {
+        let Sequences { classes, labels, .. } = &self.data;
+        let numbers = || labels.iter().map(|&label| label.into()).collect::<Vec<u32>>();
+        (!labels.is_empty()).then(|| (classes.clone(), numbers().into_pyarray(py)))
     }
 }

@@ -3,7 +3,7 @@
 //! half hands over C-ordered arrays, or the three arrays of a CSR matrix with indices in the
 //! library's own widths.
 
-use crate::cache::Rows;
+use crate::cache::{Rows, Tokens};
 use crate::train::refuse;
 use minorant::data::{
     Attributes, Dataset, Label, LabelRows, LabelledBy, Labels, Recordings, Sequences,
@@ -52,6 +52,8 @@ pub(crate) enum Features<'py> {
     Dense(Reals<'py>),
     /// The rows of a cache.
     Cached(Bound<'py, Rows>),
+    /// The tokens of a cache.
+    Tokens(Bound<'py, Tokens>),
 }
 
 impl Features<'_> {
@@ -67,6 +69,7 @@ impl Features<'_> {
                 _ => refuse("expected an array of two dimensions"),
             },
             Features::Cached(rows) => Ok(rows.get().data.features.view()),
+            Features::Tokens(tokens) => Ok(tokens.get().data.tokens.view()),
         }
     }
 }
@@ -180,7 +183,10 @@ impl Examples<'_> {
             labels: numbers,
             classes: labels.classes.iter().map(ToString::to_string).collect(),
             attributes,
-            template: None,
+            template: match &self.features {
+                Features::Tokens(tokens) => tokens.get().data.template.clone(),
+                _ => None,
+            },
             lines: Vec::new(),
             unknown: 0,
         }))
@@ -197,8 +203,13 @@ impl Examples<'_> {
 
     /// The rows of all sequences, and where each sequence starts and the last one ends.
     fn joined(&self) -> PyResult<(Matrix<'static>, Vec<usize>)> {
-        let rows = self.features.matrix()?;
-        let rows = rows.select_rows(&(0..rows.rows()).collect::<Vec<_>>());
+        let rows = match &self.features {
+            Features::Tokens(tokens) => tokens.get().data.tokens.clone(),
+            others => {
+                let rows = others.matrix()?;
+                rows.select_rows(&(0..rows.rows()).collect::<Vec<_>>())
+            }
+        };
         let starts = self.starts.as_ref().map(|starts| starts.as_slice()).transpose()?;
         let starts: Vec<usize> = starts.unwrap_or(&[]).iter().map(|&at| at as usize).collect();
         let fits =

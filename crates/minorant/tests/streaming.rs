@@ -5,7 +5,11 @@
 mod common;
 
 use common::{Case, Kind, Random, Values, cases};
-use minorant::data::{CacheWriter, Dataset, LabelKind, Labels, ReadOptions, read};
+use minorant::data::{
+    CacheWriter, Dataset, LabelKind, Labels, ReadOptions, SequenceOptions, read, read_sequences,
+    write_sequence_cache,
+};
+use minorant::family::chain::{PAIRS, Weighed};
 use minorant::family::linear::LossName;
 use minorant::family::linear::regression;
 use minorant::family::{Context, FittedModel, Settings, TrainError, train};
@@ -254,4 +258,74 @@ fn files_that_change_meanwhile_are_refused() {
 
 fn read_whole(bytes: &[u8]) -> Dataset<'static> {
     minorant::data::read_bytes("rows.mnt", bytes, &ReadOptions::default()).expect("rows")
+}
+
+/// Attribute lists of some sequences, which take several blocks.
+fn some_sequences(folder: &TempDir) -> std::path::PathBuf {
+    let mut random = Random::new(11);
+    let mut text = String::new();
+    for token in 0..60_000 {
+        let label = random.between(0, 2);
+        text += ["B", "I", "O"][label];
+        for place in 0..20 {
+            let informed = if random.chance(0.3) { label } else { random.between(0, 9) };
+            text += &format!("\t{place}={informed}");
+        }
+        text += if token % 11 == 0 { "\n\n" } else { "\n" };
+    }
+    let [file, target] = ["tokens.txt", "tokens.mnt"].map(|name| folder.path().join(name));
+    std::fs::write(&file, text).expect("a file");
+    let options = SequenceOptions::default();
+    write_sequence_cache(&[file], &options, &target, &mut |_| true).expect("a cache");
+    target
+}
+
+#[test]
+fn streamed_sequences_give_the_same_files() {
+    let folder = TempDir::new().expect("a folder");
+    let path = some_sequences(&folder);
+    let read = |most: Option<u64>| {
+        let options = SequenceOptions { rows_in_memory: most, ..SequenceOptions::default() };
+        read_sequences(std::slice::from_ref(&path), &options).expect("sequences")
+    };
+    let here = read(None);
+    for (model, method, pairs) in [
+        ("chain-crf", Method::Lbfgs, Weighed::All),
+        ("chain-crf", Method::Bmrm, Weighed::Observed),
+        ("chain-svm", Method::PBmrm, Weighed::All),
+    ] {
+        let mut settings = Settings::new(model).expect("a model");
+        settings.put(&LAMBDA, Some(0.1));
+        settings.put(&SOLVER, method.name().into());
+        settings.put(&MAX_EVALS, Some(4));
+        settings.put(&PAIRS, pairs);
+        let (expected, _) = train(&here, &settings, Context::default()).expect("a model");
+        let bytes = expected.to_bytes(u64::MAX);
+        for (share, threads) in [(0.0, 3), (0.6, 1)] {
+            let found = on_threads(threads, || {
+                let there = read(Some((share * here.tokens.bytes() as f64) as u64));
+                let source = there.tokens.blocks().expect("tokens that are fetched").clone();
+                assert!(source.shape().starts.len() > 2, "blocks");
+                let (model, report) =
+                    train(&there, &settings, Context::default()).expect("a model");
+                let read = report.further.iter().find(|(key, _)| *key == "bytes_read");
+                assert!(read.is_some(), "{:?}", report.further);
+                assert_eq!(model.predict(&there), expected.predict(&here));
+                assert_eq!(model.audit(&there, None), expected.audit(&here, None));
+                model.to_bytes(u64::MAX)
+            });
+            assert!(found == bytes, "{model} {pairs:?}: {share} of the tokens in memory");
+        }
+    }
+    let mut settings = Settings::new("chain-svm").expect("a model");
+    let there = read(Some(0));
+    for method in [Method::Bcfw, Method::Sgd, Method::ProxPBmrm] {
+        settings.put(&SOLVER, method.name().into());
+        let told = train(&there, &settings, Context::default()).expect_err("a refusal").to_string();
+        assert!(told.contains("rows that are all in memory (--max-memory allows more)"), "{told}");
+    }
+    settings.put(&SOLVER, Method::Auto.name().into());
+    settings.put(&MAX_EVALS, Some(2));
+    let (_, report) = train(&there, &settings, Context::default()).expect("a model");
+    assert_eq!(report.solver, "p-bmrm");
 }

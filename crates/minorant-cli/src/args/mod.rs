@@ -14,7 +14,8 @@ use clap::{Args, Command, CommandFactory, Parser, Subcommand};
 use minorant::family::{self, Entry, Settings};
 use minorant::file_behind;
 use std::path::PathBuf;
-use table::{COMPARE, PATH, READ, TUNE, TableArgs, models_of, parse_model, shown_for};
+use table::{COMPARE, PATH, TUNE, models_of, parse_model, shown_for};
+pub(crate) use table::{READ, TableArgs};
 
 /// Trains models whose objective has kinks, and proves how good the answer is
 #[derive(Debug, Parser)]

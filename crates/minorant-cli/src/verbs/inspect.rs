@@ -1,6 +1,6 @@
 //! `minorant inspect`: shows what is in a model file; `inspect_data` shows data files.
 
-use super::inspect_data;
+use super::{inspect_data, kind};
 use crate::args::InspectArgs;
 use crate::number;
 use crate::output::{self, aligned};
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
 /// Whether a file begins like a safetensors file: with the length of a JSON header in eight bytes,
 /// and the header's brace.
 fn looks_like_a_model(path: &Path) -> bool {
-    inspect_data::beginning(path, 9).get(4..) == Some(b"\0\0\0\0{")
+    kind::beginning(path, 9).get(4..) == Some(b"\0\0\0\0{")
 }
 
 fn as_json(model: &FittedModel) -> Value {

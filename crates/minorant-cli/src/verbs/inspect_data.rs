@@ -1,21 +1,19 @@
 //! What `minorant inspect` shows of data: rows, sequences, recordings, images. They are read by the
 //! readers that `train` has for them.
 
+use super::kind;
 use crate::args::InspectArgs;
 use crate::output::{self, aligned};
-use anyhow::bail;
 use minorant::data::{
-    self, Arrays, Cache, Images, Label, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions,
-    Recordings, Sequences, looks_like_attribute_lists, recordings_in,
+    self, Cache, Images, Label, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings,
+    SequenceOptions, Sequences,
 };
 use minorant::family::{
-    self, DataKind, OwnedData, label_in_output, options_of_rows, read, setting_in_words,
+    DataKind, OwnedData, label_in_output, options_of_rows, options_of_sequences, read,
+    setting_in_words,
 };
 use minorant::linalg::Matrix;
 use serde_json::{Value, json};
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 
 /// Labels that are numbers and more of them than this are targets rather than classes; fewer, where some
 /// are not whole.
@@ -30,45 +28,37 @@ fn are_targets(classes: &[Label]) -> bool {
 
 /// Reads the files and says what is in them.
 pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
-    // Data of a kind is read as the first model that takes such data would read it.
-    let reading = |kind: DataKind| args.reading.settings(family::model_for(kind));
-    let kind = match kind_of(&args.files[0]) {
-        // An option that only sequences have says that the files hold sequences.
-        DataKind::Rows if reading(DataKind::Rows).is_err() => DataKind::Sequences,
-        DataKind::Rows
-            if !reading(DataKind::Rows)?.is_given("format")
-                && looks_like_attribute_lists(&args.files[0]) =>
-        {
-            DataKind::Sequences
-        }
-        kind => kind,
-    };
-    let settings = reading(kind)?;
+    let (kind, settings) = kind::of_files(&args.files, &args.reading)?;
     let cache = match &args.files[..] {
-        [file] if data::is_cache(&beginning(file, 16)) => Some(Cache::open(file)?),
+        [file] => kind::cache_at(file)?,
         _ => None,
     };
     let facts = if let Some(mut cache) = cache {
         // A cache may be larger than the memory: only its labels are read.
-        let labels = cache.labels(&options_of_rows(&settings))?;
-        let mut facts = of_rows(Stored::of_cache(&cache), &labels);
+        let mut facts = if cache.holds_sequences() {
+            let options = options_of_sequences(&settings)?;
+            let options = SequenceOptions { rows_in_memory: Some(0), ..options };
+            let data = data::read_sequences(&args.files, &options)?;
+            let (mut stored, entries) = (Stored::of_cache(&cache), data.tokens.entries() as u64);
+            if entries < cache.entries() {
+                (stored.nonzero, stored.cols) = (entries, data.tokens.cols() as u64);
+            }
+            of_sequences(stored, &data)
+        } else {
+            let labels = cache.labels(&options_of_rows(&settings))?;
+            of_rows(Stored::of_cache(&cache), &labels)
+        };
         facts.tell("blocks", cache.blocks(), &[("blocks", json!(cache.blocks()))]);
         facts
     } else if kind == DataKind::Rows {
         let options = ReadOptions { for_prediction: true, ..options_of_rows(&settings) };
-        let data = data::read(&args.files, &options);
-        // Columns of tokens have no mark of their own by which they could be known.
-        let data = match data {
-            Err(why) if !settings.is_given("format") && is_sequence_like(&args.files[0]) => {
-                bail!("{why}; for sequences of tokens give --format conll or --format crfsuite")
-            }
-            data => data?,
-        };
+        let data = data::read(&args.files, &options)
+            .map_err(|why| kind::with_advice(why.into(), &settings, &args.files))?;
         of_rows(Stored::of(&data.features), &data.labels)
     } else {
         match (read(kind, &settings, &args.files, false)?, kind) {
             (OwnedData::Rows(data), _) => of_rows(Stored::of(&data.features), &data.labels),
-            (OwnedData::Sequences(data), _) => of_sequences(&data),
+            (OwnedData::Sequences(data), _) => of_sequences(Stored::of(&data.tokens), &data),
             (OwnedData::Recordings(data), DataKind::Recordings(by)) => of_recordings(&data, by),
             (OwnedData::Recordings(data), _) => of_recordings(&data, LabelledBy::Sequence),
             (OwnedData::Images(data), _) => of_images(&data),
@@ -78,36 +68,6 @@ pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
         true => facts.object.to_string(),
         false => aligned(facts.lines) + &facts.table,
     })
-}
-
-/// The first bytes of a file. A pipe is not looked at, for they could not be read again.
-pub(super) fn beginning(path: &Path, most: u64) -> Vec<u8> {
-    let mut start = Vec::new();
-    if let Some(file) = path.is_file().then(|| File::open(path).ok()).flatten() {
-        let _ = file.take(most).read_to_end(&mut start);
-    }
-    start
-}
-
-/// The kind of data that a file holds, by the names of its arrays; rows where the file is no archive
-/// of another kind.
-fn kind_of(path: &Path) -> DataKind {
-    // A pipe gives its bytes only once, so nothing is read from it here.
-    let Some(arrays) = path.is_file().then(|| Arrays::open(path).ok()).flatten() else {
-        return DataKind::Rows;
-    };
-    match (arrays.has("pixels"), arrays.has("values") && arrays.has("offsets")) {
-        (true, _) if arrays.has("widths") => DataKind::Plates,
-        (true, _) if arrays.has("parents") => DataKind::Parts,
-        (_, true) => recordings_in(path).map_or(DataKind::Sequences, DataKind::Recordings),
-        _ => DataKind::Rows,
-    }
-}
-
-/// Whether a text file has a blank line between others, as sequences have and rows have not.
-fn is_sequence_like(path: &Path) -> bool {
-    let start = beginning(path, 1 << 16);
-    start.windows(2).any(|two| two == b"\n\n") || start.windows(3).any(|three| three == b"\n\r\n")
 }
 
 /// How a matrix is stored.
@@ -295,12 +255,12 @@ fn of_recordings(data: &Recordings, labelled_by: LabelledBy) -> Facts {
     facts
 }
 
-fn of_sequences(data: &Sequences) -> Facts {
+fn of_sequences(stored: Stored, data: &Sequences) -> Facts {
     let mut facts = Facts::new("sequences");
     facts.count("sequences", "examples", data.len());
     facts.lengths("tokens", "a sequence", &lengths(&data.starts));
     facts.count("attributes", "features", data.attributes.len());
-    facts.matrix(Stored::of(&data.tokens));
+    facts.matrix(stored);
     let mut counts = vec![0; data.classes.len()];
     data.labels.iter().for_each(|&label| counts[usize::from(label)] += 1);
     let classes: Classes = data.classes.iter().map(|name| json!(name)).zip(counts).collect();

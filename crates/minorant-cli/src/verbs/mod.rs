@@ -10,6 +10,7 @@ pub(crate) mod evaluate;
 pub(crate) mod generate;
 pub(crate) mod inspect;
 mod inspect_data;
+mod kind;
 pub(crate) mod man;
 pub(crate) mod minimize;
 pub(crate) mod path;

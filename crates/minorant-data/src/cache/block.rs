@@ -37,6 +37,8 @@ pub(super) struct Block {
     pub(super) new_words: Vec<Label>,
     /// Weights of the examples, where they have some.
     pub(super) weights: Option<Vec<f64>>,
+    /// Where rows are the tokens of sequences, how many tokens each sequence has: a block has whole ones.
+    pub(super) sequences: Option<Vec<u32>>,
 }
 
 /// How values are kept.
@@ -48,6 +50,11 @@ const ONE_DOUBLE_A_ROW: u8 = 3;
 impl Block {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
+        out.push(u8::from(self.sequences.is_some()));
+        if let Some(lengths) = &self.sequences {
+            out.put_u64(lengths.len());
+            out.put_u32s(lengths);
+        }
         out.put_u64(self.cells.rows());
         out.put_u64(self.cells.cols());
         out.put_u64(self.cells.entries());
@@ -113,6 +120,13 @@ impl Block {
     /// The block in these bytes, with its values in this storage.
     pub(super) fn decode(body: &[u8], storage: Storage) -> Result<Self, Refusal> {
         let mut from = Bytes::new(body);
+        let sequences = match from.u8()? {
+            0 => None,
+            _ => {
+                let count = from.count()?;
+                Some(from.u32s(count)?)
+            }
+        };
         let (rows, cols, entries) = (from.count()?, from.count()?, from.count()?);
         if cols > crate::collect::MOST_COLUMNS {
             return Err(Refusal::new("fewer than 2^31 columns", cols.to_string()));
@@ -120,7 +134,8 @@ impl Block {
         let cells = match from.u8()? {
             0 => {
                 let (lengths, columns) = (from.u32s(rows)?, from.u32s(entries)?);
-                check_rows(&lengths, &columns, cols)?;
+                // The attributes of a token come in any order, and may come twice.
+                check_rows(&lengths, &columns, cols, sequences.is_none())?;
                 let kind = from.u8()?;
                 let values = if kind == ONE_SINGLE_A_ROW || kind == ONE_DOUBLE_A_ROW {
                     let each = numbers(&mut from, kind - ONE_SINGLE_A_ROW, rows)?;
@@ -153,13 +168,20 @@ impl Block {
             _ => Some(from.f64s(rows)?),
         };
         from.end()?;
-        Ok(Block { cells, labels, new_words, weights })
+        let tokens = |lengths: &[u32]| lengths.iter().map(|&n| u64::from(n)).sum::<u64>();
+        match &sequences {
+            Some(lengths) if tokens(lengths) != rows as u64 => {
+                let expected = format!("{rows} tokens in the sequences of a block");
+                Err(Refusal::new(expected, tokens(lengths).to_string()))
+            }
+            _ => Ok(Block { cells, labels, new_words, weights, sequences }),
+        }
     }
 }
 
-/// Refuses rows that no reader would have made: lengths that do not add up, columns beyond the last or
-/// not in ascending order.
-fn check_rows(lengths: &[u32], columns: &[u32], cols: usize) -> Result<(), Refusal> {
+/// Refuses rows that no reader would have made: lengths that do not add up, columns beyond the last or,
+/// where they ascend, not in ascending order.
+fn check_rows(lengths: &[u32], columns: &[u32], cols: usize, ascend: bool) -> Result<(), Refusal> {
     let total: u64 = lengths.iter().map(|&n| u64::from(n)).sum();
     if total != columns.len() as u64 {
         return Err(Refusal::new(format!("{total} columns"), columns.len().to_string()));
@@ -171,8 +193,9 @@ fn check_rows(lengths: &[u32], columns: &[u32], cols: usize) -> Result<(), Refus
         between_rows += usize::from(at > 0 && columns[at - 1] >= columns[at]);
         at += length as usize;
     }
-    if descents != between_rows || !all_hold(columns, |column| (column as usize) < cols) {
-        return Err(Refusal::new(format!("ascending columns below {cols}"), "others"));
+    if ascend && descents != between_rows || !all_hold(columns, |column| (column as usize) < cols) {
+        let ascending = if ascend { "ascending " } else { "" };
+        return Err(Refusal::new(format!("{ascending}columns below {cols}"), "others"));
     }
     Ok(())
 }

@@ -1,15 +1,19 @@
-//! From files of any tabular format to a cache, a few blocks of rows in memory at any time. Files are read
+//! From files of rows or of sequences to a cache, a few blocks of rows in memory at any time. Files are read
 //! by the readers that read them elsewhere.
 
 use super::resume;
+use super::summary::TokenFacts;
 use super::writer::{CacheWriter, kept_apart, slice};
 use crate::collect::{Collector, Outlet};
+use crate::dataset::Label;
 use crate::error::{ReadError, Refusal};
 use crate::label_table::LabelTable;
 use crate::pairing;
-use crate::piece::Piece;
+use crate::piece::{Cells, Piece, PieceRows};
 use crate::read::ReadOptions;
+use crate::sequences::{self, SequenceOptions, SequenceOutlet};
 use crate::source::Source;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 /// How far a conversion has got.
@@ -43,11 +47,51 @@ pub fn write_cache(
 ) -> Result<Converted, ReadError> {
     // A cache serves predictions as well, which need no labels.
     let options = ReadOptions { for_prediction: true, ..options.clone() };
-    let writer = resume::writer_for(target, paths, &options)?;
+    converted(paths, &options, target, goes_on, |sources, spill| {
+        let mut collector = Collector::with_outlet(&options, spill);
+        let mut rest = sources;
+        while !rest.is_empty() {
+            let used = pairing::read_next(rest, &mut collector)?;
+            rest = &rest[used..];
+        }
+        Ok(Declared::Classes(collector.declared()))
+    })
+}
+
+/// Writes the sequences of files into a cache as [`write_cache`] does with rows. All attributes are kept,
+/// with how often each occurs: which are too rare is said by whoever reads the cache.
+pub fn write_sequence_cache(
+    paths: &[PathBuf],
+    options: &SequenceOptions,
+    target: &Path,
+    goes_on: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Converted, ReadError> {
+    converted(paths, options, target, goes_on, |sources, spill| {
+        Ok(Declared::Tokens(sequences::hand_on(sources, options, spill)?))
+    })
+}
+
+/// What is known of the whole when all of it was read.
+enum Declared {
+    /// The classes that exist even where no row has them.
+    Classes(Vec<Label>),
+    /// What the tokens of sequences are.
+    Tokens(TokenFacts),
+}
+
+/// Writes what `read` takes to the outlet.
+fn converted(
+    paths: &[PathBuf],
+    options: &dyn Debug,
+    target: &Path,
+    goes_on: &mut dyn FnMut(Progress) -> bool,
+    read: impl FnOnce(&[Source<'_>], &mut Spill<'_>) -> Result<Declared, ReadError>,
+) -> Result<Converted, ReadError> {
+    let writer = resume::writer_for(target, paths, options)?;
     let resumed_at = writer.rows();
     let mut spill =
         Spill { writer, left: resumed_at, rows: 0, goes_on, failure: None, is_stopped: false };
-    let read = read_all(&Source::all(paths)?, &options, &mut spill);
+    let read = read(&Source::all(paths)?, &mut spill);
     let Spill { mut writer, failure, is_stopped, .. } = spill;
     if is_stopped {
         writer.pause();
@@ -64,26 +108,14 @@ pub fn write_cache(
             Err(why)
         }
         (None, Ok(declared)) => {
-            writer.declare(declared);
+            match declared {
+                Declared::Classes(labels) => writer.declare(labels),
+                Declared::Tokens(facts) => writer.declare_tokens(facts),
+            }
             writer.finish()?;
             Ok(Converted::Whole { resumed_at })
         }
     }
-}
-
-/// Reads all files; the result is the classes that exist even where no row has them.
-fn read_all(
-    sources: &[Source<'_>],
-    options: &ReadOptions,
-    spill: &mut Spill<'_>,
-) -> Result<Vec<crate::dataset::Label>, ReadError> {
-    let mut collector = Collector::with_outlet(options, spill);
-    let mut rest = sources;
-    while !rest.is_empty() {
-        let used = pairing::read_next(rest, &mut collector)?;
-        rest = &rest[used..];
-    }
-    Ok(collector.declared())
 }
 
 /// Takes pieces to the writer, but for the rows that are there already.
@@ -111,6 +143,38 @@ impl Outlet for Spill<'_> {
             labels.rows = labels.rows.behind(known);
             self.writer.push_piece(slice(&cells, known..rows as usize, entries), labels, table)
         };
+        self.told(pushed)
+    }
+
+    fn rows(&self) -> usize {
+        self.rows as usize
+    }
+}
+
+impl SequenceOutlet for Spill<'_> {
+    fn take(
+        &mut self,
+        tokens: Cells,
+        names: &[Label],
+        labels: PieceRows,
+        lengths: Vec<u32>,
+    ) -> Result<(), Refusal> {
+        let rows = tokens.rows() as u64;
+        self.rows += rows;
+        // What comes together now came together before: blocks on disk end where a piece does.
+        let pushed = if self.left >= rows {
+            self.left -= rows;
+            Ok(())
+        } else {
+            self.writer.push_sequences(tokens, names, labels, lengths)
+        };
+        self.told(pushed)
+    }
+}
+
+impl Spill<'_> {
+    /// Tells who watches, unless what was pushed was refused.
+    fn told(&mut self, pushed: Result<(), ReadError>) -> Result<(), Refusal> {
         if let Err(why) = pushed {
             self.failure = Some(why);
             return Err(kept_apart());
@@ -120,9 +184,5 @@ impl Outlet for Spill<'_> {
             return Err(kept_apart());
         }
         Ok(())
-    }
-
-    fn rows(&self) -> usize {
-        self.rows as usize
     }
 }

@@ -10,8 +10,11 @@ use crate::read::ReadOptions;
 use crate::values::GrowingValues;
 use minorant_linalg::{Matrix, Storage, Values};
 
+/// The number of a column that is left out.
+pub(crate) const LEFT_OUT: u32 = u32::MAX;
+
 /// Layout and storage of all rows.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) cols: usize,
     pub(super) is_dense: bool,
@@ -20,6 +23,8 @@ pub(super) struct Layout {
     pub(super) width: usize,
     /// Columns that a model knows; sparse entries in others are left out.
     known: Option<usize>,
+    /// The number of each column of the file in memory, or [`LEFT_OUT`], where they are not the same.
+    numbers: Option<Vec<u32>>,
 }
 
 impl Layout {
@@ -33,12 +38,22 @@ impl Layout {
         let is_thin = summary.is_text && is_thin(summary.nonzeros, summary.entries);
         let is_dense = summary.is_dense && !is_thin && asked <= stored;
         let kept = known.filter(|_| !summary.is_dense).map_or(stored, |known| stored.min(known));
-        let width = match options.storage {
-            Storage::Exact if summary.is_single => 4,
-            Storage::F32 => 4,
-            Storage::Exact | Storage::F64 => 8,
-        };
-        Ok(Layout { cols: kept.max(asked), is_dense, storage: options.storage, width, known })
+        let width = width_of(summary, options.storage);
+        let (cols, storage) = (kept.max(asked), options.storage);
+        Ok(Layout { cols, is_dense, storage, width, known, numbers: None })
+    }
+
+    /// The layout of tokens whose columns get these numbers, of so many.
+    pub(super) fn of_tokens(
+        summary: &Summary,
+        storage: Storage,
+        cols: usize,
+        numbers: Option<Vec<u32>>,
+    ) -> Self {
+        let is_same = |numbers: &Vec<u32>| (0..).zip(numbers).all(|(at, &number)| at == number);
+        let width = width_of(summary, storage);
+        let numbers = numbers.filter(|numbers| !is_same(numbers));
+        Layout { cols, is_dense: false, storage, width, known: None, numbers }
     }
 
     /// Bytes that so many rows with so many entries take.
@@ -52,7 +67,12 @@ impl Layout {
     /// The rows of a block, and how many entries were left out.
     pub(super) fn arranged(&self, block: Block) -> Result<(Matrix<'static>, usize), Refusal> {
         let mut cells = block.cells;
-        let dropped = self.known.map_or(0, |known| cells.drop_columns_from(known));
+        let dropped = match &self.numbers {
+            Some(numbers) => cells.renumber(self.cols, |column| {
+                numbers.get(column as usize).copied().filter(|&number| number != LEFT_OUT)
+            }),
+            None => self.known.map_or(0, |known| cells.drop_columns_from(known)),
+        };
         let wrong = |why: minorant_linalg::MatrixError| {
             Refusal::new("rows that fit the summary", why.to_string())
         };
@@ -94,5 +114,14 @@ impl Layout {
             false => Matrix::csr(self.cols, vec![0; rows + 1], vec![], none(0)),
         };
         made.unwrap_or_else(|_| unreachable!("rows of zeros fit together"))
+    }
+}
+
+/// Bytes of a value of these rows.
+fn width_of(summary: &Summary, storage: Storage) -> usize {
+    match storage {
+        Storage::Exact if summary.is_single => 4,
+        Storage::F32 => 4,
+        Storage::Exact | Storage::F64 => 8,
     }
 }

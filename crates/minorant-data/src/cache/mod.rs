@@ -1,4 +1,4 @@
-//! Caches: data of any tabular format as blocks of rows on disk, which are read back, whole or block by
+//! Caches: rows of features or tokens of sequences, of any format, as blocks on disk, which are read back, whole or block by
 //! block, without parsing text again. A cache keeps values and labels as they were read, so that the same
 //! file serves classes and targets, and it is opened in the storage and layout that the reader would have
 //! chosen for the same rows. What is trained from it is not known here.
@@ -17,11 +17,16 @@ mod read;
 mod resume;
 mod streamed;
 mod summary;
+mod survey;
+mod tokens;
 mod writer;
 
-pub use convert::{Converted, Progress, write_cache};
+pub use convert::{Converted, Progress, write_cache, write_sequence_cache};
+pub(crate) use read::read;
 pub use read::{Cache, is_cache};
-pub(crate) use read::{leave_on_disk, read};
+pub(crate) use summary::TokenFacts;
+pub(crate) use survey::leave_on_disk;
+pub(crate) use tokens::{LEFT_OUT, leave_tokens_on_disk, read_tokens};
 pub use writer::CacheWriter;
 
 /// What a cache begins with: a byte that no text has, the name, and the version of the format.

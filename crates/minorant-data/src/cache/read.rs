@@ -4,12 +4,9 @@
 use super::MARK;
 use super::block::{Block, BlockLabels};
 use super::frame::{self, Holds};
-use super::layout::Layout;
-use super::streamed::{Blocks, Found, StreamedRows};
-use super::summary::Summary;
+use super::summary::{Summary, TokenFacts};
 use crate::collect::{Collector, is_thin};
 use crate::dataset::{Label, LabelKind, Labels};
-use crate::detect::Format;
 use crate::error::{ReadError, Refusal};
 use crate::formats::binary::{Trouble, read_up_to};
 use crate::label_table::LabelTable;
@@ -18,14 +15,9 @@ use crate::read::ReadOptions;
 use crate::source::{ReadSeek, Source};
 use crate::text::check_claimed_columns;
 use crate::values::GrowingValues;
-use minorant_linalg::{BlocksShape, Matrix, Storage};
-use std::collections::BTreeMap;
-use std::fs::File;
+use minorant_linalg::Storage;
 use std::io::SeekFrom;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
-use std::time::Instant;
 
 /// Whether a file begins as a cache does.
 pub fn is_cache(start: &[u8]) -> bool {
@@ -34,9 +26,9 @@ pub fn is_cache(start: &[u8]) -> bool {
 
 /// A cache that is open.
 pub struct Cache<'a> {
-    name: String,
+    pub(super) name: String,
     input: Box<dyn ReadSeek + 'a>,
-    summary: Summary,
+    pub(super) summary: Summary,
     body: Vec<u8>,
 }
 
@@ -63,7 +55,12 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// Rows.
+    /// Examples: sequences, or rows.
+    pub fn examples(&self) -> u64 {
+        self.summary.tokens.as_ref().map_or(self.summary.rows, |tokens| tokens.sequences)
+    }
+
+    /// Rows, which may be tokens of sequences.
     pub fn rows(&self) -> u64 {
         self.summary.rows
     }
@@ -105,6 +102,26 @@ impl<'a> Cache<'a> {
         collector.finish_labels(&name)
     }
 
+    /// Whether the rows are tokens of sequences.
+    pub fn holds_sequences(&self) -> bool {
+        self.summary.tokens.is_some()
+    }
+
+    /// What the tokens are; a refusal where there are rows instead.
+    pub(crate) fn tokens(&self) -> Result<&TokenFacts, ReadError> {
+        let found = "a cache of rows of features";
+        let refusal = || ReadError::whole(&self.name, "sequences of tokens", found);
+        self.summary.tokens.as_ref().ok_or_else(refusal)
+    }
+
+    pub(super) fn refuse_sequences(&self) -> Result<(), ReadError> {
+        if self.holds_sequences() {
+            let found = "a cache of sequences of tokens";
+            return Err(ReadError::whole(&self.name, "rows of features", found));
+        }
+        Ok(())
+    }
+
     /// Blocks of rows.
     pub fn blocks(&self) -> usize {
         self.summary.blocks.len()
@@ -116,7 +133,7 @@ impl<'a> Cache<'a> {
     }
 
     /// Reads one block.
-    fn block(&mut self, at: usize, storage: Storage) -> Result<Block, Trouble> {
+    pub(super) fn block(&mut self, at: usize, storage: Storage) -> Result<Block, Trouble> {
         let place = self.summary.blocks[at];
         self.input.seek(SeekFrom::Start(place.offset))?;
         let found = frame::read(&mut self.input, Holds::Rows, place.length, &mut self.body)?;
@@ -161,134 +178,20 @@ fn summary(input: &mut Box<dyn ReadSeek + '_>) -> Result<Summary, Trouble> {
 
 /// Reads all of a cache into the collector.
 pub(crate) fn read(source: &Source<'_>, collector: &mut Collector<'_>) -> Result<(), ReadError> {
-    Cache::of(source)?.pieces(collector, Collector::push)
-}
-
-/// Leaves the rows of a cache where they are, if they would take more than `most` bytes in memory, and
-/// gives their labels to the collector. All blocks are looked at once: their checksums, the sizes of their
-/// rows, and that they are what the summary says.
-pub(crate) fn leave_on_disk(
-    source: &Source<'_>,
-    most: u64,
-    collector: &mut Collector<'_>,
-) -> Result<bool, ReadError> {
-    let Source::Path(path) = source else { return Ok(false) };
-    let options = collector.options;
-    if options.format.is_some_and(|format| format != Format::Mnt)
-        || !is_cache(&source.beginning(MARK.len() as u64)?)
-    {
-        return Ok(false);
-    }
-    let cache = Cache::of(source)?;
-    let layout = Layout::of(&cache.summary, options).map_err(|why| why.in_file(&cache.name))?;
-    let summary = &cache.summary;
-    let entries = if summary.is_dense { summary.nonzeros } else { summary.entries };
-    let entries = if layout.is_dense { summary.entries } else { entries };
-    if layout.bytes(summary.rows, entries) <= most {
-        return Ok(false);
-    }
-    cache.check_columns(collector)?;
-    let Cache { name, summary, .. } = cache;
-    let file = File::open(path).map_err(|why| ReadError::io(&name, why))?;
-    let count = summary.blocks.len();
-    let blocks = Blocks::new(name.clone(), file, summary.blocks, layout);
-    let mut shape = BlocksShape {
-        starts: vec![0],
-        cols: layout.cols,
-        entries: 0,
-        is_sparse: !layout.is_dense,
-        width: layout.width,
-        squares: Vec::new(),
-        seconds: 0.0,
-    };
-    let begin = Instant::now();
-    let (mut checksums, mut ignored, mut words) = (Vec::with_capacity(count), 0, Vec::new());
-    let mut take = |found: Surveyed| {
-        let before = shape.squares.len();
-        words.extend(found.new_words);
-        let labels = piece_labels(found.labels, &words, options.label_kind);
-        let labels = labels.map_err(|why| from_row(why, before + 1))?;
-        shape.entries += found.entries;
-        shape.squares.extend(found.squares);
-        shape.starts.push(shape.squares.len());
-        checksums.push(found.checksum);
-        ignored += found.ignored;
-        collector.push(labels_alone(labels, options))?;
-        Ok(())
-    };
-    survey_all(&blocks, &layout, count, &mut take).map_err(|why: Trouble| why.in_file(&name))?;
-    shape.seconds = begin.elapsed().as_secs_f64();
-    let rows = StreamedRows::new(blocks, shape, checksums, most);
-    collector.leave_elsewhere(Matrix::of_blocks(Arc::new(rows)), ignored);
-    Ok(true)
-}
-
-/// What is noted of a block whose rows are fetched later.
-struct Surveyed {
-    entries: usize,
-    squares: Vec<f64>,
-    checksum: u32,
-    ignored: usize,
-    labels: BlockLabels,
-    new_words: Vec<Label>,
-}
-
-/// Surveys all blocks, and gives them to `take` in their order. There are more threads than compute, for
-/// some wait for the disk.
-fn survey_all(
-    blocks: &Blocks,
-    layout: &Layout,
-    count: usize,
-    take: &mut dyn FnMut(Surveyed) -> Result<(), Trouble>,
-) -> Result<(), Trouble> {
-    let threads = 2 * rayon::current_num_threads();
-    let next = AtomicUsize::new(0);
-    let (sender, found) = mpsc::sync_channel(threads);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let (sender, next) = (sender.clone(), &next);
-            scope.spawn(move || {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    // Nobody takes any more where a block was refused.
-                    if at >= count || sender.send((at, survey(blocks, layout, at))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        let mut waiting = BTreeMap::new();
-        let mut wanted = 0;
-        for (at, surveyed) in found {
-            waiting.insert(at, surveyed);
-            while let Some(surveyed) = waiting.remove(&wanted) {
-                take(surveyed?)?;
-                wanted += 1;
-            }
-        }
-        Ok(())
-    })
-}
-
-fn survey(blocks: &Blocks, layout: &Layout, at: usize) -> Result<Surveyed, Trouble> {
-    let Found { mut block, checksum } = blocks.read(at)?;
-    let labels = std::mem::replace(&mut block.labels, BlockLabels::None);
-    let new_words = std::mem::take(&mut block.new_words);
-    let (rows, ignored) = layout.arranged(block)?;
-    let squares = (0..rows.rows()).map(|row| rows.row_square(row)).collect();
-    Ok(Surveyed { entries: rows.entries(), squares, checksum, ignored, labels, new_words })
+    let mut cache = Cache::of(source)?;
+    cache.refuse_sequences()?;
+    cache.pieces(collector, Collector::push)
 }
 
 /// A piece that has labels and no cells.
-fn labels_alone(labels: PieceLabels, options: &ReadOptions) -> Piece {
+pub(super) fn labels_alone(labels: PieceLabels, options: &ReadOptions) -> Piece {
     let (columns, values) = (Vec::new(), GrowingValues::new(options.storage));
     let cells = Cells::Sparse { cols: 0, lengths: Vec::new(), columns, values };
     Piece { cells, labels, lines: 0, highest: None }
 }
 
 /// A refusal of labels that come from this row on.
-fn from_row(why: Refusal, first: usize) -> Refusal {
+pub(super) fn from_row(why: Refusal, first: usize) -> Refusal {
     let found = format!("{} from row {first} on", why.found);
     Refusal { found, ..why }
 }
@@ -296,7 +199,7 @@ fn from_row(why: Refusal, first: usize) -> Refusal {
 impl Cache<'_> {
     /// Refuses claims of more columns than the entries make believable, and notes classes that were
     /// declared.
-    fn check_columns(&self, collector: &mut Collector<'_>) -> Result<(), ReadError> {
+    pub(super) fn check_columns(&self, collector: &mut Collector<'_>) -> Result<(), ReadError> {
         let options = collector.options;
         if options.model_columns().is_none() {
             check_claimed_columns(self.columns(), self.entries(), options.features)
@@ -333,7 +236,7 @@ impl Cache<'_> {
 }
 
 /// Labels as readers of other formats leave them, for classes or for targets.
-fn piece_labels(
+pub(super) fn piece_labels(
     labels: BlockLabels,
     words: &[Label],
     kind: Option<LabelKind>,

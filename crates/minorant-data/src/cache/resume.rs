@@ -7,8 +7,8 @@ use super::block::Block;
 use super::frame::{self, Holds};
 use super::writer::{CacheWriter, at_file};
 use crate::error::ReadError;
-use crate::read::ReadOptions;
 use minorant_linalg::Storage;
+use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(super) fn clear(target: &Path) {
 }
 
 /// What a conversion reads: the files with their sizes and dates, and how they are read.
-fn inputs(paths: &[PathBuf], options: &ReadOptions) -> Option<String> {
+fn inputs(paths: &[PathBuf], options: &dyn Debug) -> Option<String> {
     let mut note = format!("{options:?}\n");
     for path in paths {
         let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
@@ -50,7 +50,7 @@ fn inputs(paths: &[PathBuf], options: &ReadOptions) -> Option<String> {
 pub(super) fn writer_for(
     target: &Path,
     paths: &[PathBuf],
-    options: &ReadOptions,
+    options: &dyn Debug,
 ) -> Result<CacheWriter, ReadError> {
     let (part, note) = (part_of(target), note_of(target));
     let inputs = inputs(paths, options);

@@ -28,7 +28,7 @@ pub(super) struct Blocks {
     name: String,
     file: File,
     places: Vec<BlockPlace>,
-    layout: Layout,
+    pub(super) layout: Layout,
     bytes_read: AtomicU64,
 }
 

@@ -2,8 +2,11 @@
 //! are, and which storage and layout a reader would choose for them. Written at the end, read first.
 
 use super::bytes::{Bytes, Put};
+use crate::collect::MOST_COLUMNS;
 use crate::dataset::Label;
 use crate::error::Refusal;
+use crate::sequences::Attributes;
+use std::sync::Arc;
 
 /// Where a block is, and its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,21 @@ pub(super) struct Summary {
     pub(super) declared: Vec<Label>,
     /// Names of the columns, where they have some.
     pub(super) names: Vec<String>,
+    /// What the tokens are, where rows are tokens of sequences.
+    pub(super) tokens: Option<TokenFacts>,
+}
+
+/// What is known of tokens in whole sequences.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TokenFacts {
+    /// Number of sequences.
+    pub(crate) sequences: u64,
+    /// What their columns are.
+    pub(crate) attributes: Attributes,
+    /// How many tokens each named attribute has: rare ones may be left out by whoever reads.
+    pub(crate) counts: Vec<u64>,
+    /// The template that made the attributes, where one did.
+    pub(crate) template: Option<String>,
 }
 
 impl Summary {
@@ -57,6 +75,10 @@ impl Summary {
         self.declared.iter().for_each(|label| put_label(&mut out, label));
         out.put_u64(self.names.len());
         self.names.iter().for_each(|name| out.put_text(name));
+        out.push(u8::from(self.tokens.is_some()));
+        if let Some(tokens) = &self.tokens {
+            tokens.encode(&mut out);
+        }
         out
     }
 
@@ -76,6 +98,10 @@ impl Summary {
         let blocks = numbers.as_chunks::<3>().0.iter().map(place).collect();
         let declared = (0..from.count()?).map(|_| label(&mut from)).collect::<Result<_, _>>()?;
         let names = (0..from.count()?).map(|_| from.text()).collect::<Result<_, _>>()?;
+        let tokens = match from.u8()? {
+            0 => None,
+            _ => Some(TokenFacts::decode(&mut from, columns)?),
+        };
         from.end()?;
         Ok(Summary {
             blocks,
@@ -88,6 +114,7 @@ impl Summary {
             is_text,
             declared,
             names,
+            tokens,
         })
     }
 
@@ -107,6 +134,68 @@ impl Summary {
         Ok(())
     }
 }
+
+impl TokenFacts {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.put_u64(self.sequences as usize);
+        match &self.attributes {
+            Attributes::Named(names) => {
+                out.push(0);
+                out.put_u64(names.len());
+                names.iter().for_each(|name| out.put_text(name));
+                self.counts.iter().for_each(|&count| out.put_u64(count as usize));
+            }
+            Attributes::Hashed(bits) => {
+                out.push(1);
+                out.put_u64(*bits as usize);
+            }
+            Attributes::Columns(columns) => {
+                out.push(2);
+                out.put_u64(*columns);
+            }
+        }
+        out.push(u8::from(self.template.is_some()));
+        self.template.iter().for_each(|text| out.put_text(text));
+    }
+
+    /// The facts of tokens with so many columns at least.
+    fn decode(from: &mut Bytes<'_>, columns: u64) -> Result<Self, Refusal> {
+        let (sequences, mut counts) = (from.u64()?, Vec::new());
+        let attributes = match from.u8()? {
+            0 => {
+                let count = from.count()?;
+                let names = (0..count).map(|_| from.text()).collect::<Result<Vec<_>, _>>()?;
+                // Model files keep one name a line.
+                if names.iter().any(|name| name.contains(['\n', '\0'])) {
+                    return Err(Refusal::new("names of attributes on one line", "others"));
+                }
+                counts = from.items(count, u64::from_le_bytes)?;
+                Attributes::Named(Arc::new(names))
+            }
+            1 => match from.u64()? {
+                bits @ 1..=MOST_BITS => Attributes::Hashed(bits as u32),
+                other => {
+                    let expected = format!("attributes hashed to 1 to {MOST_BITS} bits");
+                    return Err(Refusal::new(expected, other.to_string()));
+                }
+            },
+            2 => Attributes::Columns(from.count()?),
+            other => return Err(Refusal::new("attributes of tokens", format!("kind {other}"))),
+        };
+        if columns > attributes.len() as u64 || attributes.len() > MOST_COLUMNS {
+            let expected = format!("{columns} attributes or a few more");
+            return Err(Refusal::new(expected, attributes.len().to_string()));
+        }
+        let template = match from.u8()? {
+            0 => None,
+            _ => Some(from.text()?),
+        };
+        Ok(TokenFacts { sequences, attributes, counts, template })
+    }
+}
+
+/// The most bits that names are hashed to.
+const MOST_BITS: u64 = 30;
 
 fn misfit() -> Refusal {
     Refusal::new("blocks that fit together", "a summary of others")

@@ -6,7 +6,7 @@ use super::MARK;
 use super::block::{Block, BlockLabels};
 use super::frame::{self, Holds};
 use super::resume;
-use super::summary::{BlockPlace, Summary};
+use super::summary::{BlockPlace, Summary, TokenFacts};
 use crate::dataset::{Dataset, Label, LabelRows, Labels};
 use crate::error::{ReadError, Refusal};
 use crate::label_table::LabelTable;
@@ -120,9 +120,38 @@ impl CacheWriter {
         self.push_rows(cells, rows, None)
     }
 
+    /// Appends the tokens of whole sequences; their labels are numbers of `names`.
+    pub(super) fn push_sequences(
+        &mut self,
+        cells: Cells,
+        names: &[Label],
+        labels: PieceRows,
+        lengths: Vec<u32>,
+    ) -> Result<(), ReadError> {
+        let labels = self.block_labels(names, labels);
+        self.check_labels(&labels)?;
+        let (new_words, sequences) = (Vec::new(), Some(lengths));
+        self.gather(Block { cells, labels, new_words, weights: None, sequences })
+    }
+
     /// Notes classes that exist even where no row has them.
     pub(super) fn declare(&mut self, labels: Vec<Label>) {
         self.summary.declared = labels;
+    }
+
+    /// Notes what the tokens of sequences are.
+    pub(super) fn declare_tokens(&mut self, facts: TokenFacts) {
+        self.summary.tokens = Some(facts);
+    }
+
+    /// Either all rows have labels or none.
+    fn check_labels(&mut self, labels: &BlockLabels) -> Result<(), ReadError> {
+        let has_labels = *labels != BlockLabels::None;
+        if *self.has_labels.get_or_insert(has_labels) == has_labels {
+            return Ok(());
+        }
+        let name = self.target.display().to_string();
+        Err(ReadError::whole(&name, "labels for all rows", "rows without labels"))
     }
 
     fn labels_of(&mut self, labels: &Labels) -> BlockLabels {
@@ -194,6 +223,7 @@ impl CacheWriter {
             labels: BlockLabels::None,
             new_words: Vec::new(),
             weights: None,
+            sequences: None,
         };
         self.pending.get_or_insert_with(empty).new_words.extend(words);
     }
@@ -208,50 +238,46 @@ impl CacheWriter {
         if rows == 0 {
             return Ok(());
         }
-        let has_labels = labels != BlockLabels::None;
-        if *self.has_labels.get_or_insert(has_labels) != has_labels {
-            let name = self.target.display().to_string();
-            return Err(ReadError::whole(&name, "labels for all rows", "rows without labels"));
-        }
+        self.check_labels(&labels)?;
         let (mut first, mut entry) = (0, 0);
         while first < rows {
             let end = last_of_block(&cells, first, self.block);
             let entries = cells.entries_of(first..end);
             let part = slice(&cells, first..end, entry..entry + entries);
             let weights = weights.map(|all| all[first..end].to_vec());
-            self.gather(part, labels.slice(first..end), weights)?;
+            let labels = labels.slice(first..end);
+            let new_words = Vec::new();
+            self.gather(Block { cells: part, labels, new_words, weights, sequences: None })?;
             (first, entry) = (end, entry + entries);
         }
         Ok(())
     }
 
-    fn gather(
-        &mut self,
-        cells: Cells,
-        labels: BlockLabels,
-        weights: Option<Vec<f64>>,
-    ) -> Result<(), ReadError> {
+    fn gather(&mut self, more: Block) -> Result<(), ReadError> {
         if let Some(block) = &mut self.pending {
             if block.cells.rows() == 0 {
                 let new_words = std::mem::take(&mut block.new_words);
-                *block = Block { cells, labels, new_words, weights };
+                *block = Block { new_words, ..more };
                 return self.write_if_full();
             }
-            let fits = block.labels.is_like(&labels)
-                && block.weights.is_some() == weights.is_some()
-                && is_like(&block.cells, &cells);
+            let fits = block.labels.is_like(&more.labels)
+                && block.weights.is_some() == more.weights.is_some()
+                && is_like(&block.cells, &more.cells);
             if fits {
-                let left = block.cells.append(cells);
+                let left = block.cells.append(more.cells);
                 debug_assert!(left.is_ok(), "layouts were compared");
-                block.labels.append(labels);
-                if let (Some(all), Some(more)) = (&mut block.weights, weights) {
+                block.labels.append(more.labels);
+                if let (Some(all), Some(more)) = (&mut block.weights, more.weights) {
+                    all.extend(more);
+                }
+                if let (Some(all), Some(more)) = (&mut block.sequences, more.sequences) {
                     all.extend(more);
                 }
                 return self.write_if_full();
             }
             self.write_pending()?;
         }
-        self.pending = Some(Block { cells, labels, new_words: Vec::new(), weights });
+        self.pending = Some(more);
         self.write_if_full()
     }
 

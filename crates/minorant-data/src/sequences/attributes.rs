@@ -39,8 +39,8 @@ pub(super) enum Numbering {
 }
 
 impl Numbering {
-    /// The column of a name; nothing where it is not among those known.
-    pub(super) fn column(&mut self, name: &str) -> Option<u32> {
+    /// The column of a name that so many more tokens have; nothing where it is not among those known.
+    pub(super) fn column(&mut self, name: &str, tokens: u64) -> Option<u32> {
         match self {
             Numbering::Growing { ids, counts } => {
                 let id = match ids.get(name) {
@@ -52,7 +52,7 @@ impl Numbering {
                         id
                     }
                 };
-                counts[id as usize] += 1;
+                counts[id as usize] = counts[id as usize].saturating_add(tokens);
                 Some(id)
             }
             Numbering::Known(ids) => ids.get(name).copied(),

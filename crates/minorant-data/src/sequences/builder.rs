@@ -1,10 +1,13 @@
 //! Puts sequences together token by token, whatever format they come from, and makes the final
-//! order of labels and attributes.
+//! order of labels and attributes. Where somebody takes them, tokens are handed on instead, some whole
+//! sequences at a time.
 
 use super::attributes::Numbering;
 use super::{Attributes, SequenceOptions, Sequences, Template};
+use crate::cache::TokenFacts;
 use crate::dataset::Label;
 use crate::error::{ReadError, Refusal, quoted};
+use crate::piece::{Cells, PieceRows};
 use crate::values::GrowingValues;
 use minorant_linalg::Matrix;
 use std::collections::HashMap;
@@ -13,25 +16,53 @@ use std::sync::Arc;
 /// Labels are 16-bit numbers.
 const MOST_LABELS: usize = 1 << 16;
 
+/// Bytes of tokens that are handed on at a time.
+const PIECE: usize = 1 << 20;
+
+/// Where tokens go that are not kept in memory.
+pub(crate) trait SequenceOutlet {
+    /// Takes the tokens of whole sequences, which have these lengths; labels are numbers of `names`.
+    fn take(
+        &mut self,
+        tokens: Cells,
+        names: &[Label],
+        labels: PieceRows,
+        lengths: Vec<u32>,
+    ) -> Result<(), Refusal>;
+}
+
 /// Sequences that are being read.
-#[derive(Debug)]
 pub(super) struct Builder<'o> {
     pub(super) options: &'o SequenceOptions,
-    numbering: Numbering,
+    pub(super) numbering: Numbering,
     /// Columns without names, where the files have such.
-    width: Option<usize>,
+    pub(super) width: Option<usize>,
     pub(super) template: Option<Template>,
     row_starts: Vec<u64>,
     columns: Vec<u32>,
     values: GrowingValues,
-    starts: Vec<usize>,
-    labels: Vec<u16>,
+    pub(super) starts: Vec<usize>,
+    pub(super) labels: Vec<u16>,
     label_ids: HashMap<Box<str>, u16>,
     lines: Vec<String>,
-    unknown: usize,
+    pub(super) unknown: usize,
+    outlet: Option<&'o mut dyn SequenceOutlet>,
+    /// Tokens that were handed on.
+    handed_on: usize,
+    sequences_handed_on: u64,
+    /// Whether the sequences so far are handed on before the next begins.
+    is_full: bool,
 }
 
 impl<'o> Builder<'o> {
+    /// A builder that hands everything on.
+    pub(super) fn with_outlet(
+        options: &'o SequenceOptions,
+        outlet: &'o mut dyn SequenceOutlet,
+    ) -> Self {
+        Builder { outlet: Some(outlet), ..Builder::new(options) }
+    }
+
     pub(super) fn new(options: &'o SequenceOptions) -> Self {
         let numbering = match (&options.known, options.hash_bits) {
             (Some(Attributes::Named(names)), _) => Numbering::Known(
@@ -58,16 +89,26 @@ impl<'o> Builder<'o> {
             label_ids: HashMap::new(),
             lines: Vec::new(),
             unknown: 0,
+            outlet: None,
+            handed_on: 0,
+            sequences_handed_on: 0,
+            is_full: false,
         }
     }
 
-    pub(super) fn tokens(&self) -> usize {
+    /// Tokens that are here.
+    fn tokens(&self) -> usize {
         self.row_starts.len() - 1
+    }
+
+    /// Tokens that were read.
+    pub(super) fn tokens_in_all(&self) -> usize {
+        self.handed_on + self.tokens()
     }
 
     /// Adds a named attribute to the token at hand.
     pub(super) fn attribute(&mut self, name: &str, value: f64) -> Result<(), Refusal> {
-        match self.numbering.column(name) {
+        match self.numbering.column(name, 1) {
             Some(column) => self.push(column, value),
             None if matches!(self.numbering, Numbering::Known(_)) => {
                 self.unknown += 1;
@@ -112,7 +153,8 @@ impl<'o> Builder<'o> {
         }
     }
 
-    fn push(&mut self, column: u32, value: f64) -> Result<(), Refusal> {
+    pub(super) fn push(&mut self, column: u32, value: f64) -> Result<(), Refusal> {
+        self.make_room()?;
         self.columns.push(column);
         if self.values.push(value) {
             return Ok(());
@@ -122,16 +164,10 @@ impl<'o> Builder<'o> {
 
     /// Ends the token at hand.
     pub(super) fn end_token(&mut self, label: Option<&str>, line: &str) -> Result<(), Refusal> {
+        self.make_room()?;
         self.row_starts.push(self.columns.len() as u64);
         if let Some(label) = label {
-            let next = self.label_ids.len();
-            let id = match self.label_ids.get(label) {
-                Some(&id) => id,
-                None if next >= MOST_LABELS => {
-                    return Err(Refusal::new("at most 65536 labels", quoted(label.as_bytes())));
-                }
-                None => *self.label_ids.entry(label.into()).or_insert(next as u16),
-            };
+            let id = self.label(label)?;
             self.labels.push(id);
         }
         // A file has labels or it has none.
@@ -145,32 +181,102 @@ impl<'o> Builder<'o> {
         Ok(())
     }
 
+    /// The number of a label, new or known.
+    pub(super) fn label(&mut self, label: &str) -> Result<u16, Refusal> {
+        let next = self.label_ids.len();
+        match self.label_ids.get(label) {
+            Some(&id) => Ok(id),
+            None if next >= MOST_LABELS => {
+                Err(Refusal::new("at most 65536 labels", quoted(label.as_bytes())))
+            }
+            None => Ok(*self.label_ids.entry(label.into()).or_insert(next as u16)),
+        }
+    }
+
     /// Ends the sequence at hand, if it has tokens.
     pub(super) fn end_sequence(&mut self) {
         if self.starts.last() != Some(&self.tokens()) {
-            self.starts.push(self.tokens());
+            self.end_even_empty_sequence();
         }
     }
 
     /// Ends a sequence that may be empty.
     pub(super) fn end_even_empty_sequence(&mut self) {
         self.starts.push(self.tokens());
+        let bytes = 4 * self.tokens() + 8 * self.values.len();
+        self.is_full = self.outlet.is_some() && bytes >= PIECE;
     }
 
-    pub(super) fn finish(self, name: &str) -> Result<Sequences, ReadError> {
+    /// Hands on the sequences that are here, if they are enough, before another begins. Empty ones behind
+    /// them go with them.
+    fn make_room(&mut self) -> Result<(), Refusal> {
+        if self.is_full { self.hand_on() } else { Ok(()) }
+    }
+
+    fn hand_on(&mut self) -> Result<(), Refusal> {
+        let Some(outlet) = &mut self.outlet else { return Ok(()) };
+        let cols = match (&self.numbering, self.width) {
+            (_, Some(width)) => width,
+            (Numbering::Growing { ids, .. }, None) => ids.len(),
+            (Numbering::Hashed(bits), None) => 1 << bits,
+            (Numbering::Known(ids), None) => ids.len(),
+        };
+        let mut names = vec![Label::Number(0.0); self.label_ids.len()];
+        for (name, &id) in &self.label_ids {
+            names[usize::from(id)] = Label::Text(name.to_string());
+        }
+        self.handed_on += self.row_starts.len() - 1;
+        self.sequences_handed_on += self.starts.len() as u64 - 1;
+        let lengths = self.row_starts.windows(2).map(|row| (row[1] - row[0]) as u32).collect();
+        let columns = std::mem::take(&mut self.columns);
+        let values = std::mem::replace(&mut self.values, GrowingValues::new(self.options.storage));
+        let labels = match self.labels.is_empty() {
+            true => PieceRows::None,
+            false => PieceRows::Single(self.labels.drain(..).map(u32::from).collect()),
+        };
+        let sequences = self.starts.windows(2).map(|span| (span[1] - span[0]) as u32).collect();
+        (self.row_starts, self.starts, self.is_full) = (vec![0], vec![0], false);
+        outlet.take(Cells::Sparse { cols, lengths, columns, values }, &names, labels, sequences)
+    }
+
+    /// Hands on what is left; what the tokens are.
+    pub(super) fn hand_on_the_rest(mut self, name: &str) -> Result<TokenFacts, ReadError> {
+        if self.tokens() > 0 {
+            self.hand_on().map_err(|why| why.in_file(name))?;
+        }
+        let (attributes, _) = self.attributes(name)?;
+        let counts = match (self.numbering, &attributes) {
+            (Numbering::Growing { counts, .. }, Attributes::Named(_)) => counts,
+            _ => Vec::new(),
+        };
+        let template = self.template.map(|template| template.text().to_string());
+        let sequences = self.sequences_handed_on;
+        Ok(TokenFacts { sequences, attributes, counts, template })
+    }
+
+    pub(super) fn finish(mut self, name: &str) -> Result<Sequences, ReadError> {
         let (attributes, renumbered) = self.attributes(name)?;
+        let values = GrowingValues::new(self.options.storage);
+        let (row_starts, columns, values) = (
+            std::mem::take(&mut self.row_starts),
+            std::mem::take(&mut self.columns),
+            std::mem::replace(&mut self.values, values),
+        );
         let (row_starts, columns, values) = match renumbered {
-            None => (self.row_starts, self.columns, self.values),
-            Some(new) => {
-                keep_columns(&self.row_starts, &self.columns, &self.values, &new, self.options)
-            }
+            None => (row_starts, columns, values),
+            Some(new) => keep_columns(&row_starts, &columns, &values, &new, self.options),
         };
         let tokens = Matrix::csr(attributes.len(), row_starts, columns, values.into_values());
         let tokens = tokens
             .map_err(|why| ReadError::whole(name, "tokens that fit together", why.to_string()))?;
+        Ok(self.sequences(attributes, tokens))
+    }
+
+    /// The sequences with these tokens.
+    pub(super) fn sequences(self, attributes: Attributes, tokens: Matrix<'static>) -> Sequences {
         let (classes, order) = ordered(self.label_ids);
         let labels = self.labels.iter().map(|&id| order[id as usize]).collect();
-        Ok(Sequences {
+        Sequences {
             tokens,
             starts: self.starts,
             labels,
@@ -179,16 +285,21 @@ impl<'o> Builder<'o> {
             template: self.template,
             lines: self.lines,
             unknown: self.unknown,
-        })
+        }
     }
 
     /// What the columns are, and their new numbers where rare ones are left out.
-    fn attributes(&self, name: &str) -> Result<(Attributes, Option<NewColumns>), ReadError> {
+    pub(super) fn attributes(
+        &self,
+        name: &str,
+    ) -> Result<(Attributes, Option<NewColumns>), ReadError> {
         if let Some(known) = &self.options.known {
             return Ok((known.clone(), None));
         }
-        let Numbering::Growing { ids, counts } = &self.numbering else {
-            return Ok((Attributes::Hashed(self.options.hash_bits.unwrap_or(0)), None));
+        let (ids, counts) = match &self.numbering {
+            Numbering::Growing { ids, counts } => (ids, counts),
+            Numbering::Hashed(bits) => return Ok((Attributes::Hashed(*bits), None)),
+            Numbering::Known(_) => unreachable!("what is known was given"),
         };
         if let Some(width) = self.width {
             if !ids.is_empty() {

@@ -6,6 +6,7 @@
 mod arrays;
 mod attributes;
 mod builder;
+mod cached;
 mod conll;
 mod crfsuite;
 mod lines;
@@ -19,9 +20,11 @@ pub use recordings::{
 };
 pub use template::Template;
 
+use crate::cache::{TokenFacts, is_cache};
 use crate::error::ReadError;
 use crate::source::Source;
 use builder::Builder;
+pub(crate) use builder::SequenceOutlet;
 use minorant_linalg::{Matrix, Storage};
 use std::path::{Path, PathBuf};
 
@@ -69,6 +72,8 @@ pub enum SequenceFormat {
     Ocr,
     /// Arrays `values`, `offsets` and `labels`.
     Npz,
+    /// A cache of sequences of any of the other formats.
+    Mnt,
 }
 
 /// How to read sequences.
@@ -91,6 +96,9 @@ pub struct SequenceOptions {
     pub keep_lines: bool,
     /// The precision in which values are stored.
     pub storage: Storage,
+    /// Bytes that tokens may take in memory: those of a cache that take more are fetched from it when they
+    /// are used, and no more than this of them stays. Without a limit all tokens are in memory.
+    pub rows_in_memory: Option<u64>,
 }
 
 impl SequenceOptions {
@@ -102,7 +110,8 @@ impl SequenceOptions {
         if self.template.is_some() && self.known.is_none() && format != SequenceFormat::Conll {
             return foreign("columns of the format conll, which a template goes with");
         }
-        let has_names = matches!(format, SequenceFormat::Conll | SequenceFormat::Crfsuite);
+        // Which of them a cache has, it says itself.
+        let has_names = !matches!(format, SequenceFormat::Ocr | SequenceFormat::Npz);
         if (self.hash_bits.is_some() || self.min_count > 1) && self.known.is_none() && !has_names {
             return foreign("attributes with names, which --hash-bits and --min-count go with");
         }
@@ -121,6 +130,7 @@ impl SequenceFormat {
             SequenceFormat::Crfsuite,
             SequenceFormat::Ocr,
             SequenceFormat::Npz,
+            SequenceFormat::Mnt,
         ];
         all.into_iter().find(|format| format.name() == name)
     }
@@ -132,6 +142,7 @@ impl SequenceFormat {
             SequenceFormat::Crfsuite => "crfsuite",
             SequenceFormat::Ocr => "ocr",
             SequenceFormat::Npz => "npz",
+            SequenceFormat::Mnt => "mnt",
         }
     }
 }
@@ -157,26 +168,65 @@ fn read_sources(sources: &[Source<'_>], options: &SequenceOptions) -> Result<Seq
     let Some(first) = sources.first() else {
         return Err(ReadError::whole("no files", "at least one data file", "none"));
     };
+    if let ([source], Some(most)) = (sources, options.rows_in_memory)
+        && format_of(source, options)? == SequenceFormat::Mnt
+        && let Some(data) = Builder::new(options).leave_on_disk(source, most)?
+    {
+        return Ok(data);
+    }
     let mut builder = Builder::new(options);
+    read_all(sources, &mut builder)?;
+    builder.finish(&first.name())
+}
+
+/// Reads sequences that are handed on, some at a time; what their tokens are.
+pub(crate) fn hand_on(
+    sources: &[Source<'_>],
+    options: &SequenceOptions,
+    outlet: &mut dyn SequenceOutlet,
+) -> Result<TokenFacts, ReadError> {
+    let name = sources.first().map_or_else(String::new, Source::name);
+    if options.min_count > 1 {
+        let expected =
+            "--min-count where the cache is read, which keeps how often attributes occur";
+        return Err(ReadError::whole(
+            &name,
+            expected,
+            format!("--min-count {}", options.min_count),
+        ));
+    }
+    let mut builder = Builder::with_outlet(options, outlet);
+    read_all(sources, &mut builder)?;
+    builder.hand_on_the_rest(&name)
+}
+
+fn read_all(sources: &[Source<'_>], builder: &mut Builder<'_>) -> Result<(), ReadError> {
+    let options = builder.options;
     for source in sources {
-        let start = source.beginning(LOOKED_AT)?;
-        source.refuse_foreign(&start)?;
-        let format = options.format.unwrap_or_else(|| detect(&start));
-        options.refuse_foreign(source, format)?;
-        let before = builder.tokens();
-        match format {
-            SequenceFormat::Conll => conll::read(source, &mut builder)?,
-            SequenceFormat::Crfsuite => crfsuite::read(source, &mut builder)?,
-            SequenceFormat::Ocr => ocr::read(source, &mut builder)?,
-            SequenceFormat::Npz => arrays::read(source, &mut builder)?,
+        let before = builder.tokens_in_all();
+        match format_of(source, options)? {
+            SequenceFormat::Conll => conll::read(source, builder)?,
+            SequenceFormat::Crfsuite => crfsuite::read(source, builder)?,
+            SequenceFormat::Ocr => ocr::read(source, builder)?,
+            SequenceFormat::Npz => arrays::read(source, builder)?,
+            SequenceFormat::Mnt => builder.read_cache(source)?,
         }
-        if builder.tokens() == before {
+        if builder.tokens_in_all() == before {
             let expected = "at least one token";
             let found = if options.folds.is_some() { "none in these folds" } else { "none" };
             return Err(ReadError::whole(&source.name(), expected, found));
         }
     }
-    builder.finish(&first.name())
+    Ok(())
+}
+
+/// The format of a file, which the options must fit.
+fn format_of(source: &Source<'_>, options: &SequenceOptions) -> Result<SequenceFormat, ReadError> {
+    let start = source.beginning(LOOKED_AT)?;
+    source.refuse_foreign(&start)?;
+    let format = options.format.unwrap_or_else(|| detect(&start));
+    options.refuse_foreign(source, format)?;
+    Ok(format)
 }
 
 /// How much of a file is looked at to know its format.
@@ -204,6 +254,9 @@ pub fn looks_like_attribute_lists(path: &Path) -> bool {
 
 /// The format that a file looks like by its beginning.
 fn detect(start: &[u8]) -> SequenceFormat {
+    if is_cache(start) {
+        return SequenceFormat::Mnt;
+    }
     if start.starts_with(b"PK") {
         return SequenceFormat::Npz;
     }

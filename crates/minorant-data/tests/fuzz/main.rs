@@ -201,6 +201,13 @@ fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
+/// A cache that mostly gets the checksums of its damaged frames.
+fn sometimes_resealed(input: Files, rng: Option<&mut Pcg64Mcg>) -> Files {
+    let seals = rng.is_some_and(|rng| rng.random_range(0..8) > 0);
+    let sealed = |bytes| if seals { resealed(bytes) } else { bytes };
+    input.into_iter().map(|(name, bytes)| (name, sealed(bytes))).collect()
+}
+
 #[test]
 fn caches() {
     let (x, y, sets, texts) = arrays();
@@ -216,11 +223,7 @@ fn caches() {
     ];
     // What was equal in a row stands once in a cache.
     let allowance = Allowance { times: 60, ..PLAIN };
-    fuzz("mnt", Format::Mnt, &seeds, &allowance, &|input, rng| {
-        let seals = rng.is_some_and(|rng| rng.random_range(0..8) > 0);
-        let sealed = |bytes| if seals { resealed(bytes) } else { bytes };
-        input.into_iter().map(|(name, bytes)| (name, sealed(bytes))).collect()
-    });
+    fuzz("mnt", Format::Mnt, &seeds, &allowance, &sometimes_resealed);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use crate::common::{f64s, i32s, npy, zip};
 use crate::harness::{Allowance, Borrowed, Files, PLAIN, Reader, Seal, archive, files};
-use crate::unsealed;
+use crate::{sometimes_resealed, unsealed};
 use minorant_data::{
     Attributes, LabelledBy, ReadError, RecordingOptions, SequenceFormat, SequenceOptions, Template,
-    read_recording_bytes, read_sequence_bytes,
+    read_recording_bytes, read_sequence_bytes, write_sequence_cache,
 };
 use minorant_linalg::Storage;
 use rand::RngExt;
@@ -38,6 +38,7 @@ fn random_options(format: SequenceFormat, rng: &mut Pcg64Mcg) -> SequenceOptions
         known: pick(&known, rng),
         keep_lines: rng.random(),
         storage: pick(&[Storage::Exact, Storage::F32, Storage::F64], rng),
+        rows_in_memory: None,
     }
 }
 
@@ -95,6 +96,29 @@ fn ocr() {
     let one = b"1\ta\t-1\t1\t1\t0\t0.5\n2\tb\t-1\t2\t1\t7\t1\n";
     let seeds = [files(&[("a", letters)]), files(&[("a", one)])];
     fuzz("ocr", SequenceFormat::Ocr, &seeds, &PLAIN, &unsealed);
+}
+
+#[test]
+fn caches_of_sequences() {
+    let cache = |text: &str, hash_bits: Option<u32>| {
+        let folder = tempfile::TempDir::new().unwrap();
+        let [file, target] = ["a", "a.mnt"].map(|name| folder.path().join(name));
+        std::fs::write(&file, text).unwrap();
+        let options = SequenceOptions { hash_bits, ..SequenceOptions::default() };
+        write_sequence_cache(&[file], &options, &target, &mut |_| true).unwrap();
+        files(&[("a.mnt", &std::fs::read(target).unwrap())])
+    };
+    let lists = "B\tw=a\tlen:2.5\nI\tw=c\n\nO\tx\n";
+    let letters = "1\tb\t2\t1\t1\t0\t0\t1\n2\ta\t-1\t1\t2\t0\t1\t1\n3\ta\t-1\t2\t1\t7\t0\t0\n";
+    let seeds = [
+        cache("the DT B\ncat NN I\n\nsat VB O\n", None),
+        cache(lists, None),
+        cache(lists, Some(4)),
+        cache(letters, None),
+    ];
+    // What was equal in a row stands once in a cache.
+    let allowance = Allowance { times: 100, ..PLAIN };
+    fuzz("sequence mnt", SequenceFormat::Mnt, &seeds, &allowance, &sometimes_resealed);
 }
 
 /// Four tokens or frames in two sequences of which one may be empty.

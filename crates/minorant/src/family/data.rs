@@ -101,6 +101,16 @@ kinds! {
 }
 
 impl Data<'_> {
+    /// Labels of rows or tokens.
+    pub(super) fn classes(self) -> usize {
+        match self {
+            Data::Rows(data) => data.labels.classes.len(),
+            Data::Sequences(data) => data.classes.len(),
+            Data::Recordings(data) => data.labels.classes.len(),
+            Data::Images(_) => 0,
+        }
+    }
+
     /// Products that one plain look at the losses of all examples takes, roughly: outputs of a row, and
     /// what leads from each label of a sequence to the next.
     pub(super) fn products(self) -> usize {
@@ -321,5 +331,6 @@ pub fn options_of_sequences(settings: &Settings) -> Result<SequenceOptions, Read
         known: None,
         keep_lines: false,
         storage: storage(settings),
+        rows_in_memory: rows_in_memory(settings),
     })
 }

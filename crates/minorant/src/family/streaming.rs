@@ -2,14 +2,16 @@
 //! them stays in memory all the same, and what is known of that before the first pass. How blocks come and
 //! go is `minorant-data`'s business.
 
-use super::memory::{Needed, in_words};
+use super::memory::{Needed, POINTS, in_words};
 use super::{Data, Settings, TrainError, quarter_of_memory};
 use crate::options::common::MAX_MEMORY;
-use minorant_linalg::Traffic;
+use minorant_linalg::{Matrix, Traffic};
 
 /// Bytes of state that a row takes besides its outputs: its length twice, its label and weight, and what
 /// searches along lines sort.
 const OF_A_ROW: u128 = 8 + 8 + 8 + 8 + 24;
+/// Bytes of state that a token takes: its length, and its label twice.
+const OF_A_TOKEN: u128 = 8 + 2 + 2;
 /// Outputs of all rows: those of the best point, a trial, the way between them, and coefficients.
 const OUTPUTS: u128 = 4;
 /// Planes that there must be room for, and those that room is left for where rows would take it.
@@ -45,8 +47,10 @@ fn given_or_half(given: Option<u64>) -> Option<u64> {
 
 /// Bytes that rows may take before they are left on disk; nothing where a model needs all of them at hand.
 pub(super) fn rows_in_memory(settings: &Settings) -> Option<u64> {
+    let is_taken = |name: &str| settings.entry().option(name).is_some();
+    // Kernels compare any two rows, and networks read sequences in an order of their own.
     let needs_all =
-        settings.entry().option("kernel").is_some() || settings.file("unlabeled").is_some();
+        is_taken("kernel") || is_taken("hidden") || settings.file("unlabeled").is_some();
     if needs_all { None } else { Streaming::rows_in_memory(settings.get(&MAX_MEMORY)) }
 }
 
@@ -60,25 +64,37 @@ impl Streaming {
     /// How the rows are streamed under these settings; nothing where they are in memory. A run whose state
     /// does not fit is refused.
     pub fn plan(data: Data<'_>, settings: &Settings) -> Result<Option<Self>, TrainError> {
-        let Data::Rows(rows) = data else { return Ok(None) };
-        let (matrix, Some(most)) = (&rows.features, account(settings)) else { return Ok(None) };
+        let (Some(matrix), Some(most)) = (data.matrix(), account(settings)) else {
+            return Ok(None);
+        };
         let Some(source) = matrix.blocks() else { return Ok(None) };
         let shape = source.shape();
-        let needs = Needed::of(rows, settings);
-        let (n, d) = (matrix.rows() as u128, matrix.cols() as u128);
-        let k = needs.outputs();
-        let of_rows = n * (OF_A_ROW + 8 * OUTPUTS * k);
-        let plane = 8 * d * k;
+        let n = matrix.rows() as u128;
+        let (needed, of_rows, plane) = match data {
+            Data::Rows(rows) => {
+                let needs = Needed::of(rows, settings);
+                let k = needs.outputs();
+                let of_rows = n * (OF_A_ROW + 8 * OUTPUTS * k);
+                (needs.bytes(), of_rows, 8 * matrix.cols() as u128 * k)
+            }
+            _ => {
+                // Outputs of a sequence are forgotten when the next one's turn comes.
+                let k = data.classes() as u128;
+                let plane = 8 * (matrix.cols() as u128 + k) * k;
+                (POINTS * plane, n * OF_A_TOKEN, plane)
+            }
+        };
         let blocks = shape.starts.len().max(2) as u128 - 1;
         let threads = rayon::current_num_threads() as u128;
         let buffers = BLOCKS * threads * (matrix.bytes() as u128).div_ceil(blocks);
         let most = u128::from(most);
-        let fixed = of_rows + needs.bytes() + buffers;
+        let fixed = of_rows + needed + buffers;
         if fixed + FEWEST_PLANES * plane > most {
             return Err(TrainError::Setting(format!(
-                "{n} rows with {d} features need {} of memory even where the rows stay on disk ({} bytes of \
+                "{n} rows with {} features need {} of memory even where the rows stay on disk ({} bytes of \
                  state a row, weights, two planes, and buffers), of {} that may be used; --max-memory \
                  allows more",
+                matrix.cols(),
                 in_words(fixed + FEWEST_PLANES * plane),
                 of_rows / n.max(1),
                 in_words(most),
@@ -118,8 +134,8 @@ impl Streaming {
 
 /// Lets as many rows stay in memory as the account of a training run allows.
 pub(crate) fn keep_for_training(data: Data<'_>, settings: &Settings) -> Result<(), TrainError> {
-    if let (Data::Rows(rows), Some(plan)) = (data, Streaming::plan(data, settings)?)
-        && let Some(source) = rows.features.blocks()
+    if let Some(plan) = Streaming::plan(data, settings)?
+        && let Some(source) = data.matrix().and_then(Matrix::blocks)
     {
         source.keep(plan.resident_bytes);
     }
@@ -129,23 +145,29 @@ pub(crate) fn keep_for_training(data: Data<'_>, settings: &Settings) -> Result<(
 /// Lets half of the account be taken by rows that a fitted model goes through more than once: outputs are
 /// what else there is.
 pub(super) fn keep_for_one_pass(data: Data<'_>, settings: &Settings) {
-    if let (Data::Rows(rows), Some(most)) = (data, account(settings))
-        && let Some(source) = rows.features.blocks()
+    if let (Some(source), Some(most)) = (data.matrix().and_then(Matrix::blocks), account(settings))
     {
         source.keep(most / 2);
     }
 }
 
-impl Data<'_> {
+impl<'a> Data<'a> {
+    /// What may be left on disk.
+    fn matrix(self) -> Option<&'a Matrix<'a>> {
+        match self {
+            Data::Rows(rows) => Some(&rows.features),
+            Data::Sequences(sequences) => Some(&sequences.tokens),
+            Data::Recordings(_) | Data::Images(_) => None,
+        }
+    }
+
     /// Why some of the data could not be had while it was used: what was computed is worth nothing then.
     pub(crate) fn failure(self) -> Option<String> {
-        let Data::Rows(rows) = self else { return None };
-        rows.features.failure()
+        self.matrix().and_then(Matrix::failure)
     }
 
     /// What fetching rows from disk took so far, where they are there.
     pub fn traffic(self) -> Option<Traffic> {
-        let Data::Rows(rows) = self else { return None };
-        rows.features.blocks().map(|source| source.traffic())
+        self.matrix().and_then(Matrix::blocks).map(|source| source.traffic())
     }
 }

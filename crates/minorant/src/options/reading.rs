@@ -24,6 +24,7 @@ const FORMATS_OF_SEQUENCES: Kind = Choice(&[
     ("crfsuite", "a label and attributes, separated by tabs"),
     ("ocr", "the OCR letters"),
     ("npz", "NumPy archives with values, offsets and labels"),
+    ("mnt", "a cache, as `minorant cache` writes it"),
 ]);
 const PRECISIONS: Kind = Choice(&[("f32", "single precision"), ("f64", "double precision")]);
 

@@ -70,6 +70,7 @@ impl Method {
             // An oracle is what costs here: outputs already seen are used up before the next call.
             None if risk.working_sets().is_some() && problem.regularizer.is_plain() => Method::Bcfw,
             None if risk.is_smooth() => Method::Lbfgs,
+            None if risk.is_streamed() && risk.dim() < MANY_WEIGHTS => Method::PBmrm,
             None => Method::Bmrm,
         }
     }

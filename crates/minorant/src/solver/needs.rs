@@ -23,7 +23,7 @@ impl Method {
     /// Whether the method takes single rows or columns in an order of its own, at least for its start.
     fn wants_rows_at_hand(self, has_quadratic: bool) -> bool {
         match self {
-            Method::DualCd | Method::Sgd | Method::NewtonCd => true,
+            Method::DualCd | Method::Sgd | Method::NewtonCd | Method::Bcfw => true,
             Method::ProxBmrm | Method::ProxPBmrm => has_quadratic,
             _ => false,
         }

@@ -157,6 +157,12 @@ pub trait StructuredModel: Sync {
         self.truth(example).clone()
     }
 
+    /// Whether features are fetched anew whenever they are needed, so that examples are best asked for in
+    /// their order.
+    fn is_streamed(&self) -> bool {
+        false
+    }
+
     /// Roughly how many features all examples have together: how fine the work is worth cutting.
     fn entries(&self) -> usize {
         usize::MAX

@@ -156,12 +156,16 @@ impl<M: StructuredModel, C: Cost<M>> Risk for StructuredRisk<M, C> {
         self.layout.cut.max_parts()
     }
 
+    fn is_streamed(&self) -> bool {
+        self.model.is_streamed()
+    }
+
     fn working_sets(&self) -> Option<Box<dyn WorkingSets + '_>> {
-        C::working_sets(self)
+        if self.is_streamed() { None } else { C::working_sets(self) }
     }
 
     fn examples(&self) -> Option<&dyn Examples> {
-        Some(self)
+        (!self.is_streamed()).then_some(self)
     }
 }
 

@@ -235,6 +235,10 @@ impl StructuredModel for Chain<'_> {
         Some(ScoreSizes { features, losses, roundings })
     }
 
+    fn is_streamed(&self) -> bool {
+        self.tokens.blocks().is_some()
+    }
+
     fn entries(&self) -> usize {
         match &self.shape.pairs {
             Pairs::All => self.tokens.entries().saturating_mul(self.shape.labels),
