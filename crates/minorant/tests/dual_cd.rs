@@ -310,10 +310,8 @@ fn a_cancelled_sweep_leaves_slopes_and_weights_as_they_are() {
     let dual = risk.dual_coordinates().expect("a dual that is climbed by examples");
     let metric = dual.metric(0.1, None).expect("a metric");
     let cancel = Cancel::new();
-    let (mut state, mut order) = (
-        DualState { slopes: vec![0.0; 3], w: vec![0.0], drift: 0.0 },
-        dual.examples(),
-    );
+    let (mut state, mut order) =
+        (DualState { slopes: vec![0.0; 3], w: vec![0.0], drift: 0.0 }, dual.examples());
     assert!(dual.sweep(&metric, &mut state, &mut order, 0.0, &cancel).rise > 0.0);
     let (before, mut order) = (state.clone(), dual.examples());
     cancel.cancel();

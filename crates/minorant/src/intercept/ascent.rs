@@ -30,8 +30,7 @@ impl DualCoordinates for InterceptRisk<'_> {
         cancel: &Cancel,
     ) -> Sweep {
         let with_constant = Design::new(self.inner.rows.matrix(), Some(1.0));
-        let sweep =
-            self.inner.sweep_over(&with_constant, metric, state, (order, held), cancel);
+        let sweep = self.inner.sweep_over(&with_constant, metric, state, (order, held), cancel);
         let (sum, _) = self.sum_of_slopes(&state.slopes);
         let weights = state.w.len() - sum.len();
         for (b, sum) in state.w[weights..].iter_mut().zip(sum) {

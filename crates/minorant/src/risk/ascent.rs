@@ -4,7 +4,8 @@
 
 use super::loss::{Ascent, Foothold, Rival};
 use super::{
-    Cancel, DualCoordinates, DualState, ExampleWeights, LinearRisk, Plane, RowMetric, Sweep};
+    Cancel, DualCoordinates, DualState, ExampleWeights, LinearRisk, Plane, RowMetric, Sweep,
+};
 use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::Sum;
 use minorant_linalg::{Design, Factors, Follow, RowStep};

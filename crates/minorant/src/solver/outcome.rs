@@ -164,7 +164,9 @@ pub enum RunError {
         most: u64,
     },
     /// The run was stopped before it had a first point.
-    #[error("the run was stopped before its first evaluation ended: there is no model, and nothing to save")]
+    #[error(
+        "the run was stopped before its first evaluation ended: there is no model, and nothing to save"
+    )]
     NoPoint,
 }
 
