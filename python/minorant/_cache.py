@@ -4,6 +4,7 @@ than fits memory. The command ``minorant cache`` writes them from files of other
 
 import sys
 from collections.abc import Iterable, Sequence
+from copy import copy
 from os import PathLike, fspath
 from typing import Any
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from . import _core
 from ._examples import LAYOUT, Examples, FileName, hand_over
-from ._labels import class_numbers, classes_of, labels
+from ._labels import class_numbers, classes_of, label_sets, labels
 
 
 class Cache:
@@ -81,6 +82,14 @@ class Cache:
         if as_targets not in self._open:
             self._open[as_targets] = _core.Rows(self.path, as_targets, self.max_memory)
         return self._open[as_targets]
+
+    def _select(self, numbers):
+        """Some of the rows, under their numbers, which ascend."""
+        part = copy(self)
+        numbers = np.asarray(numbers, dtype=np.uint64)
+        part._open = {kind: rows.select(numbers) for kind, rows in self._open.items()}
+        part.shape, part.size = (len(numbers), self.shape[1]), part._rows().size
+        return part
 
     @property
     def traffic(self) -> tuple[int, int] | None:
@@ -241,10 +250,7 @@ def _batch(X, y):
     if y is None:
         return Examples(hand_over(X))
     if sparse.issparse(y) or np.ndim(y) == 2:
-        sets = sparse.csr_array(y)
-        sets.sort_indices()
-        names = labels(np.arange(sets.shape[1]))
-        numbers = (sets.indptr.astype(np.uint64), sets.indices.astype(np.uint32))
+        _, names, numbers = label_sets(y)
     else:
         y = np.asarray(y)
         if y.dtype.kind in "biuf":

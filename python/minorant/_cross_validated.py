@@ -61,27 +61,22 @@ class CrossValidated(Declared):
     lams_: NDArray[np.float64] = fitted()
     scores_: NDArray[np.float64] = fitted()
 
-    def fit(self, X: MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Chooses λ, and trains with it.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a cache or its path
+            The examples. Rows of a cache that do not fit memory stay on disk.
         y : array-like of shape (n_samples,)
-            Their labels or targets.
+            Their labels or targets; those of the cache if not given.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples in training.
         """
         template = self._template()
-        if is_stored(X):
-            raise ValueError(
-                f"{type(self).__name__} cuts rows that are in memory; for a cache there are "
-                "minorant.path and the command minorant tune"
-            )
         # Whatever is wrong with the data is said before it is cut.
-        checked, *_ = template._checked(X, y, sample_weight)
-        X, y = indexable(X, y)
+        checked, labels, *_ = template._checked(X, y, sample_weight)
+        X, y = (checked, labels) if is_stored(X) else indexable(X, y)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, checked, dtype=np.float64)
@@ -91,11 +86,13 @@ class CrossValidated(Declared):
         scorer = check_scoring(template, scoring=self.scoring)
         cv = check_cv(self.cv, y, classifier=is_classifier(template))
         scores = []
-        for train, test in cv.split(X, y):
+        # Where rows stay on disk, folds are cut by their numbers.
+        numbers = np.arange(checked.shape[0]) if is_stored(X) else X
+        for train, test in cv.split(numbers, y):
             of_fold = None if weights is None else weights[train]
-            rows, labels = _safe_indexing(X, train), _safe_indexing(y, train)
+            rows, labels = _rows(X, train), _safe_indexing(y, train)
             found = path(template, rows, labels, lams, sample_weight=of_fold, fill=False)
-            rows, labels = _safe_indexing(X, test), _safe_indexing(y, test)
+            rows, labels = _rows(X, test), _safe_indexing(y, test)
             of_lam = dict(zip(found.lams, found.estimators, strict=True))
             # A path that ran out of evaluations or time has fewer points.
             scores.append(
@@ -120,6 +117,10 @@ class CrossValidated(Declared):
     def path(self, X: MatrixLike, y: Any, lams: ArrayLike | None = None, **how: Any) -> Path[Any]:
         """The path of the estimator over all data: :func:`minorant.path`."""
         return path(self._template(), X, y, lams, **how)
+
+
+def _rows(X, at):
+    return X._select(at) if is_stored(X) else _safe_indexing(X, at)
 
 
 class LinearSVCCV(CrossValidated, LinearSVC):

@@ -3,6 +3,7 @@
 from numbers import Real
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
@@ -35,6 +36,15 @@ def class_weights(class_weight, classes, names, y, sample_weight):
 def labels(classes):
     """Classes as the library knows them: numbers where they are such, else texts."""
     return [float(c) if isinstance(c, Real) and float(c) == c else str(c) for c in classes.tolist()]
+
+
+def label_sets(indicator):
+    """The classes of an indicator, which are its columns, their names in the library, and the sets of rows."""
+    sets = sparse.csr_array(indicator)
+    sets.eliminate_zeros()
+    sets.sort_indices()
+    classes = np.arange(sets.shape[1])
+    return classes, labels(classes), (sets.indptr.astype(np.uint64), sets.indices.astype(np.uint32))
 
 
 def classes_of(names):

@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._declared import fitted
 from ._estimator import ModelEstimator, NoTableMixin, StrengthMixin
-from ._examples import Examples, starts_of
 from ._labels import class_numbers, labels
-from ._sequences import check_lengths, share_right
+from ._sequences import check_lengths, share_right, tokens_of
 
 
 class LargeMarginHMM(NoTableMixin, StrengthMixin, ModelEstimator):
@@ -172,14 +171,7 @@ def _join(X, n_features=None):
     sequences = [check_array(x, dtype=np.float64, order="C", ensure_min_samples=0) for x in list(X)]
     if not sequences:
         raise ValueError("expected at least one sequence, found none")
-    features = sequences[0].shape[1] if n_features is None else n_features
-    for at, x in enumerate(sequences):
-        if x.shape[1] != features:
-            raise ValueError(
-                f"expected frames of {features} features, found {x.shape[1]} in sequence {at}"
-            )
-    frames = np.ascontiguousarray(np.concatenate(sequences))
-    return Examples(frames, starts_of(len(x) for x in sequences))
+    return tokens_of(sequences, width=n_features)
 
 
 def _join_labels(y, lengths):

@@ -36,13 +36,3 @@ class LinearSVC(PathMixin, LinearClassifier):
     multi_class: Literal["joint", "ovr"] = "joint"
 
     _model_name = "svm"
-
-    def _checked(self, X, y, sample_weight):
-        X, y, classes, examples, options = super()._checked(X, y, sample_weight)
-        if self.loss in ("squared_hinge", "huber_hinge") and len(classes) > 2:
-            # The library's own sentence speaks to users of the command.
-            if self.multi_class == "joint":
-                raise ValueError(
-                    f"loss={self.loss!r} with more than two classes needs multi_class='ovr'"
-                )
-        return X, y, classes, examples, options

@@ -1,12 +1,11 @@
 """Support vector classification with sets of labels."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from ._declared import fitted
-from ._labels import labels
+from ._labels import label_sets
 from ._linear import LinearEstimator
 from ._rows import RowsMixin
 
@@ -57,15 +56,7 @@ class MultilabelSVC(RowsMixin, LinearEstimator):
         kind = type_of_target(y)
         self._has_sets = kind == "multilabel-indicator"
         if self._has_sets:
-            sets = sparse.csr_array(y)
-            sets.eliminate_zeros()
-            sets.sort_indices()
-            classes = np.arange(sets.shape[1])
-            return (
-                classes,
-                labels(classes),
-                (sets.indptr.astype(np.uint64), sets.indices.astype(np.uint32)),
-            )
+            return label_sets(y)
         if kind not in ("binary", "multiclass"):
             raise ValueError(f"MultilabelSVC takes labels or a label indicator matrix, not {kind}")
         classes, names, numbers = super()._numbered(column_or_1d(y, warn=True))

@@ -167,24 +167,6 @@ def _objective(estimator, lam):
     return estimator.certificate_.objective + (lam - estimator.lam_) * penalty
 
 
-class PathMixin:
-    """Gives an estimator its path."""
-
-    def path(
-        self,
-        X: MatrixLike,
-        y: Any,
-        lams: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        validation: tuple[MatrixLike, Any] | None = None,
-        fill: bool = True,
-    ) -> Path[Self]:
-        """Trains for a whole range of λ, each from where the last one ended: :func:`minorant.path`
-        of this estimator, which stays as it is."""
-        return path(self, X, y, lams, sample_weight=sample_weight, validation=validation, fill=fill)
-
-
 def path(
     estimator: Estimator,
     X: MatrixLike,
@@ -250,6 +232,12 @@ def path(
     fitted = [_fitted(template, classes, model, counts) for model, counts, _, _ in points]
     errors = [(train, found) for _, _, train, found in points]
     return Path(fitted, [Between(*entry) for entry in between], errors, is_whole)
+
+
+class PathMixin:
+    """Gives an estimator its path, of which the estimator is the first argument."""
+
+    path = path
 
 
 def _fitted(template, classes, model, counts):

@@ -117,12 +117,28 @@ def test_parquet_becomes_a_cache(rows, tmp_path):
     assert np.array_equal(found, model.fit(X, t).coef_)
 
 
+def test_folds_are_cut_from_caches(rows, tmp_path):
+    X, t = rows
+    lams, how = [0.1, 0.01], {"method": "ls-p-bmrm"}
+    path = tmp_path / "rows.mnt"
+    for make, y in [
+        (minorant.LinearSVRCV, t),
+        (minorant.LinearSVCCV, t > 0),
+        (minorant.LogisticRegressionCV, np.where(t > 0, "yes", "no")),
+    ]:
+        minorant.cache(path, batches(X, y))
+        expected = make(lams=lams, **how).fit(X, y)
+        found = make(lams=lams, **how).fit(path)
+        # Few rows are predicted by NumPy where they are arrays.
+        assert np.allclose(found.scores_, expected.scores_, rtol=1e-12, atol=0)
+        assert found.lam_ == expected.lam_
+        assert np.array_equal(found.coef_, expected.coef_)
+
+
 def test_what_cannot_be_is_said(rows, tmp_path):
     X, t = rows
     path = tmp_path / "rows.mnt"
     cache = minorant.cache(path, batches(X, t))
-    with pytest.raises(ValueError, match="cuts rows that are in memory"):
-        minorant.LinearSVRCV().fit(cache, t)
     with pytest.raises(OSError, match="nosuch.mnt"):
         minorant.open(tmp_path / "nosuch.mnt")
     with pytest.raises(ValueError, match="expected 600 labels for the rows, found 5"):

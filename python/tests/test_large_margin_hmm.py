@@ -129,7 +129,7 @@ def test_bad_data_is_refused():
         LargeMarginHMM().fit(X, y[:-1])
     with pytest.raises(ValueError, match="NaN"):
         LargeMarginHMM().fit([*X[:-1], X[-1] * np.nan], y)
-    with pytest.raises(ValueError, match="found 3 in sequence 1"):
+    with pytest.raises(ValueError, match="sequence 1 has 3 features"):
         LargeMarginHMM().fit([X[0], np.zeros((5, 3)), *X[2:]], y)
     with pytest.raises(ValueError, match="only one class"):
         LargeMarginHMM().fit(X, ["a"] * 12)

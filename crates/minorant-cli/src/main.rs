@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         Verb::Train(args) => verbs::train::run(args),
         Verb::Predict(args) => verbs::predict::run(args),
         Verb::Evaluate(args) => verbs::evaluate::run(args),
-        Verb::Inspect(args) => verbs::inspect::run(args),
+        Verb::Inspect(args) => verbs::inspect::run(&args.data),
         Verb::Cache(args) => verbs::cache::run(args),
         Verb::Compare(args) => verbs::compare::run(args),
         Verb::Path(args) => verbs::path::run(args),

@@ -99,7 +99,10 @@ fn rows_that_do_not_fit_stay_on_disk() {
     assert_eq!(told, here.1);
     assert_eq!(bench.call(&format!("predict model rows.mnt {less}")).text(), expected);
     assert_eq!(bench.call(&format!("audit model rows.mnt {less} --json")).json(), audited);
-    let spoken = bench.call(&format!("train svm rows.mnt {less} --max-evals 2")).stderr;
+    let run = format!("train svm rows.mnt {less} --max-evals 2 --report report.html");
+    let spoken = bench.call(&run).stderr;
+    let page = String::from_utf8(bench.read("report.html")).unwrap();
+    assert!(page.contains("Read from disk") && page.contains("Of it kept"), "the report");
     assert!(spoken.contains("12000 rows of 48 MB are read from disk at every pass"), "{spoken}");
     let refused = bench.call(&format!("train svm rows.mnt --solver dual-cd --quiet {less}"));
     assert!(refused.refused().contains("needs rows that are all in memory"), "{}", refused.stderr);

@@ -117,7 +117,10 @@ fn values_out_of_range_and_bad_files_exit_with_1_and_one_sentence() {
             ),
             ("train svm multiclass.svm --label-loss delta.txt", "4 x 4"),
             ("train svm multiclass.svm --labels binary", "two"),
-            ("train svm multiclass.svm --loss squared-hinge", "--multiclass ovr"),
+            (
+                "train svm multiclass.svm --loss squared-hinge",
+                "more of them go with multiclass ovr",
+            ),
             ("train logistic multilabel.svm", "train svm"),
             ("train logistic train.svm --loss squared-hinge", "--loss goes with svm"),
             ("train logistic train.svm --loss hinge", "--loss goes with svm"),

@@ -40,11 +40,6 @@ impl Format {
     pub(crate) fn name(self) -> &'static str {
         Format::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| *name)
     }
-
-    /// The format with this name.
-    pub fn from_name(name: &str) -> Option<Format> {
-        Format::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
-    }
 }
 
 /// What a file turns out to be.

@@ -29,79 +29,74 @@ pub(crate) fn parse(text: &[u8]) -> Result<f64, NotANumber> {
 /// The longest number that `text` begins with, and its length.
 #[inline]
 pub(crate) fn parse_prefix(text: &[u8]) -> Result<(f64, usize), NotANumber> {
-    let mut at = 0;
-    let negative = match text.first() {
-        Some(b'-') => {
-            at = 1;
-            true
-        }
-        Some(b'+') => {
-            at = 1;
-            false
-        }
-        _ => false,
+    let (is_negative, unsigned) = match text {
+        [b'-', unsigned @ ..] => (true, unsigned),
+        [b'+', unsigned @ ..] => (false, unsigned),
+        _ => (false, text),
     };
-    // Digits go into the mantissa while they fit surely; more of them take the slow path.
-    let mut mantissa: u64 = 0;
-    let digits_from = at;
-    while let Some(digit) = digit_at(text, at) {
-        mantissa = mantissa.wrapping_mul(10).wrapping_add(digit);
-        at += 1;
-    }
-    let mut digits = at - digits_from;
+    let mut mantissa = 0;
+    let mut rest = take_digits(unsigned, &mut mantissa);
+    let mut digits = unsigned.len() - rest.len();
     let mut exponent: i64 = 0;
-    if text.get(at) == Some(&b'.') {
-        at += 1;
-        let fraction_from = at;
-        while let Some(digit) = digit_at(text, at) {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(digit);
-            at += 1;
-        }
-        digits += at - fraction_from;
-        exponent = -((at - fraction_from) as i64);
+    if let [b'.', fraction @ ..] = rest {
+        rest = take_digits(fraction, &mut mantissa);
+        let places = fraction.len() - rest.len();
+        digits += places;
+        exponent = -(places as i64);
     }
     if digits == 0 {
         return Err(NotANumber::Form);
     }
-    if let Some(b'e' | b'E') = text.get(at) {
-        let (power, length) = exponent_part(&text[at..])?;
+    if let [b'e' | b'E', ..] = rest {
+        let (power, length) = exponent_part(rest)?;
         exponent = exponent.saturating_add(power);
-        at += length;
+        rest = &rest[length..];
     }
-    // Both factors are exact, so one multiplication or division rounds correctly.
+    let length = text.len() - rest.len();
+    // More digits may not have fitted into the mantissa. Both factors are exact, so one multiplication or
+    // division rounds correctly.
     if digits <= 19 && mantissa < 1 << 53 && exponent.unsigned_abs() <= 22 {
         let size = mantissa as f64;
         let power = EXACT_POWERS[exponent.unsigned_abs() as usize];
         let number = if exponent < 0 { size / power } else { size * power };
-        return Ok((if negative { -number } else { number }, at));
+        return Ok((if is_negative { -number } else { number }, length));
     }
-    slow(&text[..at]).map(|number| (number, at))
+    slow(&text[..length]).map(|number| (number, length))
 }
 
+/// Puts the digits that `text` begins with behind those of a whole number, which wraps around where they
+/// are too many; what comes behind them is left.
 #[inline]
-fn digit_at(text: &[u8], at: usize) -> Option<u64> {
-    let digit = text.get(at)?.wrapping_sub(b'0');
-    (digit < 10).then_some(u64::from(digit))
+pub(crate) fn take_digits<'t>(mut text: &'t [u8], number: &mut u64) -> &'t [u8] {
+    while let [byte, behind @ ..] = text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        *number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        text = behind;
+    }
+    text
 }
 
 /// The power of ten after an `e`, cut to what no mantissa of a readable file can undo, and how
 /// many bytes the exponent takes.
 fn exponent_part(text: &[u8]) -> Result<(i64, usize), NotANumber> {
-    let mut at = 1;
-    let negative = text.get(at) == Some(&b'-');
-    if let Some(b'-' | b'+') = text.get(at) {
-        at += 1;
+    let (is_negative, unsigned) = match text {
+        [_, b'-', unsigned @ ..] => (true, unsigned),
+        [_, b'+', unsigned @ ..] | [_, unsigned @ ..] => (false, unsigned),
+        [] => return Err(NotANumber::Form),
+    };
+    let digits = unsigned.iter().take_while(|byte| byte.is_ascii_digit());
+    let power = digits.clone().fold(0i64, |power, digit| {
+        power.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
+    });
+    match digits.count() {
+        0 => Err(NotANumber::Form),
+        count => {
+            Ok((if is_negative { -power } else { power }, text.len() - unsigned.len() + count))
+        }
     }
-    let from = at;
-    let mut power: i64 = 0;
-    while let Some(digit) = digit_at(text, at) {
-        power = power.saturating_mul(10).saturating_add(digit as i64);
-        at += 1;
-    }
-    if at == from {
-        return Err(NotANumber::Form);
-    }
-    Ok((if negative { -power } else { power }, at))
 }
 
 #[cold]

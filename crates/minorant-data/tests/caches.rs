@@ -150,8 +150,7 @@ fn any_damaged_byte_is_refused() {
         let mut damaged = bytes.clone();
         let at = if run < 60 { run } else { rng.random_range(0..bytes.len()) };
         damaged[at] ^= 1 << rng.random_range(0..8);
-        let options =
-            ReadOptions { format: minorant_data::Format::from_name("mnt"), ..options.clone() };
+        let options = ReadOptions { format: Some(minorant_data::Format::Mnt), ..options.clone() };
         let why = read_bytes("data.mnt", &damaged, &options);
         assert!(why.is_err(), "byte {at} of {}", bytes.len());
         let cut = rng.random_range(0..bytes.len());

@@ -56,6 +56,14 @@ impl Values<'_> {
         }
     }
 
+    /// How many of the values are not 0.
+    pub fn nonzeros(&self) -> usize {
+        match self {
+            Values::F32(v) => v.iter().filter(|x| **x != 0.0).count(),
+            Values::F64(v) => v.iter().filter(|x| **x != 0.0).count(),
+        }
+    }
+
     fn all_finite(&self) -> bool {
         match self {
             Values::F32(v) => all_hold(v, |x| x.is_finite()),

@@ -11,7 +11,7 @@ use minorant::family::Streaming;
 use minorant::linalg::{Matrix, Traffic};
 use minorant::options::Value;
 use minorant::options::common::MAX_MEMORY;
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -109,6 +109,16 @@ impl Rows {
     #[getter]
     fn shape(&self) -> (usize, usize) {
         (self.data.features.rows(), self.data.features.cols())
+    }
+
+    /// The rows with these numbers, which ascend; those that stay on disk do so here as well.
+    fn select(&self, py: Python<'_>, numbers: PyReadonlyArray1<'_, u64>) -> PyResult<Rows> {
+        let rows: Vec<usize> = numbers.as_slice()?.iter().map(|&row| row as usize).collect();
+        let most = self.data.features.rows();
+        if !rows.is_sorted() || rows.last().is_some_and(|&row| row >= most) {
+            return refuse(format!("expected numbers of rows below {most} in ascending order"));
+        }
+        Ok(Rows { data: py.detach(|| self.data.select_rows(&rows)) })
     }
 
     /// Stored entries.

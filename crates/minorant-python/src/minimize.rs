@@ -86,8 +86,9 @@ pub(crate) fn solve<'py>(
     let (outcome, name) = watched.result.or_else(|error: MethodError| refuse(error))?;
     // Of a failed run, the risk itself may know how often it was evaluated.
     let (x, certificate, local_gap, evaluations, status, trouble) = match outcome {
-        Ok(Outcome { point, certificate, local_gap, evaluations, status, .. }) => {
-            (point.w, certificate, local_gap, evaluations, status.as_str(), None)
+        Ok(Outcome { point, ending: end, .. }) => {
+            let status = end.status.as_str();
+            (point.w, end.certificate, end.local_gap, end.evaluations, status, None)
         }
         Err((trouble, None)) => return Ok((None, Some(trouble), watched.raised)),
         Err((trouble, Some((x, objective)))) => {

@@ -126,7 +126,7 @@ fn bounds_hold_for_every_lambda() {
         let lambda = random.scale(1e-3, 1.0);
         let found = solve(lambda, 1e-2);
         let bounds = found.bounds.expect("a bound over lambda");
-        let stated = found.certificate.lower_bound.expect("a bound");
+        let stated = found.ending.certificate.lower_bound.expect("a bound");
         assert_eq!(bounds.at(lambda), stated, "seed {seed}: the bound at the problem's own lambda");
         for _ in 0..4 {
             let other = lambda * random.scale(0.01, 100.0);

@@ -312,7 +312,7 @@ fn same_bits_on_any_number_of_threads() {
             let chain = Chain::new(&shape, &sample.tokens, &sample.starts, &sample.labels, None);
             let margin = MarginRisk::new(chain, ExampleWeights::mean(200));
             let outcome = solve(&margin, 0.01, method, 1e-3);
-            (outcome.point.w, outcome.certificate.objective, outcome.evaluations)
+            (outcome.point.w, outcome.ending.certificate.objective, outcome.ending.evaluations)
         })
     };
     for method in [Method::Bcfw, Method::Bmrm] {

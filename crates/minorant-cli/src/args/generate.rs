@@ -66,14 +66,6 @@ labeled L - Points that keep their label; the others get 0, which means unlabell
 noise X - Standard deviation of the noise (default: 0.1 for moons, 0.02 for spirals)
 out FILE - The LIBSVM file to write";
 
-const EXAMPLES: &str = "Examples:
-  minorant generate moons --examples 120 --labeled 2 --out moons.svm
-  minorant train s3vm moons.svm --sigma 0.35
-  minorant generate plates --seed 4 --images 100 --out plates.npz
-  minorant generate parts --images 50 --out parts.npz
-  minorant generate phones --sequences 200 --out phones.npz
-  minorant train segment-svm plates.npz --lambda 0.1";
-
 /// What to make.
 pub(crate) type GenerateArgs = TableArgs<GENERATE>;
 
@@ -122,6 +114,8 @@ pub(super) fn declare(command: Command) -> Command {
         let arguments = options.lines().map(argument);
         Command::new(name).about(about).after_help(examples).args(arguments)
     };
-    let command = command.after_help(EXAMPLES).subcommands(KINDS.map(kind));
+    let examples = KINDS.map(|[.., examples]| examples.lines().next().unwrap_or_default());
+    let examples = format!("Examples:\n  {}", examples.join("\n  "));
+    let command = command.after_help(examples).subcommands(KINDS.map(kind));
     command.subcommand_required(true).arg_required_else_help(true)
 }

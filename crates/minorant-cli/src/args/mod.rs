@@ -247,17 +247,12 @@ pub(crate) struct PredictArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  minorant inspect model.safetensors\n  minorant inspect train.svm.gz\n  minorant inspect train.txt --format conll\n  minorant inspect letter.data.gz --format ocr --folds 0-7\n  minorant inspect plates.npz"
+    after_help = "Examples:\n  minorant inspect model.safetensors\n  minorant inspect train.svm.gz\n  minorant inspect train.txt --format conll\n  minorant inspect letter.data.gz --format ocr --folds 0-7\n  minorant inspect plates.npz",
+    mut_arg("files", |arg| arg.value_name("FILE").help("A model file, or data files"))
 )]
 pub(crate) struct InspectArgs {
-    /// A model file, or data files
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) reading: TableArgs<READ>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) data: DataArgs,
 }
 
 #[derive(Debug, Args)]

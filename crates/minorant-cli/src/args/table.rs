@@ -24,21 +24,22 @@ pub(crate) const GENERATE: u8 = 5;
 /// The verb on test problems, which have no model.
 pub(crate) const MINIMIZE: u8 = 6;
 
+/// What only a single training run leaves behind or starts from.
+const OF_ONE_RUN: [&str; 6] = ["proof", "trace", "start", "checkpoint", "resume", "out"];
+
 /// Whether a verb takes an option.
 fn takes(verb: u8, spec: &OptionSpec) -> bool {
     let name = spec.name;
-    // What only a single training run leaves behind or starts from.
-    let of_one_run = ["proof", "trace", "start", "checkpoint", "resume", "out"].contains(&name);
     match verb {
         TRAIN => true,
         READ => spec.group == Group::Reading || name == "max-memory",
         MINIMIZE => OF_METHODS.iter().any(|known| known.name == name),
         // The solvers are named apart, and only a report is left behind.
-        COMPARE => name != "solver" && !of_one_run,
+        COMPARE => name != "solver" && !OF_ONE_RUN.contains(&name),
         // The range of λ stands for λ, and planes serve every λ with the penalty l2 only.
         PATH => {
             let is_fixed = ["lambda", "c", "penalty"].contains(&name);
-            !is_fixed && !of_one_run && OF_PATHS.contains(&name)
+            !is_fixed && OF_PATHS.contains(name) && !OF_ONE_RUN.contains(&name)
         }
         _ => name == "out" || (name != "report" && takes(PATH, spec)),
     }

@@ -6,6 +6,7 @@ use super::axis::{Axis, drawable, extremes};
 use super::chart::{Chart, Line, heights};
 use crate::number::{percent, significant};
 use minorant::data::LabelRows;
+use minorant::family::linear::middle_of;
 use minorant::family::{Data, FittedModel, Numbers, Outputs, Wanted};
 
 /// Rows beyond which a picture shows no more than a page can hold.
@@ -46,13 +47,6 @@ pub(crate) fn section(model: &FittedModel, data: Data<'_>) -> anyhow::Result<Sec
         figures.push(bands(targets, &predicted, middle, levels).to_html());
     }
     Ok(Section { heading: "Predictions and targets", paragraphs, figures, ..Section::default() })
-}
-
-/// The quantile nearest to the median; of two the lower one.
-fn middle_of(levels: &[f64]) -> usize {
-    let away = |k: usize| (levels[k] - 0.5).abs();
-    let nearest = (0..levels.len()).reduce(|best, k| if away(k) < away(best) { k } else { best });
-    nearest.unwrap_or(0)
 }
 
 /// An axis that shows all of these values, with some room around.

@@ -86,9 +86,17 @@ fn columns(runs: &[Run<'_>], tol: f64) -> Vec<Column> {
         ranked("Evaluations", &|r| count(r.evaluations), &|r| effort(r, r.evaluations as f64)),
         plain("Iterations", &|r| count(r.iterations)),
         ranked("Seconds", &|r| significant(r.seconds, 3), &|r| effort(r, r.seconds)),
+        plain("Read from disk", &|r| size(r, "bytes_read")),
+        plain("Of it kept", &|r| size(r, "resident_bytes")),
     ];
     let is_shown = |c: &Column| !c.is_empty() && (is_local || c.name != "Step kinds");
     columns.into_iter().filter(is_shown).collect()
+}
+
+/// What a run tells of bytes under this name, where it does.
+fn size(run: &Run<'_>, name: &str) -> String {
+    let bytes = run.report.further(name).and_then(|bytes| bytes.as_f64());
+    bytes.map_or_else(String::new, |bytes| format!("{:.0} MB", bytes / 1e6))
 }
 
 /// How many steps of each kind a run took, in the order in which they first occurred.

@@ -1,22 +1,23 @@
 //! `minorant inspect`: shows what is in a model file; `inspect_data` shows data files.
 
 use super::{inspect_data, kind};
-use crate::args::InspectArgs;
+use crate::args::{DataArgs, on_threads};
 use crate::number;
 use crate::output::{self, aligned};
 use minorant::family::FittedModel;
 use serde_json::{Value, json};
 use std::path::Path;
 
-pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
-    let shown = match &args.files[..] {
-        [file] if looks_like_a_model(file) => {
-            let model = FittedModel::load(file)?;
-            if args.json { as_json(&model).to_string() } else { as_text(&model) }
-        }
-        _ => inspect_data::shown(args)?,
-    };
-    output::print(&shown)
+pub(crate) fn run(args: &DataArgs) -> anyhow::Result<()> {
+    on_threads(args.threads, || {
+        output::print(&match &args.files[..] {
+            [file] if looks_like_a_model(file) => {
+                let model = FittedModel::load(file)?;
+                if args.json { as_json(&model).to_string() } else { as_text(&model) }
+            }
+            _ => inspect_data::shown(args)?,
+        })
+    })
 }
 
 /// Whether a file begins like a safetensors file: with the length of a JSON header in eight bytes,

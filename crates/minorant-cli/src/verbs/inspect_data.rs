@@ -2,7 +2,7 @@
 //! readers that `train` has for them.
 
 use super::kind;
-use crate::args::InspectArgs;
+use crate::args::DataArgs;
 use crate::output::{self, aligned};
 use minorant::data::{
     self, Cache, Images, Label, LabelKind, LabelRows, LabelledBy, Labels, ReadOptions, Recordings,
@@ -27,7 +27,7 @@ fn are_targets(classes: &[Label]) -> bool {
 }
 
 /// Reads the files and says what is in them.
-pub(super) fn shown(args: &InspectArgs) -> anyhow::Result<String> {
+pub(super) fn shown(args: &DataArgs) -> anyhow::Result<String> {
     let (kind, settings) = kind::of_files(&args.files, &args.reading)?;
     let cache = match &args.files[..] {
         [file] => kind::cache_at(file)?,
@@ -81,12 +81,10 @@ struct Stored {
 
 impl Stored {
     fn of(matrix: &Matrix<'_>) -> Self {
-        let values = matrix.values();
-        let nonzero = (0..values.len()).filter(|&at| values.get(at) != 0.0).count();
         Stored {
             rows: matrix.rows() as u64,
             cols: matrix.cols() as u64,
-            nonzero: nonzero as u64,
+            nonzero: matrix.values().nonzeros() as u64,
             is_sparse: matrix.is_sparse(),
             precision: precision(matrix),
         }
@@ -158,17 +156,24 @@ impl Facts {
             Label::Text(_) => None,
         };
         let classes: Option<Vec<f64>> = labels.classes.iter().map(number).collect();
-        let mut targets: Vec<f64> = match (&labels.rows, classes) {
-            (LabelRows::Single(rows), Some(classes)) => {
-                rows.iter().map(|&z| classes[z as usize]).collect()
-            }
-            _ => return,
+        let (LabelRows::Single(rows), Some(classes)) = (&labels.rows, classes) else { return };
+        // Classes come in order, so that their counts tell which number stands where.
+        let counts = labels.counts();
+        let each = || classes.iter().copied().zip(counts.iter().copied());
+        let at = |share: usize| {
+            let mut before = (rows.len() - 1) * share / 4;
+            let found = each().find(|(_, count)| match before.checked_sub(*count) {
+                Some(left) => {
+                    before = left;
+                    false
+                }
+                None => true,
+            });
+            found.map_or(f64::NAN, |(y, _)| y)
         };
-        targets.sort_unstable_by(f64::total_cmp);
-        let at = |share: usize| targets[(targets.len() - 1) * share / 4];
-        let rows = targets.len() as f64;
-        let mean = targets.iter().map(|y| y / rows).sum::<f64>();
-        let square = targets.iter().map(|y| (y - mean) * ((y - mean) / rows)).sum::<f64>();
+        let share = |count: usize| count as f64 / rows.len() as f64;
+        let mean = each().map(|(y, count)| y * share(count)).sum::<f64>();
+        let square = each().map(|(y, count)| (y - mean) * (y - mean) * share(count)).sum::<f64>();
         let names = [
             "least",
             "lower_quartile",

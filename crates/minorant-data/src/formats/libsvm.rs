@@ -5,7 +5,7 @@ use crate::collect::{Collector, MOST_COLUMNS};
 use crate::dataset::LabelKind;
 use crate::error::{Refusal, quoted};
 use crate::label_table::LabelTable;
-use crate::number::{NotANumber, parse_prefix};
+use crate::number::{NotANumber, parse_prefix, take_digits};
 use crate::piece::{Cells, Piece, PieceLabels, PieceRows};
 use crate::read::ReadOptions;
 use crate::text::{Head, LineFormat};
@@ -240,68 +240,60 @@ impl<'t> Parser<'t> {
     }
 
     fn features(&mut self) -> Result<(), Refusal> {
-        let text = self.text;
-        // The place is kept in a local variable: this loop is where the time goes.
-        let mut at = self.at;
-        let mut last: Option<u64> = None;
+        let (text, base) = (self.text, u64::from(!self.format.zero_based));
+        // What is left is kept in a local variable: this loop is where the time goes.
+        let mut rest = &text[self.at..];
+        // The least column that may come.
+        let mut next = 0;
         loop {
-            let start = at;
-            match text.get(at) {
-                Some(b' ' | b'\t' | b'\r') => {
-                    at += 1;
+            let start = text.len() - rest.len();
+            match rest {
+                [b' ' | b'\t' | b'\r', behind @ ..] => {
+                    rest = behind;
                     continue;
                 }
-                Some(b'\n') => {
-                    at += 1;
+                [b'\n', behind @ ..] => {
+                    rest = behind;
                     break;
                 }
-                Some(b'0'..=b'9') => {}
+                [b'0'..=b'9', ..] => {}
                 _ => {
-                    self.at = at;
+                    self.at = start;
                     if self.line_is_over()? {
-                        at = self.at;
+                        rest = &text[self.at..];
                         break;
                     }
-                    if last.is_none() && text[start..].starts_with(b"qid:") {
-                        at += self.token(start).len();
+                    if next == 0 && rest.starts_with(b"qid:") {
+                        rest = &rest[self.token(start).len()..];
                         continue;
                     }
                     return Err(self.not_a_pair(start));
                 }
             }
-            let mut index: u64 = 0;
-            while let Some(digit @ b'0'..=b'9') = text.get(at) {
-                index = index.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
-                at += 1;
-            }
-            if at - start > 18 {
+            let mut index = 0;
+            let behind = take_digits(rest, &mut index);
+            let digits = &rest[..rest.len() - behind.len()];
+            if digits.len() > 18 {
                 // It may have wrapped around.
-                let digits = std::str::from_utf8(&text[start..at]).ok();
+                let digits = std::str::from_utf8(digits).ok();
                 index = digits.and_then(|digits| digits.parse().ok()).unwrap_or(u64::MAX);
             }
-            if text.get(at) != Some(&b':') {
-                return Err(self.not_a_pair(start));
+            let [b':', behind @ ..] = behind else { return Err(self.not_a_pair(start)) };
+            // An index of 0 where they begin with 1 is beyond all columns.
+            let column = index.wrapping_sub(base);
+            if column >= self.format.most_columns {
+                return Err(self.no_column(index, start));
             }
-            at += 1;
-            let column = self.column(index, start)?;
-            if let Some(last) = last
-                && column <= last
-            {
-                return Err(self.not_ascending(index, last));
+            if column < next {
+                return Err(self.not_ascending(index, next - 1));
             }
-            last = Some(column);
-            let value = match text[at..] {
+            next = column + 1;
+            let (value, length) = match behind {
                 // Counts and indicators, mostly.
-                [digit @ b'0'..=b'9', b' ' | b'\n', ..] => {
-                    at += 1;
-                    f64::from(digit - b'0')
-                }
-                _ => {
-                    let (value, length) = self.value(at, start)?;
-                    at += length;
-                    value
-                }
+                [digit @ b'0'..=b'9', b' ' | b'\n', ..] => (f64::from(digit - b'0'), 1),
+                _ => self.value(behind, start)?,
             };
+            rest = &behind[length..];
             if value != 0.0 {
                 self.columns.push(narrow(column));
                 if !self.values.push(value) {
@@ -310,8 +302,8 @@ impl<'t> Parser<'t> {
                 }
             }
         }
-        self.at = at;
-        if let Some(column) = last.map(narrow)
+        self.at = text.len() - rest.len();
+        if let Some(column) = next.checked_sub(1).map(narrow)
             && self.highest.is_none_or(|(highest, _)| column > highest)
         {
             self.highest = Some((column, self.lines));
@@ -324,30 +316,24 @@ impl<'t> Parser<'t> {
         Refusal::new("index:value", quoted(self.token(start)))
     }
 
-    #[inline]
-    fn column(&self, index: u64, start: usize) -> Result<u64, Refusal> {
-        let column = if self.format.zero_based { Some(index) } else { index.checked_sub(1) };
-        match column {
-            Some(column) if column < self.format.most_columns => Ok(column),
-            None => {
-                let expected = "feature indices from 1 on (--zero-based counts from 0)";
-                Err(Refusal::new(expected, "0"))
-            }
-            Some(_) => {
-                let most = self.format.most_columns - u64::from(self.format.zero_based);
-                let expected = format!("a feature index of at most {most}");
-                let token = self.token(start);
-                let digits = token.iter().position(|&b| b == b':').unwrap_or(token.len());
-                Err(Refusal::new(expected, quoted(&token[..digits])))
-            }
+    /// Why an index, at `start`, stands for no column.
+    #[cold]
+    fn no_column(&self, index: u64, start: usize) -> Refusal {
+        if index == 0 {
+            let expected = "feature indices from 1 on (--zero-based counts from 0)";
+            return Refusal::new(expected, "0");
         }
+        let most = self.format.most_columns - u64::from(self.format.zero_based);
+        let token = self.token(start);
+        let digits = token.iter().position(|&b| b == b':').unwrap_or(token.len());
+        Refusal::new(format!("a feature index of at most {most}"), quoted(&token[..digits]))
     }
 
-    /// The value at `at`, and its length; `start` is where its index begins.
+    /// The value that `text` begins with, and its length; `start` is where its index begins.
     #[inline]
-    fn value(&self, at: usize, start: usize) -> Result<(f64, usize), Refusal> {
-        if let Ok((value, length)) = parse_prefix(&self.text[at..])
-            && let Some(b' ' | b'\n' | b'\t' | b'\r' | b'#') | None = self.text.get(at + length)
+    fn value(&self, text: &[u8], start: usize) -> Result<(f64, usize), Refusal> {
+        if let Ok((value, length)) = parse_prefix(text)
+            && let Some(b' ' | b'\n' | b'\t' | b'\r' | b'#') | None = text.get(length)
         {
             return Ok((value, length));
         }

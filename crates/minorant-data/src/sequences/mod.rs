@@ -123,18 +123,6 @@ impl SequenceOptions {
 }
 
 impl SequenceFormat {
-    /// The format with this name.
-    pub fn from_name(name: &str) -> Option<SequenceFormat> {
-        let all = [
-            SequenceFormat::Conll,
-            SequenceFormat::Crfsuite,
-            SequenceFormat::Ocr,
-            SequenceFormat::Npz,
-            SequenceFormat::Mnt,
-        ];
-        all.into_iter().find(|format| format.name() == name)
-    }
-
     /// The name that users type.
     fn name(self) -> &'static str {
         match self {
@@ -240,6 +228,9 @@ pub fn looks_like_attribute_lists(path: &Path) -> bool {
     let Some(start) = source.and_then(|source| source.beginning(LOOKED_AT).ok()) else {
         return false;
     };
+    if detect(&start) != SequenceFormat::Crfsuite {
+        return false;
+    }
     let lines = || start.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
     let full = || lines().enumerate().filter(|(_, line)| !line.is_empty()).map(|(at, _)| at);
     let has_gap = full().zip(full().skip(1)).any(|(at, next)| next > at + 1);
@@ -249,7 +240,7 @@ pub fn looks_like_attribute_lists(path: &Path) -> bool {
         cell.contains(&b':') && crate::number::parse(name).is_ok()
     };
     let mut cells = lines().flat_map(|line| line.split(|&b| b == b'\t').skip(1));
-    has_gap && detect(&start) == SequenceFormat::Crfsuite && !cells.any(is_pair)
+    has_gap && !cells.any(is_pair)
 }
 
 /// The format that a file looks like by its beginning.

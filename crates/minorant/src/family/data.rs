@@ -9,8 +9,8 @@ use crate::options::reading::{
     LABELS, MIN_COUNT, STORAGE, TEMPLATE, ZERO_BASED,
 };
 use minorant_data::{
-    Attributes, Dataset, Format, Images, LabelKind, LabelledBy, ReadError, ReadOptions,
-    RecordingOptions, Recordings, SequenceFormat, SequenceOptions, Sequences, Template,
+    Attributes, Dataset, Images, LabelKind, LabelledBy, ReadError, ReadOptions, RecordingOptions,
+    Recordings, SequenceOptions, Sequences, Template,
 };
 use minorant_linalg::Storage;
 use std::path::PathBuf;
@@ -280,24 +280,15 @@ pub(crate) fn label_kind(settings: &Settings) -> Option<LabelKind> {
     if settings.entry().model.takes_targets {
         return Some(LabelKind::Targets);
     }
-    settings.get(&LABELS).map(|kind| match kind.as_str() {
-        "binary" => LabelKind::Binary,
-        "multiclass" => LabelKind::Multiclass,
-        _ => LabelKind::Multilabel,
-    })
+    settings.get(&LABELS)
 }
 
 fn storage(settings: &Settings) -> Storage {
-    match settings.get(&STORAGE).as_deref() {
-        None => Storage::Exact,
-        Some("f32") => Storage::F32,
-        Some(_) => Storage::F64,
-    }
+    settings.get(&STORAGE).unwrap_or_default()
 }
 
 /// How rows are read.
 pub fn options_of_rows(settings: &Settings) -> ReadOptions {
-    let format = settings.get(&FORMAT_OF_ROWS);
     ReadOptions {
         label_kind: label_kind(settings),
         storage: storage(settings),
@@ -305,7 +296,7 @@ pub fn options_of_rows(settings: &Settings) -> ReadOptions {
         zero_based: settings.get(&ZERO_BASED),
         label_column: settings.get(&LABEL_COLUMN),
         label_xml: settings.get(&LABEL_XML),
-        format: format.and_then(|name| Format::from_name(&name)),
+        format: settings.get(&FORMAT_OF_ROWS),
         for_prediction: false,
         model_features: None,
         rows_in_memory: rows_in_memory(settings),
@@ -321,9 +312,8 @@ pub fn options_of_sequences(settings: &Settings) -> Result<SequenceOptions, Read
         Template::parse(&name, &text)
     });
     let folds = settings.get(&FOLDS);
-    let format = settings.get(&FORMAT_OF_SEQUENCES);
     Ok(SequenceOptions {
-        format: format.and_then(|name| SequenceFormat::from_name(&name)),
+        format: settings.get(&FORMAT_OF_SEQUENCES),
         template: template.transpose()?,
         min_count: settings.get(&MIN_COUNT),
         hash_bits: settings.get(&HASH_BITS),

@@ -2,43 +2,47 @@
 //! the same for every verb that reads data.
 
 use super::Kind::{Choice, File, Flag, Ranges, Text, Whole};
-use super::{Effect, Group, Kind, Need, Probe, Taken, options};
+use super::{Effect, Group, Named, Need, Probe, Taken, named, options};
+use minorant_data::{Format, LabelKind, SequenceFormat};
+use minorant_linalg::Storage;
 use std::path::PathBuf;
 
-const LABEL_KINDS: Kind = Choice(&[
-    ("binary", "two classes"),
-    ("multiclass", "one of several classes a row"),
-    ("multilabel", "a set of classes a row"),
-]);
-const FORMATS_OF_ROWS: Kind = Choice(&[
-    ("libsvm", "LIBSVM or SVMlight text"),
-    ("csv", "text tables"),
-    ("npy", "a NumPy array"),
-    ("npz", "NumPy archives, also of SciPy sparse matrices"),
-    ("arff", "Weka's format, with Mulan's label file"),
-    ("idx", "the MNIST files' format"),
-    ("mnt", "a cache, as `minorant cache` writes it"),
-]);
-const FORMATS_OF_SEQUENCES: Kind = Choice(&[
-    ("conll", "columns, one token a line"),
-    ("crfsuite", "a label and attributes, separated by tabs"),
-    ("ocr", "the OCR letters"),
-    ("npz", "NumPy archives with values, offsets and labels"),
-    ("mnt", "a cache, as `minorant cache` writes it"),
-]);
-const PRECISIONS: Kind = Choice(&[("f32", "single precision"), ("f64", "double precision")]);
+named!(LabelKind {
+    Binary = "binary" "two classes",
+    Multiclass = "multiclass" "one of several classes a row",
+    Multilabel = "multilabel" "a set of classes a row",
+    Targets = "targets",
+});
+named!(Format {
+    Libsvm = "libsvm" "LIBSVM or SVMlight text",
+    Csv = "csv" "text tables",
+    Npy = "npy" "a NumPy array",
+    Npz = "npz" "NumPy archives, also of SciPy sparse matrices",
+    Arff = "arff" "Weka's format, with Mulan's label file",
+    Idx = "idx" "the MNIST files' format",
+    Mnt = "mnt" "a cache, as `minorant cache` writes it",
+});
+named!(SequenceFormat {
+    Conll = "conll" "columns, one token a line",
+    Crfsuite = "crfsuite" "a label and attributes, separated by tabs",
+    Ocr = "ocr" "the OCR letters",
+    Npz = "npz" "NumPy archives with values, offsets and labels",
+    Mnt = "mnt" "a cache, as `minorant cache` writes it",
+});
+named!(Storage { F32 = "f32" "single precision", F64 = "f64" "double precision", Exact = "exact" });
 
 options! {
     /// What the labels are
     // Two classes may be one binary problem or two outputs, which changes the iterates as well.
-    pub LABELS: Option<String> = ("labels", "KIND", LABEL_KINDS)
+    pub LABELS: Option<LabelKind> = ("labels", "KIND", Choice(LabelKind::CHOICES))
         .otherwise("by their look").group(Group::Reading).effect(Effect::Iterates)
         .probe("multiclass");
     /// The files' format
-    pub FORMAT_OF_ROWS: Option<String> = ("format", "FORMAT", FORMATS_OF_ROWS)
+    pub FORMAT_OF_ROWS: Option<Format> = ("format", "FORMAT", Choice(Format::CHOICES))
         .otherwise("by content").of_reading().probe_on("table.svm", "csv");
     /// The files' format
-    pub FORMAT_OF_SEQUENCES: Option<String> = ("format", "FORMAT", FORMATS_OF_SEQUENCES)
+    pub FORMAT_OF_SEQUENCES: Option<SequenceFormat> =
+        ("format", "FORMAT", Choice(SequenceFormat::CHOICES))
         .otherwise("by content").of_reading().probe_on("tabs.txt", "crfsuite");
     /// LIBSVM: indices count from 0
     pub ZERO_BASED: bool = ("zero-based", "", Flag)
@@ -53,7 +57,7 @@ options! {
     pub LABEL_XML: Option<PathBuf> = ("label-xml", "FILE", File)
         .of_reading().probe_on("sets.arff", "{FILE}");
     /// Precision of the stored values
-    pub STORAGE: Option<String> = ("storage", "TYPE", PRECISIONS)
+    pub STORAGE: Option<Storage> = ("storage", "TYPE", Choice(Storage::CHOICES))
         .otherwise("f32 where that is exact, else f64").of_reading().probe("f32");
     /// CoNLL: how columns become attributes, one a line, with `%x[row,column]` for cells
     pub TEMPLATE: Option<PathBuf> = ("template", "FILE", File)

@@ -73,6 +73,9 @@ pub(crate) struct ChunkPlane<'s> {
     spare: &'s Spare,
 }
 
+/// Chunks whose sums find room beside those of the first one without being moved.
+const BESIDE: usize = 8;
+
 impl Summand for ChunkPlane<'_> {
     fn add(&mut self, right: Self) {
         dense::axpy(1.0, &right.normal, &mut self.normal);
@@ -86,7 +89,8 @@ impl Summand for ChunkPlane<'_> {
 impl<'s> ChunkPlane<'s> {
     /// An empty chunk.
     pub(crate) fn new(spare: &'s Spare) -> Self {
-        let chunks = vec![ChunkSums::default()];
+        let mut chunks = Vec::with_capacity(BESIDE);
+        chunks.push(ChunkSums::default());
         ChunkPlane { normal: Vec::new(), ties: Vec::new(), slopes: Vec::new(), chunks, spare }
     }
 

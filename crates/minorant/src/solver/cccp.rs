@@ -81,13 +81,13 @@ impl Solver for Cccp {
             run.offer_objective(objective);
             self.best = Some(point);
         }
-        if let Some(bound) = inner.certificate.lower_bound {
+        if let Some(bound) = inner.ending.certificate.lower_bound {
             run.check_local_gap((before - bound).max(0.0))?;
         }
         if kind == "null" {
             return Err(Halt::Stop(Status::Stalled));
         }
-        match inner.status {
+        match inner.ending.status {
             Status::Converged | Status::Stalled => {
                 Ok(Step { kind, objective, length: Some(length) })
             }

@@ -1,7 +1,9 @@
 //! The one loop that runs every method: it takes steps until a rule stops the run, tells observers,
 //! hands out checkpoints, and makes the outcome. What a step does is the method's business.
 
-use super::{Checkpoints, Halt, Outcome, Problem, Run, RunError, Solver, Status, Step, StopRules};
+use super::{
+    Checkpoints, Ending, Halt, Outcome, Problem, Run, RunError, Solver, Status, Step, StopRules,
+};
 use crate::archive::Archive;
 use crate::certificate::Certificate;
 use crate::risk::{Cancel, RiskError};
@@ -113,12 +115,9 @@ pub fn run(
     if is_wide && solver.best_is_combined() && status == Status::Converged {
         status = Status::Stalled;
     }
-    Ok(Outcome {
+    let ending = Ending {
         certificate: Certificate { objective, lower_bound },
-        point,
         local_gap: run.known_local_gap(),
-        proof: run.proof.take(),
-        bounds: run.bounds.take(),
         status,
         evaluations: run.evaluations,
         iterations: iteration,
@@ -127,7 +126,8 @@ pub fn run(
         seconds: run.seconds(),
         master_seconds: run.master_time.as_secs_f64(),
         rounding,
-    })
+    };
+    Ok(Outcome { point, proof: run.proof.take(), bounds: run.bounds.take(), ending })
 }
 
 fn archive_of(run: &Run<'_>, iteration: u64, solver: &dyn Solver) -> Archive {

@@ -63,7 +63,7 @@ pub use newton_cd::NewtonCd;
 pub use nrbm::{Nrbm, Strategy};
 pub use options::{ConvexProblems, LineSearch, MethodError, MethodOptions, Tuning};
 pub use orthant::Subgradients;
-pub use outcome::{Outcome, RunError};
+pub use outcome::{Ending, Outcome, RunError};
 pub use owlqn::Owlqn;
 pub use owlqn_star::OwlqnStar;
 pub use planes_after::PlanesAfter;

@@ -12,15 +12,22 @@ use crate::trace::TraceRecord;
 pub struct Outcome {
     /// The best point, with its risk computed at exactly these weights.
     pub point: Point,
-    /// Objective and bound.
-    pub certificate: Certificate,
     /// The dual point behind the bound, where it could be kept.
     pub proof: Option<Proof>,
-    /// The gap of the local model, where the risk is not convex.
-    pub local_gap: Option<f64>,
     /// The bound of the same dual point for every λ, where the method tells it.
     pub bounds: Option<BoundOverLambda>,
     /// How the run ended.
+    pub ending: Ending,
+}
+
+/// How a run ended, or several together, and what that took.
+#[derive(Debug, Clone, Copy)]
+pub struct Ending {
+    /// Objective and bound.
+    pub certificate: Certificate,
+    /// The gap of the last local model, where the risk is not convex.
+    pub local_gap: Option<f64>,
+    /// Why it ended.
     pub status: Status,
     /// Evaluations.
     pub evaluations: u64,
@@ -28,25 +35,37 @@ pub struct Outcome {
     pub iterations: u64,
     /// Steps of direction finding, where the method has that.
     pub direction_steps: u64,
-    /// The iterations that Theorem 1 of Do and Artières allows, with the steepest plane seen.
+    /// The iterations that Theorem 1 of Do and Artières allows for the tolerance, with the steepest plane
+    /// seen.
     pub iteration_bound: Option<f64>,
     /// Seconds of optimisation.
     pub seconds: f64,
-    /// Seconds of them in the master and the bundle's vectors.
+    /// Seconds of optimisation that went into the master and the bundle's vectors.
     pub master_seconds: f64,
     /// How far rounding may have moved the objective, which is rounded up by so much.
     pub rounding: f64,
 }
 
-impl Outcome {
-    /// The outcome of which only a point and its certificate are known.
-    pub(crate) fn bare(point: Point, certificate: Certificate, status: Status) -> Self {
-        Outcome {
-            point,
+impl std::ops::Deref for Outcome {
+    type Target = Ending;
+
+    fn deref(&self) -> &Ending {
+        &self.ending
+    }
+}
+
+impl std::ops::DerefMut for Outcome {
+    fn deref_mut(&mut self) -> &mut Ending {
+        &mut self.ending
+    }
+}
+
+impl Ending {
+    /// An ending of which only the certificate is known.
+    pub(crate) fn bare(certificate: Certificate, status: Status) -> Self {
+        Ending {
             certificate,
-            proof: None,
             local_gap: None,
-            bounds: None,
             status,
             evaluations: 0,
             iterations: 0,
@@ -58,6 +77,35 @@ impl Outcome {
         }
     }
 
+    /// What several runs come to together; the first that did not converge tells how the whole ended.
+    pub(crate) fn of(outcomes: &[Outcome]) -> Self {
+        let sum = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>();
+        let whole = |of: &dyn Fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+        let status = outcomes.iter().map(|o| o.status).find(|status| *status != Status::Converged);
+        let objective = sum(&|o| o.certificate.objective);
+        let lower_bound = outcomes.iter().map(|o| o.certificate.lower_bound).sum();
+        Ending {
+            certificate: Certificate { objective, lower_bound },
+            local_gap: outcomes.iter().map(|o| o.local_gap).sum(),
+            status: status.unwrap_or(Status::Converged),
+            evaluations: whole(&|o| o.evaluations),
+            iterations: whole(&|o| o.iterations),
+            direction_steps: whole(&|o| o.direction_steps),
+            iteration_bound: outcomes.iter().map(|o| o.iteration_bound).sum(),
+            seconds: sum(&|o| o.seconds),
+            master_seconds: sum(&|o| o.master_seconds),
+            rounding: sum(&|o| o.rounding),
+        }
+    }
+}
+
+impl Outcome {
+    /// The outcome of which only a point and its certificate are known.
+    pub(crate) fn bare(point: Point, certificate: Certificate, status: Status) -> Self {
+        let ending = Ending::bare(certificate, status);
+        Outcome { point, proof: None, bounds: None, ending }
+    }
+
     /// The outcome of a run that was not begun: its start point, which is not evaluated, with the value that
     /// is known of it.
     pub(crate) fn not_begun(w: Vec<f64>, value: f64, status: Status) -> Self {
@@ -67,17 +115,17 @@ impl Outcome {
 
     /// What several runs, one after the other, come to together.
     pub(crate) fn together(outcomes: &[Outcome]) -> TraceRecord {
-        let sum = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>();
-        let objective = sum(&|o| o.certificate.objective);
+        let ending = Ending::of(outcomes);
+        let Certificate { objective, lower_bound } = ending.certificate;
         TraceRecord {
-            iteration: outcomes.iter().map(|o| o.iterations).sum(),
-            evaluations: outcomes.iter().map(|o| o.evaluations).sum(),
-            seconds: sum(&|o| o.seconds),
+            iteration: ending.iterations,
+            evaluations: ending.evaluations,
+            seconds: ending.seconds,
             objective,
             best_objective: objective,
-            lower_bound: outcomes.iter().map(|o| o.certificate.lower_bound).sum(),
-            local_gap: outcomes.iter().map(|o| o.local_gap).sum(),
-            master_seconds: sum(&|o| o.master_seconds),
+            lower_bound,
+            local_gap: ending.local_gap,
+            master_seconds: ending.master_seconds,
             ..TraceRecord::default()
         }
     }
@@ -108,17 +156,17 @@ impl Outcome {
         let point = Point { intercept, ..Point::bare(w, value) };
         let certificate = Certificate { objective, lower_bound: known(bound) };
         let status = Status::of_number(status).unwrap_or(Status::Stalled);
-        Ok(Outcome {
+        let ending = Ending {
             local_gap: known(local_gap),
-            proof: Proof::load("", archive)?,
             evaluations,
             iterations,
             direction_steps,
             seconds,
             master_seconds,
             rounding,
-            ..Outcome::bare(point, certificate, status)
-        })
+            ..Ending::bare(certificate, status)
+        };
+        Ok(Outcome { point, proof: Proof::load("", archive)?, bounds: None, ending })
     }
 }
 

@@ -119,7 +119,7 @@ impl Segmentation {
                 }
             }
         }
-        let mut characters = Vec::new();
+        let mut characters = Vec::with_capacity(columns);
         let mut end = columns;
         while end > 0 {
             characters.push(last[end]);

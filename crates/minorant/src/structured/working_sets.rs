@@ -105,7 +105,8 @@ impl<M: StructuredModel> WorkingSets for OutputSets<'_, M> {
         let model = &self.risk.model;
         let at = At::new(model, w);
         let rises = |_, chunk: Range<usize>| {
-            let (mut rises, mut own) = (Vec::new(), Vec::new());
+            let count = self.sets[chunk.clone()].iter().map(Vec::len).sum();
+            let (mut rises, mut own) = (Vec::with_capacity(count), Vec::new());
             for example in chunk {
                 let scores = at.scores(example, &mut own);
                 let set = &self.sets[example];

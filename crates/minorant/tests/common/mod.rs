@@ -5,7 +5,7 @@
 pub(crate) mod referee;
 pub(crate) mod targets;
 
-use minorant::data::{Dataset, Label, LabelRows, Labels};
+use minorant::data::{Dataset, Label, LabelKind, LabelRows, Labels};
 use minorant::family::linear::{
     BIAS_WEIGHT, CLASS_WEIGHT, LOSS, LinearForm, LossName, MULTICLASS, Multiclass,
 };
@@ -386,12 +386,12 @@ pub(crate) fn settings_of(kind: Kind, random: &mut Random, classes: usize) -> Se
     let mut settings = Settings::new(model).expect("a model");
     match kind {
         Kind::SquaredHinge => settings.put(&LOSS, LossName::SquaredHinge),
-        Kind::Multiclass | Kind::Softmax => settings.put(&LABELS, Some("multiclass".into())),
+        Kind::Multiclass | Kind::Softmax => settings.put(&LABELS, Some(LabelKind::Multiclass)),
         Kind::MulticlassLoss | Kind::MultilabelLoss => {
             settings.put(&LABEL_LOSS, Some(label_loss(random, classes)));
         }
         Kind::OneVsRest => {
-            settings.put(&LABELS, Some("multiclass".into()));
+            settings.put(&LABELS, Some(LabelKind::Multiclass));
             settings.put(&MULTICLASS, Multiclass::OneVsRest);
             if one_vs_rest < 2 {
                 settings.put(&LOSS, [LossName::Hinge, LossName::SquaredHinge][one_vs_rest]);

@@ -5,7 +5,7 @@ use super::number::{Number, sum};
 use super::penalties;
 use super::problem::{Owned, Problem, common_settings, lines, matrix, storage_in_words};
 use super::stated::{Affine, Example, Shape, Stated};
-use minorant::data::{Dataset, Label, LabelRows, Labels};
+use minorant::data::{Dataset, Label, LabelKind, LabelRows, Labels};
 use minorant::family::Settings;
 use minorant::family::linear::{CLASS_WEIGHT, HUBER, LOSS, LossName, MULTICLASS, Multiclass};
 use minorant::options::common::{BIAS, INTERCEPT, LABEL_LOSS, Norm, PENALTY, WEIGHTS};
@@ -44,15 +44,15 @@ pub(crate) fn draw(random: &mut Random) -> Problem {
         }
     }
     match task {
-        Binary => settings.put(&LABELS, Some("binary".into())),
-        Joint => settings.put(&LABELS, Some("multiclass".into())),
+        Binary => settings.put(&LABELS, Some(LabelKind::Binary)),
+        Joint => settings.put(&LABELS, Some(LabelKind::Multiclass)),
         OneVsRest => {
-            settings.put(&LABELS, Some("multiclass".into()));
+            settings.put(&LABELS, Some(LabelKind::Multiclass));
             settings.put(&MULTICLASS, Multiclass::OneVsRest);
             kind += " ovr";
         }
         Multilabel => {
-            settings.put(&LABELS, Some("multilabel".into()));
+            settings.put(&LABELS, Some(LabelKind::Multilabel));
             kind += " multilabel";
         }
     }
@@ -132,9 +132,9 @@ pub(crate) fn text(data: &Dataset<'_>) -> String {
 
 /// The problems of rows under some settings, by their formulas.
 pub(crate) fn state(data: &Dataset<'_>, settings: &Settings) -> Vec<Stated> {
-    let task = match settings.get(&LABELS).as_deref() {
-        Some("binary") => Task::Binary,
-        Some("multilabel") => Task::Multilabel,
+    let task = match settings.get(&LABELS) {
+        Some(LabelKind::Binary) => Task::Binary,
+        Some(LabelKind::Multilabel) => Task::Multilabel,
         _ if settings.get(&MULTICLASS) == Multiclass::OneVsRest => Task::OneVsRest,
         _ => Task::Joint,
     };

@@ -8,7 +8,7 @@ use crate::kernel::Kernel;
 use crate::latent::{Component, LatentFit};
 use crate::risk::Point;
 use crate::s3vm::S3vmFit;
-use crate::solver::Outcome;
+use crate::solver::{Ending, Outcome};
 use minorant_data::Dataset;
 use serde_json::json;
 
@@ -30,13 +30,12 @@ macro_rules! outcome {
         let (fit, solution) = (&$fit, &$fit.solution);
         let objective = solution.regularizer + solution.risk;
         let certificate = Certificate { objective, lower_bound: fit.lower_bound };
-        Outcome {
-            local_gap: Some(solution.local_gap),
-            evaluations: fit.evaluations,
-            iterations: fit.iterations,
-            seconds: fit.seconds,
-            ..Outcome::bare(Point::bare(Vec::new(), solution.risk), certificate, fit.status)
-        }
+        let point = Point::bare(Vec::new(), solution.risk);
+        let mut outcome = Outcome::bare(point, certificate, fit.status);
+        outcome.local_gap = Some(solution.local_gap);
+        (outcome.evaluations, outcome.iterations) = (fit.evaluations, fit.iterations);
+        outcome.seconds = fit.seconds;
+        outcome
     }};
 }
 
@@ -78,12 +77,13 @@ impl Found {
         let report = TrainReport::of_runs(solver, sizes, 0.0, &self.outcomes);
         let Certificate { objective, lower_bound } = report.certificate;
         let lower_bound = lower_bound.map(|bound| bound.min(objective));
+        let local_gap = report.local_gap.filter(|gap| gap.is_finite());
+        let certificate = Certificate { objective, lower_bound };
         let report = TrainReport {
             dim: self.machines.iter().map(|machine| machine.beta.len() + 1).sum(),
             lambda: None,
             regularizer: self.regularizer,
-            certificate: Certificate { objective, lower_bound },
-            local_gap: report.local_gap.filter(|gap| gap.is_finite()),
+            ending: Ending { certificate, local_gap, ..report.ending },
             abs_tol: None,
             further: vec![("delta", json!(self.delta)), ("support", json!(rows.len()))],
             ..report

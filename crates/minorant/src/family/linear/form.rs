@@ -109,7 +109,7 @@ impl LinearForm {
         let problem = |outcome: Outcome| SubProblem {
             intercept: is_free.then_some(outcome.point.intercept),
             weights: outcome.point.w,
-            certificate: outcome.certificate,
+            certificate: outcome.ending.certificate,
         };
         LinearForm {
             targets: rows.targets.kind,

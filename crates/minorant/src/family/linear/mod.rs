@@ -20,6 +20,7 @@ pub(crate) use one_vs_rest::check_evaluations;
 pub use options::{
     BALANCE_MEAN, BIAS_WEIGHT, CLASS_WEIGHT, GAMMA, MULTICLASS, Multiclass, RAMP, STARTS,
 };
+pub use residuals::middle_of;
 pub use start::start_from;
 pub(crate) use targets::Targets;
 

@@ -15,12 +15,8 @@ pub(super) fn compare(
     predicted: &Numbers,
 ) -> Evaluation {
     let rows = targets.len();
-    // Of several quantiles the one nearest to the median stands for all; the lower one of two.
-    let middle = (0..levels.len()).reduce(|best, k| {
-        let away = |k: usize| (levels[k] - 0.5).abs();
-        if away(k) < away(best) { k } else { best }
-    });
-    let middle = middle.unwrap_or(0);
+    // Of several quantiles one stands for all.
+    let middle = middle_of(levels);
     let mean = |of: &dyn Fn(usize) -> f64| (0..rows).map(of).collect::<Sum>().value() / rows as f64;
     let residual = |i: usize| targets[i] - predicted.row(i)[middle];
     let center = mean(&|i| targets[i]);
@@ -64,4 +60,11 @@ pub(super) fn compare(
     let crosses = |&i: &usize| predicted.row(i).windows(2).any(|two| two[0] > two[1]);
     evaluation.counts.push(("crossings", (0..rows).filter(crosses).count()));
     evaluation
+}
+
+/// The quantile nearest to the median; of two the lower one.
+pub fn middle_of(levels: &[f64]) -> usize {
+    let away = |k: usize| (levels[k] - 0.5).abs();
+    let nearest = (0..levels.len()).reduce(|best, k| if away(k) < away(best) { k } else { best });
+    nearest.unwrap_or(0)
 }

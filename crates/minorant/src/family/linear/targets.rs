@@ -6,6 +6,7 @@ use super::{BALANCE_MEAN, TargetKind, loss_of, regression};
 use crate::family::classes::{UNLABELLED, check_costs, labelled_classes, one_class_a_row};
 use crate::family::data::label_kind;
 use crate::family::{Settings, TrainError, mean, refuse};
+use crate::options::OptionError;
 use crate::options::common::{INTERCEPT, LABEL_LOSS};
 use crate::risk::ExampleWeights;
 use crate::risk::residual::Targets as Numbers;
@@ -122,9 +123,8 @@ impl Targets {
         let has_sets = self.kind == TargetKind::Multilabel;
         match self.kind {
             TargetKind::Multiclass if loss.is_binary() => {
-                return refuse(format!(
-                    "the {name} is for two classes; for more add --multiclass ovr"
-                ));
+                let what = "is for two classes; more of them go with multiclass ovr, not with multiclass joint";
+                return Err(OptionError::new("loss", format!("{name} {what}")).into());
             }
             TargetKind::Multilabel if loss.is_binary() => {
                 return refuse(format!("the {name} is for two classes, not for multilabel data"));
