@@ -41,6 +41,7 @@ from ._results import Certificate, Trace
 from ._robust_svc import RobustSVC
 from ._s3vc import S3VC
 from ._structured_svm import StructuredSVM
+from ._transductive_chain_svm import TransductiveChainSVM
 from ._transductive_svc import TransductiveSVC
 
 __version__ = _version()
@@ -73,6 +74,7 @@ __all__ = [
     "S3VC",
     "StructuredSVM",
     "Trace",
+    "TransductiveChainSVM",
     "TransductiveSVC",
     "cache",
     "load",

@@ -76,8 +76,8 @@ class Trace(Mapping[str, Any]):
     """One row for each iteration, column by column.
 
     A mapping from names to arrays: ``iteration``, ``evaluations``, ``seconds``, ``objective``,
-    ``best_objective``, ``lower_bound``, ``gap``, ``step``, ``step_length``, ``locality``, ``planes`` and
-    ``master_seconds``. What is not known is NaN. ``pandas.DataFrame(trace)`` makes a frame of it.
+    ``best_objective``, ``lower_bound``, ``gap``, ``step``, ``step_length``, ``locality``, ``accuracy``,
+    ``planes`` and ``master_seconds``. What is not known is NaN. ``pandas.DataFrame(trace)`` makes a frame of it.
 
     Examples
     --------

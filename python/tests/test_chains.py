@@ -293,3 +293,33 @@ def test_scores_need_tokens_and_labels():
     ):
         with pytest.raises(ValueError, match=why):
             model.score(inputs, labels)
+
+
+def test_sequences_without_labels():
+    X, y = words(60)
+    some = [labels if at % 3 == 0 else None for at, labels in enumerate(y)]
+    model = minorant.TransductiveChainSVM(lam=0.05, gamma=0.3).fit(X, some)
+    assert not model.certificate_.certified and model.certificate_.lower_bound is None
+    assert model.certificate_.local_gap is not None
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.score(X, y) > 0.6
+    # Without weight for the others it is the machine of the sequences with labels.
+    own = ChainSVM(lam=0.05).fit(X[::3], y[::3]).certificate_.objective
+    zero = minorant.TransductiveChainSVM(lam=0.05, gamma=0.0).fit(X, some)
+    assert zero.certificate_.objective == pytest.approx(own, rel=5e-3)
+    assert minorant.TransductiveChainSVM(lam=0.05).fit(X, y).certificate_.certified
+    with pytest.raises(ValueError, match="None for all"):
+        minorant.TransductiveChainSVM().fit(X, [None] * len(X))
+    with pytest.raises(ValueError, match="expected labels for 60 sequences"):
+        minorant.TransductiveChainSVM().fit(X, some[:-1])
+
+
+def test_sequences_without_labels_come_back(tmp_path):
+    X, y = words(24)
+    some = [labels if at % 2 == 0 else None for at, labels in enumerate(y)]
+    model = minorant.TransductiveChainSVM(lam=0.1, gamma=0.2).fit(X, some)
+    model.save(tmp_path / "model")
+    again = minorant.load(tmp_path / "model")
+    assert type(again) is minorant.TransductiveChainSVM and again.gamma == 0.2
+    for one, other in zip(model.predict(X), again.predict(X), strict=True):
+        assert np.array_equal(one, other)

@@ -12,6 +12,7 @@ mod figures;
 mod hand_over;
 mod hmm;
 mod l1;
+mod memory;
 mod neuro_crf;
 mod package;
 mod page;
@@ -30,6 +31,7 @@ mod solve;
 mod speech;
 mod structured;
 mod targets;
+mod trajectories;
 mod transduction;
 
 use anyhow::Result;
@@ -148,6 +150,9 @@ fn run(arguments: &Arguments, store: Option<Store>) -> Result<Vec<PathBuf>> {
     // Academic problems need no data.
     if matches!(arguments.what, What::All | What::Nrbm) {
         sections.push(academic::section(&arguments.only, arguments.quick)?);
+    }
+    if matches!(arguments.what, What::All | What::Figures) {
+        sections.push(trajectories::section(&arguments.only)?);
     }
     for (what, title, benchmark) in benchmarks {
         if arguments.what != What::All && arguments.what != what {

@@ -24,6 +24,17 @@ pub(crate) struct Section {
     pub(crate) paragraphs: Vec<String>,
     pub(crate) tables: Vec<Table>,
     pub(crate) curves: Vec<Curves>,
+    pub(crate) drawings: Vec<Drawing>,
+}
+
+/// A picture with the numbers that it shows.
+#[derive(Debug, Clone)]
+pub(crate) struct Drawing {
+    pub(crate) title: String,
+    pub(crate) note: String,
+    pub(crate) head: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) svg: String,
 }
 
 impl Table {
@@ -104,6 +115,9 @@ fn markdown(machine: &str, sections: &[Section]) -> String {
             let (head, rows) = curves.table();
             text += &markdown_table(&curves.title, &curves.note, &head, &rows);
         }
+        for drawing in &section.drawings {
+            text += &markdown_table(&drawing.title, &drawing.note, &drawing.head, &drawing.rows);
+        }
     }
     text
 }
@@ -154,6 +168,11 @@ fn html(machine: &str, sections: &[Section]) -> String {
             text += &curves.svg();
             let (head, rows) = curves.table();
             html_table(&mut text, &head, &rows);
+        }
+        for drawing in &section.drawings {
+            html_heading(&mut text, &drawing.title, &drawing.note);
+            text += &drawing.svg;
+            html_table(&mut text, &drawing.head, &drawing.rows);
         }
         text += "</section>\n";
     }

@@ -4,6 +4,7 @@
 //! told, so its numbers stand beside ours for their order of size only.
 
 use crate::data::Store;
+use crate::memory::peak_of;
 use crate::page::{Section, Table};
 use anyhow::{Context, Result, bail};
 use minorant::generate::{Clouds, CloudsOptions, clouds};
@@ -11,6 +12,7 @@ use minorant::kernel::{Gram, Kernel, Points};
 use minorant::risk::Cancel;
 use minorant::s3vm::{Balance, Inner, Mode, Options, S3vmProblem, Solution, Solver, fit};
 use minorant::solver::StopRules;
+use minorant::trace::{Observer, TraceRecord};
 use minorant_data::{Dataset, LabelRows, ReadOptions, read};
 use minorant_linalg::Matrix;
 use std::time::Instant;
@@ -289,7 +291,7 @@ const SETS: [(&str, &str, &str); 12] = [
 /// The tables.
 pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section> {
     let mut section = Section::new(
-        "Tables 2 and 3 and Figure 2 of the PDM paper",
+        "Tables 2 and 3 and Figures 1 and 2 of the PDM paper",
         "Semi-supervised machines: objective relative to the best of all methods and of the true \
          labels, how often it was reached (within 1e-4), test error (mean and \
          standard deviation; on the unlabelled rows where a set has no others), inner \
@@ -305,7 +307,10 @@ pub(crate) fn section(store: &Store, only: &str, quick: bool) -> Result<Section>
             cases.into_iter().map(|case| Case { true_count: false, ..case }).collect();
         let note = "The same with the default interval around the labelled share.";
         section.tables.push(table("2moons, interval", note, &free, &ENTRIES, &[])?);
-        section.tables.push(degrees(&free)?);
+        section.tables.push(figure_1(&generated(Clouds::Moons, 120, 2, 0.125f64.sqrt(), 1))?);
+        section.tables.push(degrees("2moons with the interval, by the degree m.", &free)?);
+        let large = Case { true_count: false, ..generated(Clouds::Moons, 500, 2, 0.5, 1) };
+        section.tables.push(degrees("2moons with 500 rows, σ = 0.5.", &[large])?);
     }
     if "grid".contains(only) {
         section.tables.push(grid(if quick { 1 } else { 10 })?);
@@ -376,11 +381,83 @@ fn grid(seeds: u64) -> Result<Table> {
     table("2moons by the paper's grid", &note, &cases, &ENTRIES, &PAPER_MOONS)
 }
 
-/// Figure 2: what more candidates bring.
-fn degrees(cases: &[Case]) -> Result<Table> {
-    let degrees = [0.05, 0.1, 0.2, 0.4, 0.8];
-    let names = ["m = 0.05 u", "m = 0.1 u", "m = 0.2 u", "m = 0.4 u", "m = 0.8 u"];
-    let entry = |k: usize| Entry { degree: degrees[k], ..local(names[k], Solver::Pdm) };
-    let entries: Vec<Entry> = (0..degrees.len()).map(entry).collect();
-    table("Figure 2", "2moons with the interval, by the degree m.", cases, &entries, &[])
+/// What is seen of a run: its records, and the labels p at each of them.
+#[derive(Default)]
+struct Seen {
+    records: Vec<TraceRecord>,
+    labels: Vec<Vec<f64>>,
+}
+
+impl Observer for Seen {
+    fn iteration(&mut self, record: &TraceRecord) {
+        self.records.push(record.clone());
+    }
+
+    fn labels(&mut self, p: &[f64]) {
+        self.labels.push(p.to_vec());
+    }
+
+    fn wants_labels(&self) -> bool {
+        true
+    }
+}
+
+/// Figure 1: objective, accuracy and p as a run goes on.
+fn figure_1(case: &Case) -> Result<Table> {
+    let head = ["mode", "IOs", "objective", "accuracy", "mean distance of p from the truth"];
+    let note = "2moons, one data set, m = 0.2 u: every record with a lower objective, and the last one. \
+                Accuracy on the unlabelled rows.";
+    let mut table = Table::new("Figure 1", note, &head);
+    let points = Points::new(&case.matrix);
+    let gram = case.gram(&points)?;
+    let problem = case.problem(&gram)?;
+    let truth: Vec<bool> = problem.unlabelled.iter().map(|&i| case.truth[i] > 0).collect();
+    let problem = S3vmProblem { truth: Some(truth.clone()), ..problem };
+    for mode in [Mode::Strict, Mode::Search] {
+        let rules = StopRules { max_evaluations: Some(case.most), ..Options::default().rules };
+        let options = Options { mode, degree: 0.2, rules, ..Options::default() };
+        let mut seen = Seen::default();
+        fit(&problem, &options, &Cancel::new(), &mut seen, &mut ())?;
+        let last = seen.records.len().saturating_sub(1);
+        for (at, (record, p)) in seen.records.iter().zip(&seen.labels).enumerate() {
+            if record.step == "null" && at < last {
+                continue;
+            }
+            let far = p.iter().zip(&truth).map(|(p, y)| (p - f64::from(u8::from(*y))).abs());
+            table.rows.push(vec![
+                if mode == Mode::Strict { "strict" } else { "search" }.into(),
+                record.evaluations.to_string(),
+                format!("{:.4}", record.best_objective),
+                record.accuracy.map_or("–".into(), |share| format!("{:.1} %", 100.0 * share)),
+                format!("{:.3}", far.sum::<f64>() / truth.len().max(1) as f64),
+            ]);
+        }
+    }
+    Ok(table)
+}
+
+/// Figure 2: what more candidates bring and take.
+fn degrees(note: &str, cases: &[Case]) -> Result<Table> {
+    let head = ["m / u", "mean objective", "error", "IOs", "seconds", "MB in all"];
+    let mut table = Table::new("Figure 2", note, &head);
+    for degree in [0.05, 0.1, 0.2, 0.4, 0.8] {
+        let entry = Entry { degree, ..local("pdm", Solver::Pdm) };
+        let (runs, bytes) = peak_of(|| {
+            let first = |case: &Case| Ok(case.run(&[entry])?[0]);
+            cases.iter().map(first).collect::<Result<Vec<Reached>>>()
+        });
+        let runs = runs?;
+        let mean = |of: fn(&Reached) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        let errors: Vec<f64> = runs.iter().map(|run| run.error).collect();
+        table.rows.push(vec![
+            degree.to_string(),
+            format!("{:.5}", mean(|run| run.objective)),
+            with_spread(&errors),
+            format!("{:.0}", mean(|run| run.evaluations as f64)),
+            format!("{:.2}", mean(|run| run.seconds)),
+            bytes.map_or("–".into(), |bytes| format!("{:.1}", bytes as f64 / 1e6)),
+        ]);
+        eprintln!("Figure 2: {}", table.rows[table.rows.len() - 1].join(" | "));
+    }
+    Ok(table)
 }

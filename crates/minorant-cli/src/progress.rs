@@ -21,6 +21,8 @@ pub(crate) struct Watchers {
     pub(crate) keeps_records: bool,
     /// The best weights of each iteration, where they are wanted.
     pub(crate) weights: Option<Vec<Vec<f64>>>,
+    /// The labels of rows without one at each iteration, where they are wanted.
+    pub(crate) labels: Option<Vec<Vec<f64>>>,
 }
 
 /// What is seen of work that takes its time.
@@ -78,7 +80,7 @@ impl Watchers {
     pub(crate) fn new(name: &str, tol: f64, quiet: bool) -> Self {
         let view = View::new(name, Some(STEPS), quiet);
         let (records, keeps_records) = (Vec::new(), true);
-        Watchers { view, tol, start_gap: None, records, keeps_records, weights: None }
+        Watchers { view, tol, start_gap: None, records, keeps_records, weights: None, labels: None }
     }
 }
 
@@ -91,6 +93,16 @@ impl Observer for Watchers {
 
     fn wants_best(&self) -> bool {
         self.weights.is_some()
+    }
+
+    fn labels(&mut self, p: &[f64]) {
+        if let Some(labels) = &mut self.labels {
+            labels.push(p.to_vec());
+        }
+    }
+
+    fn wants_labels(&self) -> bool {
+        self.labels.is_some()
     }
 
     fn preparing(&mut self, what: &str) {
@@ -123,9 +135,9 @@ pub(crate) fn told(best: f64, relative_gap: Option<f64>, evaluations: u64) -> St
 /// one leaves nothing behind.
 pub(crate) fn write_trace(watchers: &Watchers, path: &Path) -> anyhow::Result<()> {
     let line = |(at, record): (usize, &TraceRecord)| {
-        // Most methods keep no localities.
-        let without = ("locality", Cell::Number(None));
-        let cells = record.cells().into_iter().filter(|cell| *cell != without);
+        // Most methods keep no localities, and most models learn from labelled rows.
+        let without = ["locality", "accuracy"].map(|name| (name, Cell::Number(None)));
+        let cells = record.cells().into_iter().filter(|cell| !without.contains(cell));
         let value = |cell| match cell {
             Cell::Whole(count) => json!(count),
             Cell::Number(number) => json!(number),
@@ -134,6 +146,9 @@ pub(crate) fn write_trace(watchers: &Watchers, path: &Path) -> anyhow::Result<()
         let mut line: Value = cells.map(|(name, cell)| (name, value(cell))).collect();
         if let Some(weights) = &watchers.weights {
             line["weights"] = json!(weights.get(at));
+        }
+        if let Some(labels) = &watchers.labels {
+            line["p"] = json!(labels.get(at));
         }
         format!("{line}\n")
     };

@@ -205,10 +205,13 @@ fn what_does_not_fit_is_refused() {
                 "train chain-svm train.txt --loss hinge",
                 "--loss goes with svm, regression and segment-svm, not with",
             ),
-            ("train svm train.svm --boundary", "goes with chain-svm, chain-crf and neuro-crf, not"),
+            (
+                "train svm train.svm --boundary",
+                "goes with chain-svm, chain-crf, chain-tsvm and neuro-crf, not",
+            ),
             (
                 "train svm train.svm --folds 0-7",
-                "goes with chain-svm, chain-crf and neuro-crf, not",
+                "goes with chain-svm, chain-crf, chain-tsvm and neuro-crf, not",
             ),
             ("train chain-crf train.txt --solver owlqn", "owlqn needs the penalty l1"),
             (
@@ -236,4 +239,54 @@ fn what_does_not_fit_is_refused() {
         ],
     );
     assert_eq!(bench.call("train chain-x train.txt").code, 2);
+}
+
+/// Sequences of which some have no labels: the run ends with a local gap and no bound, lowers the
+/// objective of its start, and the file predicts, loads and is no claim; what is half labelled is refused.
+#[test]
+fn sequences_without_labels_are_learned_from() {
+    let bench = bench();
+    let unlabelled: String = sentences(40, 9)
+        .lines()
+        .map(|line| match line.rsplit_once(' ') {
+            Some((token, _)) => format!("{token} ?\n"),
+            None => "\n".into(),
+        })
+        .collect();
+    bench.write("few.txt", &sentences(6, 3));
+    bench.write("more.txt", &unlabelled);
+    let train = "train chain-tsvm few.txt more.txt --lambda 0.05 --json --out m.st";
+    for extra in ["", "--pairs observed --solver nrbm", "--per token --boundary --bias 1"] {
+        let json = bench.call(&format!("{train} --gamma 0.2 {extra}")).json();
+        assert_eq!((&json["status"], &json["certified"]), (&"converged".into(), &false.into()));
+        assert!(json["lower_bound"].is_null() && json["local_gap"].is_number(), "{json}");
+        assert_eq!(json["examples"], 46);
+        let evaluation = bench.call("evaluate m.st test.txt --json").json();
+        assert!(evaluation["error"].as_f64().unwrap() < 0.6, "{evaluation}");
+        assert_eq!(evaluation["classes"].as_array().unwrap().len(), 3, "? is no label");
+    }
+    // With γ = 0 it is the machine of the sequences with labels.
+    let few = bench.call("train chain-svm few.txt --lambda 0.05 --tol 1e-3 --json").json();
+    let zero = bench.call(&format!("{train} --gamma 0 --tol 1e-3")).json();
+    let objectives = [&few, &zero].map(|json| json["objective"].as_f64().unwrap());
+    assert!((objectives[0] - objectives[1]).abs() < 2e-3 * objectives[0], "{objectives:?}");
+    // The same bytes on any number of threads, and after a resume.
+    let whole = |extra: &str| {
+        bench.call(&format!("{train} --gamma 0.2 --quiet {extra}")).text();
+        bench.read("m.st")
+    };
+    let bytes = whole("--threads 1");
+    assert!(bytes == whole("--threads 3"));
+    whole("--max-evals 12 --checkpoint run.ckpt");
+    assert!(bytes == whole("--resume run.ckpt"));
+    bench.write("half.txt", "a p0 O\nb p1 ?\n\nc p0 O\n");
+    bench.write("none.txt", "a p0 ?\nb p1 ?\n");
+    for (data, sentence) in [
+        ("few.txt", "the tag ?"),
+        ("none.txt", "found the tag ? only"),
+        ("half.txt", "sequence 1 has labels for some of its tokens"),
+    ] {
+        let refused = bench.call(&format!("train chain-tsvm {data}"));
+        assert!(refused.refused().contains(sentence), "{data}: {}", refused.stderr);
+    }
 }

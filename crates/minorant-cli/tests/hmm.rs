@@ -151,7 +151,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         ),
         ("train hmm c.npz --group-weight means=-1", "weight of means must be a positive number"),
         ("train hmm c.npz --group-weight colours=1", "names no group 'colours'; the groups are:"),
-        ("train hmm c.npz --bias 1", "chain-svm and chain-crf, not with hmm"),
+        ("train hmm c.npz --bias 1", "chain-svm, chain-crf and chain-tsvm, not with hmm"),
         ("train hmm c.npz --weights few", "expected 12 example weights, one a sequence, found 3"),
         ("train svm train.svm --states 3", "--states goes with hmm, not with svm"),
         ("generate phones --labels 1 --out x.npz", "--labels must be at least 2"),

@@ -161,7 +161,7 @@ fn what_does_not_fit_is_refused() {
             ("train segment-svm missing.npz", "missing.npz"),
             (
                 "train segment-svm good.npz --bias 1",
-                "chain-svm and chain-crf, not with segment-svm",
+                "chain-svm, chain-crf and chain-tsvm, not with segment-svm",
             ),
             ("train segment-svm good.npz --lambda 0", "lambda"),
             ("train tree-svm good.npz", "images x columns x rows x channels"),
@@ -238,4 +238,48 @@ fn faces_in_units_of_their_size() {
             ("--normalise 1,2,3", "two parts"),
         ],
     );
+}
+
+/// Templates and descriptors of each part: other problems, proven, audited and predicted with what the
+/// file keeps of them.
+#[test]
+fn parts_look_at_windows() {
+    let bench = Bench::new();
+    bench.call("generate parts --seed 5 --images 14 --out parts.npz").text();
+    let train = "train tree-svm parts.npz --lambda 0.02 --tol 1e-4";
+    let mut objectives = vec![bench.call(&format!("{train} --json")).json()["objective"].clone()];
+    for (templates, features) in [
+        ("3x3", 4 * 27 + 12),
+        ("1x1:lbp", 4 * 3 * 256 + 12),
+        ("3x3:lbp,1x1,2x1,5x5", (9 * 256 + 1 + 2 + 25) * 3 + 12),
+    ] {
+        for solver in ["auto", "bcfw", "prox-p-bmrm"] {
+            let args = format!("{train} --templates {templates} --solver {solver} --out m --json");
+            let json = bench.call(&args).json();
+            assert_eq!(json["certified"], true, "{templates} {solver}: {json}");
+            assert_eq!(json["dim"], features, "{templates}");
+            assert_eq!(bench.call("audit m parts.npz --json").json()["holds"], true, "{templates}");
+            if solver == "auto" {
+                objectives.push(json["objective"].clone());
+            }
+        }
+        let seen = bench.call("inspect m --json").json();
+        assert_eq!(
+            (&seen["templates"], seen["part_templates"].as_array().unwrap().len()),
+            (&templates.into(), 4)
+        );
+        assert!(bench.call("inspect m").text().contains("templates"));
+        assert_eq!(bench.call("evaluate m parts.npz --json").json()["parts"], 56);
+    }
+    for (at, objective) in objectives.iter().enumerate() {
+        assert!(!objectives[..at].contains(objective), "{objectives:?}");
+    }
+    for (templates, sentence) in [
+        ("3", "expected columns x rows"),
+        ("3x3:sift", "expected columns x rows"),
+        ("3x3,1x1", "templates of 4 parts"),
+    ] {
+        let refused = bench.call(&format!("train tree-svm parts.npz --templates {templates}"));
+        assert!(refused.code != 0 && refused.stderr.contains(sentence), "{}", refused.stderr);
+    }
 }

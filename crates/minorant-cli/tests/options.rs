@@ -19,7 +19,8 @@ struct Left {
     header: Value,
     tensors: Vec<u8>,
     files: Vec<String>,
-    trace: usize,
+    /// Lines of the trace, and the keys of the first one.
+    trace: (usize, Vec<String>),
     stdout: String,
     stderr: String,
 }
@@ -52,7 +53,13 @@ fn run(data: &Data, args: &str, own: &OptionSpec) -> Result<Left, Called> {
     let (header, tensors) =
         if kept(out) { model(&data.bench.read(out), own) } else { Default::default() };
     let trace = if own.name == "trace" { "trace" } else { "left.trace" };
-    let trace = if kept(trace) { data.bench.read(trace).split(|b| *b == b'\n').count() } else { 0 };
+    let trace = if kept(trace) { data.bench.read(trace) } else { Vec::new() };
+    let lines = || trace.split(|byte| *byte == b'\n');
+    let first: Value = lines()
+        .next()
+        .map_or(Value::Null, |line| serde_json::from_slice(line).unwrap_or(Value::Null));
+    let keys = first.as_object().map(|line| line.keys().cloned().collect()).unwrap_or_default();
+    let trace = (lines().count(), keys);
     let files = ["out", "trace"].iter().chain(&written).filter(|name| kept(name));
     let files = files.filter(|name| !known.contains(name)).map(|name| name.to_string()).collect();
     ["out", "trace", "left.out", "left.trace"]
@@ -74,9 +81,9 @@ impl Left {
     /// is said on the way, and what the header records, counts only for options about files and
     /// output.
     fn differs(&self, other: &Left, option: &OptionSpec) -> bool {
-        let answer = (&self.json, &self.tensors, self.trace);
+        let answer = (&self.json, &self.tensors, &self.trace);
         let is_told = self.stdout != other.stdout || self.stderr != other.stderr;
-        answer != (&other.json, &other.tensors, other.trace)
+        answer != (&other.json, &other.tensors, &other.trace)
             || option.effect == Effect::Files && (is_told || self.files != other.files)
     }
 }

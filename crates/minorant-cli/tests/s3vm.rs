@@ -10,7 +10,7 @@ fn moons(bench: &Bench) {
     bench.call("generate moons --examples 200 --skip 80 --seed 3 --out moons.t").text();
 }
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "model",
     "solver",
     "examples",
@@ -32,6 +32,7 @@ const KEYS: [&str; 21] = [
     "load_seconds",
     "peak_rss_bytes",
     "delta",
+    "regions_reused",
 ];
 
 #[test]
@@ -97,12 +98,52 @@ fn every_solver_and_mode_ends_with_an_answer() {
         assert!(objective(&format!("--solver {solver}")).0 >= best * (1.0 - 1e-6), "{solver}");
     }
     let strict = objective("--mode strict --degree 0.2").1;
-    assert!(strict["delta"].is_number());
+    assert!(strict["delta"].is_number() && strict["regions_reused"].as_u64().unwrap() > 0);
+    assert!(objective("--solver ao").1["regions_reused"].is_null());
     for kernel in ["linear", "poly --power 2", "rbf --sigma 1"] {
         let args = format!("train s3vm moons.svm --kernel {kernel} --balance none --json");
         assert!(bench.call(&args).json()["objective"].is_number());
     }
     assert!(objective("--max-evals 5").1["evaluations"].as_u64().unwrap() <= 5);
+}
+
+#[test]
+fn the_trace_tells_labels_and_how_many_are_right() {
+    let bench = Bench::new();
+    bench.call("generate moons --examples 30 --labeled 2 --seed 1 --out moons.svm").text();
+    bench.call("generate moons --examples 30 --labeled 30 --seed 1 --out truth.svm").text();
+    let labels = |text: &[u8]| -> Vec<String> {
+        let text = std::str::from_utf8(text).unwrap();
+        text.lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+    };
+    let truth = labels(&bench.read("truth.svm"));
+    bench.write("truth.txt", &truth.join("\n"));
+    let train = "train s3vm moons.svm --sigma 0.35 --quiet";
+    for mode in ["search", "strict"] {
+        let told =
+            format!("{train} --mode {mode} --trace t.jsonl --trace-labels --truth truth.txt");
+        bench.call(&told).text();
+        let trace = String::from_utf8(bench.read("t.jsonl")).unwrap();
+        for line in trace.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let p = line["p"].as_array().unwrap();
+            assert_eq!(p.len(), 28);
+            let right = p
+                .iter()
+                .zip(&truth[2..])
+                .filter(|(p, truth)| (p.as_f64().unwrap() > 0.5) == (truth.as_str() == "1"));
+            let share = right.count() as f64 / 28.0;
+            assert!((line["accuracy"].as_f64().unwrap() - share).abs() < 0.15, "{mode} {share}");
+        }
+    }
+    bench.write("short.txt", "1\n-1\n");
+    bench.write("other.txt", &truth.join("\n").replace('1', "7"));
+    for (file, sentence) in [("short.txt", "for each of 30 rows"), ("other.txt", "is no label")] {
+        let call = bench.call(&format!("{train} --trace t.jsonl --truth {file}"));
+        assert!(call.code == 1 && call.stderr.contains(sentence), "{}", call.stderr);
+    }
+    let alone = bench.call(&format!("{train} --truth truth.txt"));
+    assert!(alone.code != 0 && alone.stderr.contains("needs trace"), "{}", alone.stderr);
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct TraceRecord {
     /// The locality of the model's aggregate plane, where the method keeps localities: how far,
     /// in units of the objective, the model stands from what was measured at the best point.
     pub locality: Option<f64>,
+    /// The share of the rows without a label that the best machine labels right, where the truth is told.
+    pub accuracy: Option<f64>,
     /// Planes in the bundle.
     pub planes: usize,
     /// Seconds in the master and the bundle's vectors so far.
@@ -49,7 +51,7 @@ impl TraceRecord {
     }
 
     /// The record as a row of a table: the names of the columns, and what stands there.
-    pub fn cells(&self) -> [(&'static str, Cell); 12] {
+    pub fn cells(&self) -> [(&'static str, Cell); 13] {
         use Cell::{Number, Whole, Word};
         [
             ("iteration", Whole(self.iteration)),
@@ -62,6 +64,7 @@ impl TraceRecord {
             ("step", Word(self.step)),
             ("step_length", Number(self.step_length)),
             ("locality", Number(self.locality)),
+            ("accuracy", Number(self.accuracy)),
             ("planes", Whole(self.planes as u64)),
             ("master_seconds", Number(Some(self.master_seconds))),
         ]
@@ -93,6 +96,15 @@ pub trait Observer {
         true
     }
 
+    /// The labels of the rows without one, between 0 and 1, of the best machine so far; called right
+    /// before [`Observer::iteration`] of those who want them.
+    fn labels(&mut self, _p: &[f64]) {}
+
+    /// Whether such labels are of any use to whoever watches.
+    fn wants_labels(&self) -> bool {
+        false
+    }
+
     /// Something that takes its time is done before the first iteration; `what` says it in words.
     fn preparing(&mut self, _what: &str) {}
 }
@@ -114,5 +126,19 @@ impl Observer for () {
 
     fn wants_best(&self) -> bool {
         false
+    }
+}
+
+/// Makes the records of one run those of all runs so far, whose counts, seconds and least objective stand
+/// in `before`.
+pub(crate) struct Behind<'o> {
+    pub(crate) observer: &'o mut dyn Observer,
+    pub(crate) before: TraceRecord,
+}
+
+impl Observer for Behind<'_> {
+    fn iteration(&mut self, record: &TraceRecord) {
+        let best_objective = record.best_objective.min(self.before.best_objective);
+        self.observer.iteration(&TraceRecord { best_objective, ..record.behind(&self.before) });
     }
 }

@@ -9,6 +9,7 @@ use minorant::s3vm::{
     Balance, Inner, Mode, Options, RampProblem, S3vmFit, S3vmProblem, Solver, fit, fit_ramp,
 };
 use minorant::solver::{Status, StopRules};
+use minorant::trace::{Observer, TraceRecord};
 
 fn run(problem: &S3vmProblem<'_>, options: &Options) -> S3vmFit {
     fit(problem, options, &Cancel::new(), &mut (), &mut ()).unwrap()
@@ -204,7 +205,67 @@ fn few_labels_are_enough_for_moons() {
         }
         let strict = run(&problem, &Options { mode: Mode::Strict, ..Options::default() });
         assert!(strict.delta.is_some() && strict.delta.unwrap() <= 1e-6);
+        // Critical regions save inner problems, in either mode.
+        assert!(strict.regions_reused.unwrap() > 10 && found.regions_reused.unwrap() > 10);
     }
+}
+
+/// Keeps what Figure 1 of the paper draws.
+#[derive(Default)]
+struct Figure1 {
+    labels: Vec<Vec<f64>>,
+    records: Vec<TraceRecord>,
+}
+
+impl Observer for Figure1 {
+    fn iteration(&mut self, record: &TraceRecord) {
+        self.records.push(record.clone());
+    }
+
+    fn labels(&mut self, p: &[f64]) {
+        self.labels.push(p.to_vec());
+    }
+
+    fn wants_labels(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn algorithm_1_as_printed() {
+    let (mut several_rounds, mut global) = (0, 0);
+    for seed in 1..=20 {
+        let (matrix, signs) = moons(20, seed);
+        let points = Points::new(&matrix);
+        let gram = Gram::new(Kernel::Rbf { sigma: 1.0 }, &points, 1 << 30).unwrap();
+        let truth: Vec<bool> = (0..18).map(|j| j % 2 == 1).collect();
+        let problem = S3vmProblem::new(&gram, signs, 1.0, 1.0, (8, 10));
+        let problem = S3vmProblem { truth: Some(truth.clone()), ..problem };
+        let options = Options { mode: Mode::Strict, degree: 1.0, seed, ..Options::default() };
+        let mut seen = Figure1::default();
+        let strict = fit(&problem, &options, &Cancel::new(), &mut seen, &mut ()).unwrap();
+        let reached = strict.solution.objective();
+        assert_eq!(strict.status, Status::Converged);
+        assert!(strict.delta.unwrap() <= 1e-9 * reached, "{seed}: {:?}", strict.delta);
+        // Theorem 4: objectives never rise from round to round. The last record is the last solve's.
+        let objectives: Vec<f64> = seen.records.iter().map(|r| r.objective).collect();
+        assert!(objectives.windows(2).all(|two| two[1] <= two[0] * (1.0 + 1e-6)), "{objectives:?}");
+        several_rounds += usize::from(objectives.len() > 2);
+        // p is told with each record, within P; the accuracy is that of the answer's labels.
+        assert_eq!(seen.labels.len(), seen.records.len());
+        for p in &seen.labels {
+            let sum: f64 = p.iter().sum();
+            assert!(p.iter().all(|p| (0.0..=1.0).contains(p)) && sum > 8.0 - 1e-6);
+            assert!(sum < 10.0 + 1e-6);
+        }
+        let right = truth.iter().zip(&strict.solution.labels).filter(|(a, b)| a == b).count();
+        assert_eq!(seen.records.last().unwrap().accuracy, Some(right as f64 / 18.0));
+        // Δ ≤ 0 on m points is no proof: the exact optimum is lower more often than not.
+        let exact = run(&problem, &by(Solver::Bb)).solution.objective();
+        assert!(reached >= exact * (1.0 - 1e-6), "{seed}: {reached} {exact}");
+        global += usize::from(reached <= exact * (1.0 + 1e-6));
+    }
+    assert!(several_rounds > 0 && global < 20, "{several_rounds} {global}");
 }
 
 #[test]

@@ -205,9 +205,18 @@ fn the_closed_form_holds_inside_its_region() {
             let moved: Vec<f64> =
                 p.iter().map(|p| (p + step * rng.signed()).clamp(0.0, 1.0)).collect();
             let (plus, minus) = problem.weights(|j| moved[j], |j| 1.0 - moved[j]);
-            let Some(form) = region.closed_form(&inner, &plus, &minus) else { continue };
+            let Some(explicit) = region.clone().explicit(&gram) else { continue };
+            let form = explicit.solution(&gram, &plus, &minus, f64::INFINITY).unwrap();
             let there = solved(&problem, &moved);
-            let error = (form.dual - there.dual()).abs();
+            let products = form.beta.iter().zip(&form.outputs).map(|(b, f)| 0.5 * b * f);
+            let kink = |i: usize| {
+                let b = form.beta[i];
+                (-b - 2.0 * minus[i]).max(b - 2.0 * plus[i])
+            };
+            let dual = products.sum::<f64>() + (0..plus.len()).map(kink).sum::<f64>();
+            let error = (dual - there.dual()).abs();
+            let within = explicit.solution(&gram, &plus, &minus, 1e-9);
+            assert_eq!(within.is_some(), form.violation <= 1e-9);
             if form.violation <= 1e-9 {
                 inside += 1;
                 assert!(error <= 1e-8, "{seed} {step}: {error}");

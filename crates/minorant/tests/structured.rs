@@ -1,14 +1,13 @@
 //! Structured models against brute force: argmax, loss-augmented argmax, log-partition and
 //! marginals of every small chain; gradients by finite differences; hard numbers; certificates.
 
-use minorant::generate::{Lcg, PlatesOptions, parts, parts_shape, plates};
+use minorant::generate::{Lcg, PlatesOptions, plates};
 use minorant::linalg::Matrix;
 use minorant::regularizer::L2;
 use minorant::risk::{Cancel, ExampleWeights, Risk};
 use minorant::solver::{Method, MethodOptions, Problem, StopRules, run};
 use minorant::structured::chain::{Chain, ChainShape, Pairs};
 use minorant::structured::segment::{Plate, SegmentLoss, Segmentation};
-use minorant::structured::tree::{PartsImage, Tree, TreeShape, message};
 use minorant::structured::{
     Likelihood, LikelihoodRisk, MarginRisk, Scores, StructuredModel, Weights,
 };
@@ -69,7 +68,6 @@ fn labellings(length: usize, labels: usize) -> Vec<Box<[u16]>> {
 }
 
 type Labels = Box<[u16]>;
-type Places = Box<[u32]>;
 
 fn score(chain: &Chain<'_>, output: &Labels, w: &[f64]) -> f64 {
     let mut sum = 0.0;
@@ -467,64 +465,65 @@ fn segmentations(columns: usize, widths: &[usize]) -> Vec<Box<[u16]>> {
     all
 }
 
+/// Sequences without labels: every token asks that the best labelling win by 1 over the best one with
+/// another label there, against all labellings; planes by finite differences; and the best labelling of
+/// a token alone is the binary machine's max(0, 1 − |f|).
 #[test]
-fn trees_reach_the_reference_optima() {
-    let images = parts(6, 10);
-    assert_eq!(*images[0].places, [5 + 2, 5, 15 + 1, 10 + 4]);
-    assert!((images[0].pixels[0] + 0.38383738).abs() < 1e-8);
-    let images = images.into_iter().map(Into::into).collect();
-    let model = Tree::new(parts_shape().into(), images).unwrap();
-    let risk = MarginRisk::new(model, ExampleWeights::mean(10));
-    assert!((value_at(&risk, &seeded(risk.dim())) - 11.94921588554007).abs() < 1e-12);
-    for (lambda, optimum) in [(0.1, 2.38299617380), (0.01, 1.95942284678)] {
-        let outcome = solve(&risk, lambda, Method::Auto, 1e-7);
-        assert!(outcome.certificate.certifies(1e-7), "{:?}", outcome.certificate);
-        let objective = outcome.certificate.objective;
-        assert!((objective - optimum).abs() < 1e-6 * optimum, "{objective} {optimum}");
-    }
-}
-
-#[test]
-fn trees_equal_brute_force_and_both_messages_agree() {
-    let mut rng = Pcg64Mcg::seed_from_u64(8);
-    // One to five parts; the tree with five of them has a million configurations.
-    for parents in [vec![], vec![0], vec![0, 1], vec![0, 0], vec![0, 1, 1], vec![0, 0, 1, 3]] {
-        let parts = parents.len() as u32 + 1;
-        let shape = TreeShape { width: 4, height: 4, channels: 2, parents, scale: 3.0 };
-        let image = PartsImage {
-            pixels: (0..32).map(|_| rng.random::<f64>() - 0.5).collect(),
-            places: (0..parts).map(|_| rng.random_range(0..16)).collect(),
-        };
-        let model = Tree::new(shape.clone(), vec![image]).unwrap();
-        let w = weights(model.dim(), 2.0, &mut rng);
-        let (mut most, mut worst) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        let score = |y: &Places| {
-            let mut score = 0.0;
-            model.for_each_difference(0, y, model.truth(0), |at, x| score += x * w[at]);
-            score
-        };
-        for code in 0..16u32.pow(parts) {
-            let y: Places = (0..parts).map(|part| code >> (4 * part) & 15).collect();
-            let score = score(&y);
-            most = most.max(score);
-            worst = worst.max(score + model.loss(0, &y));
-        }
-        let best = model.best(0, Scores { shared: &w, own: &[] });
-        assert!((score(&best) - most).abs() < 1e-12);
-        let risk = MarginRisk::new(model, ExampleWeights::mean(1));
-        assert!((value_at(&risk, &w) - worst).abs() < 1e-12);
-        // The distance transform against the plain maximum.
-        let scores: Vec<f64> = (0..16).map(|_| rng.random::<f64>()).collect();
-        let deformation = [0.3, -0.2, -rng.random::<f64>() - 1e-3, -rng.random::<f64>() - 1e-3];
-        let (found, _) = message(&shape, &scores, &deformation);
-        for (place, found) in found.iter().enumerate() {
-            let best = (0..16usize).map(|from| {
-                let d = |a: usize, b: usize| (a as f64 - b as f64) / 3.0;
-                let (dx, dy) = (d(from / 4, place / 4), d(from % 4, place % 4));
-                let [a, b, c, e] = deformation;
-                scores[from] + a * dx + b * dy + c * dx * dx + e * dy * dy
-            });
-            assert!((best.fold(f64::NEG_INFINITY, f64::max) - found).abs() < 1e-12);
+fn sequences_without_labels_equal_brute_force() {
+    let mut rng = Pcg64Mcg::seed_from_u64(17);
+    for labels in 1..=4usize {
+        for length in 1..=5usize {
+            let sample = sample(&[length, length], 3, labels, &mut rng);
+            let shape = shape(&sample, labels, false, Some(0.5), length % 2 == 0);
+            let chain = || {
+                let chain =
+                    Chain::new(&shape, &sample.tokens, &sample.starts, &sample.labels, None);
+                chain.without_labels(vec![true, false])
+            };
+            let model = chain();
+            let weights_of = || ExampleWeights::Each(vec![0.7, 1.3]);
+            let risk = MarginRisk::new(chain(), weights_of());
+            assert!(!risk.is_convex());
+            for scale in [0.1, 1.0, 3.0] {
+                let w = weights(shape.dim(), scale, &mut rng);
+                let all = labellings(length, labels);
+                let scores: Vec<f64> = all.iter().map(|y| score(&model, y, &w)).collect();
+                let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let best = &all[scores.iter().position(|s| *s == top).unwrap()];
+                let lack = |token: usize| {
+                    let others = all.iter().zip(&scores).filter(|(y, _)| y[token] != best[token]);
+                    let rival = others.map(|(_, s)| *s).fold(f64::NEG_INFINITY, f64::max);
+                    (1.0 + rival - top).max(0.0)
+                };
+                let unlabelled: f64 = (0..length).map(lack).sum();
+                let worst = |y: &Labels| {
+                    let mut sum = model.loss(1, y);
+                    model.for_each_difference(1, y, model.truth(1), |at, x| sum += x * w[at]);
+                    sum
+                };
+                let labelled = all.iter().map(worst).fold(f64::NEG_INFINITY, f64::max);
+                let expected = 0.7 * unlabelled + 1.3 * labelled;
+                let found = value_at(&risk, &w);
+                assert!((found - expected).abs() < 1e-9, "{labels} {length}: {found} {expected}");
+                // The plane touches, and its normal is the derivative where there is one.
+                let (point, planes) = risk.at_with_planes(w.clone(), 1, &Cancel::new()).unwrap();
+                assert!((point.value - expected).abs() < 1e-9);
+                let along: Vec<f64> = (0..w.len()).map(|_| rng.random::<f64>() - 0.5).collect();
+                let normal = &planes[0].normal;
+                let slope: f64 = along.iter().zip(normal).map(|(d, a)| d * a).sum();
+                let touch: f64 = w.iter().zip(normal).map(|(w, a)| w * a).sum();
+                assert!((planes[0].offset + touch - expected).abs() < 1e-9);
+                let step = 1e-7;
+                let moved = |sign: f64| -> Vec<f64> {
+                    w.iter().zip(&along).map(|(w, d)| w + sign * step * d).collect()
+                };
+                let difference =
+                    (value_at(&risk, &moved(1.0)) - value_at(&risk, &moved(-1.0))) / (2.0 * step);
+                assert!(
+                    (difference - slope).abs() < 1e-5,
+                    "{labels} {length}: {difference} {slope}"
+                );
+            }
         }
     }
 }

@@ -125,20 +125,61 @@ impl Data {
             conll.push('\n');
             offsets.push(labels.len() as u64);
         }
+        // The same with labels for every third sequence only.
+        let sentences = conll.trim_end().split("\n\n").enumerate();
+        let few = sentences.map(|(s, sentence)| match s % 3 {
+            0 => format!("{sentence}\n\n"),
+            _ => {
+                sentence
+                    .lines()
+                    .map(|line| format!("{}?\n", &line[..line.len() - 1]))
+                    .collect::<String>()
+                    + "\n"
+            }
+        });
+        let few: String = few.collect();
+        let few_letters: String = letters
+            .lines()
+            .map(|line| {
+                let mut cells: Vec<&str> = line.split('\t').collect();
+                if cells[3].parse::<usize>().unwrap() % 3 != 0 {
+                    cells[1] = "?";
+                }
+                cells.join("\t") + "\n"
+            })
+            .collect();
         self.add("chunks.conll", &conll, 14, 3);
+        self.add("few-chunks.conll", &few, 14, 3);
         // One column a line: labels alone as CoNLL, labels and nothing else as CRFsuite.
         let tabs = conll.replace(' ', "\t");
         self.add("tabs.txt", &tabs, 14, 3);
+        let few_tabs = few.lines().map(|line| match line.ends_with('?') {
+            // CRFsuite's label comes first.
+            true => format!("?\t{}\n", line.replace(' ', "\t")),
+            false if line.is_empty() => "\n".into(),
+            false => format!("{}\t{}\n", &line[line.len() - 1..], line.replace(' ', "\t")),
+        });
+        let few_tabs: String = few_tabs.collect();
+        self.add("few-tabs.txt", &few_tabs, 14, 3);
         self.add("letters.data", &letters, 14, 3);
+        self.add("few-letters.data", &few_letters, 14, 3);
         self.bench.write("template", "U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\n");
         let tokens = labels.len();
-        let arrays = [
-            NamedArray::reals("values", &[tokens, 3], values),
-            NamedArray::whole("offsets", &[offsets.len()], offsets),
-            NamedArray::whole("labels", &[tokens], labels),
-        ];
-        std::fs::write(self.bench.path("values.npz"), npz_bytes(&arrays).unwrap()).unwrap();
-        self.sizes.insert("values.npz", (14, 3));
+        let sequence = |token: usize| offsets.partition_point(|end| *end <= token as u64) - 1;
+        let few = |(token, label): (usize, &u64)| {
+            if sequence(token).is_multiple_of(3) { *label as f64 } else { -1.0 }
+        };
+        let few: Vec<f64> = labels.iter().enumerate().map(few).collect();
+        let all = labels.iter().map(|label| *label as f64).collect();
+        for (name, labels) in [("values.npz", all), ("few-values.npz", few)] {
+            let arrays = [
+                NamedArray::reals("values", &[tokens, 3], values.clone()),
+                NamedArray::whole("offsets", &[offsets.len()], offsets.clone()),
+                NamedArray::reals("labels", &[tokens], labels),
+            ];
+            std::fs::write(self.bench.path(name), npz_bytes(&arrays).unwrap()).unwrap();
+            self.sizes.insert(name, (14, 3));
+        }
     }
 
     /// Sequences of frames with a class each, and with a label for each frame.
@@ -179,6 +220,7 @@ impl Data {
             "s3vm" => ("clouds.svm", ""),
             "latent-svm" | "robust-svm" => ("sides.svm", ""),
             "chain-svm" | "chain-crf" => ("chunks.conll", ""),
+            "chain-tsvm" => ("few-chunks.conll", ""),
             "neuro-crf" => ("values.npz", "--hidden 4 --pretrain none"),
             "hmm" => ("recordings.npz", ""),
             "segment-svm" => ("plates.npz", ""),
@@ -189,7 +231,7 @@ impl Data {
 
     /// The data of a situation: models that learn from rows without labels have some such rows.
     pub(crate) fn of_situation(model: &str, probe: Probe) -> String {
-        let has_few_labels = ["tsvm", "s3vm"].contains(&model);
+        let has_few_labels = ["tsvm", "s3vm", "chain-tsvm"].contains(&model);
         match probe.data {
             "" => Data::usual(model).0.into(),
             name if has_few_labels && !name.starts_with("few") => format!("few-{name}"),
@@ -215,6 +257,7 @@ impl Data {
             "bounds" => {
                 self.bench.write("bounds", "column,least,greatest\n1,0.01,\n2,-0.02,0.01\n");
             }
+            "truth" => self.bench.write("truth", &"1\n".repeat(examples)),
             "unlabeled" => return "unlabeled.svm".into(),
             "start" => {
                 let args = format!("train {model} {data} {with} --max-evals 4 --out start");

@@ -3,6 +3,7 @@
 //! first to last, as the models' definitions say: where outputs tie, that order decides.
 
 use super::{Below, Minorant, PlainLoss};
+use crate::structured::tree::{Descriptor, Template};
 use minorant_data::{PartsImage, Plate, TreeShape};
 use minorant_linalg::sum::Sum;
 use std::fmt::Debug;
@@ -267,6 +268,8 @@ impl PlainStructure for PlainPlates<'_> {
 pub struct PlainParts<'a> {
     /// Grid and tree.
     pub shape: &'a TreeShape,
+    /// What each part looks at.
+    pub templates: &'a [Template],
     /// The images with their places.
     pub images: &'a [PartsImage],
     /// Two parts whose distance divides the loss, where there are such.
@@ -285,16 +288,61 @@ impl PlainParts<'_> {
         places.len() as f64 * size
     }
 
-    /// The channels of a part at a place with the places of their weights.
-    fn part_features(
-        &self,
-        image: usize,
-        part: usize,
-        place: u32,
-    ) -> impl Iterator<Item = (usize, f64)> {
-        let channels = self.shape.channels;
-        let pixels = &self.images[image].pixels[place as usize * channels..];
-        (part * channels..).zip(pixels.iter().copied()).take(channels)
+    /// Features of a part.
+    fn features_of(&self, part: usize) -> usize {
+        let Template { width, height, descriptor } = self.templates[part];
+        let each = if descriptor == Descriptor::Raw { 1 } else { 256 };
+        width * height * self.shape.channels * each
+    }
+
+    /// Where the weights of a part begin; those of the tree come behind the last part's.
+    fn start(&self, part: usize) -> usize {
+        (0..part).map(|before| self.features_of(before)).sum()
+    }
+
+    fn pixel(&self, image: usize, x: usize, y: usize, channel: usize) -> f64 {
+        let TreeShape { height, channels, .. } = *self.shape;
+        self.images[image].pixels[(x * height + y) * channels + channel]
+    }
+
+    /// Which of the neighbours of a place are no smaller than it, as the binary digits of a number.
+    fn pattern(&self, image: usize, x: usize, y: usize, channel: usize) -> usize {
+        let inside =
+            |at: usize, step: usize, size: usize| (at + step).saturating_sub(1).min(size - 1);
+        let mut pattern = 0;
+        for (row, column) in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)] {
+            let there = (inside(x, column, self.shape.width), inside(y, row, self.shape.height));
+            let other = self.pixel(image, there.0, there.1, channel);
+            pattern = 2 * pattern + usize::from(other >= self.pixel(image, x, y, channel));
+        }
+        pattern
+    }
+
+    /// What a part looks at from a place, with the places of the weights.
+    fn part_features(&self, image: usize, part: usize, place: u32) -> Vec<(usize, f64)> {
+        let Template { width, height, descriptor } = self.templates[part];
+        let TreeShape { width: columns, height: rows, channels, .. } = *self.shape;
+        let (x, y) = (place as usize / rows, place as usize % rows);
+        let mut features = Vec::new();
+        let mut at = self.start(part);
+        for (dx, dy) in (0..width).flat_map(|dx| (0..height).map(move |dy| (dx, dy))) {
+            // The middle of the window is on the place.
+            let there =
+                ((x + dx).checked_sub((width - 1) / 2), (y + dy).checked_sub((height - 1) / 2));
+            for channel in 0..channels {
+                if let (Some(x), Some(y)) = there
+                    && x < columns
+                    && y < rows
+                {
+                    features.push(match descriptor {
+                        Descriptor::Raw => (at, self.pixel(image, x, y, channel)),
+                        Descriptor::Patterns => (at + self.pattern(image, x, y, channel), 1.0),
+                    });
+                }
+                at += if descriptor == Descriptor::Raw { 1 } else { 256 };
+            }
+        }
+        features
     }
 
     fn at(&self, place: u32) -> (f64, f64) {
@@ -319,14 +367,13 @@ impl PlainStructure for PlainParts<'_> {
     }
 
     fn features(&self, image: usize, output: &[u32]) -> Vec<(usize, f64)> {
-        let channels = self.shape.channels;
         let parts = output.iter().enumerate();
         let mut features: Vec<(usize, f64)> =
             parts.flat_map(|(part, &place)| self.part_features(image, part, place)).collect();
         for (edge, &parent) in self.shape.parents.iter().enumerate() {
             let ((px, py), (x, y)) = (self.at(output[parent]), self.at(output[edge + 1]));
             let (dx, dy) = ((x - px) / self.shape.scale, (y - py) / self.shape.scale);
-            let at = output.len() * channels + 4 * edge;
+            let at = self.start(output.len()) + 4 * edge;
             features.extend([(at, dx), (at + 1, dy), (at + 2, dx * dx), (at + 3, dy * dy)]);
         }
         features
@@ -335,7 +382,7 @@ impl PlainStructure for PlainParts<'_> {
     fn rounding(&self, feature: usize) -> f64 {
         // Displacements are divided by the scale and squared.
         let parts = self.shape.parents.len() + 1;
-        if feature < parts * self.shape.channels { 0.0 } else { 8.0 * f64::EPSILON }
+        if feature < self.start(parts) { 0.0 } else { 8.0 * f64::EPSILON }
     }
 
     fn loss(&self, image: usize, output: &[u32]) -> f64 {
@@ -345,14 +392,14 @@ impl PlainStructure for PlainParts<'_> {
     }
 
     fn worst(&self, image: usize, w: &[f64]) -> Vec<u32> {
-        let (parts, channels) = (self.shape.parents.len() + 1, self.shape.channels);
+        let parts = self.shape.parents.len() + 1;
         let truth = self.truth(image);
         let size = self.size(image);
         let mut totals = vec![vec![0.0; self.places()]; parts];
         for (part, totals) in totals.iter_mut().enumerate() {
             for (place, total) in totals.iter_mut().enumerate() {
                 let features = self.part_features(image, part, place as u32);
-                let score: f64 = features.map(|(at, x)| w[at] * x).sum();
+                let score: f64 = features.into_iter().map(|(at, x)| w[at] * x).sum();
                 *total = score + self.distance(place as u32, truth[part]) / size;
             }
         }
@@ -361,7 +408,7 @@ impl PlainStructure for PlainParts<'_> {
         let mut gains = vec![0.0; self.places()];
         for part in (1..parts).rev() {
             let parent = self.shape.parents[part - 1];
-            let at = parts * channels + 4 * (part - 1);
+            let at = self.start(parts) + 4 * (part - 1);
             let scale = self.shape.scale;
             let (ax, ay) = (w[at] / scale, w[at + 1] / scale);
             let (bx, by) = (w[at + 2] / (scale * scale), w[at + 3] / (scale * scale));

@@ -23,6 +23,11 @@ pub(crate) trait Answer {
     fn objective(&self) -> f64;
 
     fn save(&self, archive: &mut Archive);
+
+    /// The labels that it gives to rows without one, if it does.
+    fn labels(&self) -> &[bool] {
+        &[]
+    }
 }
 
 /// The time since a run began, with what it had spent before it was resumed.
@@ -102,7 +107,13 @@ pub(crate) struct Account<'o, A> {
     /// Whether that belongs to the method, and the same whatever the user allows.
     pub(crate) limit_is_own: bool,
     pub(crate) evaluations: u64,
+    /// Solutions that were read off known regions, besides these.
+    pub(crate) reused: u64,
     pub(crate) iterations: u64,
+    /// The soft labels of the machine that is told of next, where the method has them.
+    pub(crate) soft: Option<Vec<f64>>,
+    /// The true labels of the rows without one, where they are told.
+    pub(crate) truth: Option<Vec<bool>>,
     pub(crate) best: Option<A>,
     pub(crate) lower_bound: Option<f64>,
     pub(crate) delta: Option<f64>,
@@ -123,7 +134,10 @@ impl<'o, A: Answer> Account<'o, A> {
             limit,
             limit_is_own: false,
             evaluations: 0,
+            reused: 0,
             iterations: 0,
+            soft: None,
+            truth: None,
             best: None,
             lower_bound: None,
             delta: None,
@@ -174,6 +188,16 @@ impl<'o, A: Answer> Account<'o, A> {
 
     /// Tells the observer of a machine.
     pub(crate) fn tell(&mut self, objective: f64, is_better: bool) {
+        let labels = self.best.as_ref().map_or(&[][..], Answer::labels);
+        let soft = self.soft.take();
+        if self.observer.wants_labels() {
+            let hard = || labels.iter().map(|y| f64::from(u8::from(*y))).collect();
+            self.observer.labels(&soft.unwrap_or_else(hard));
+        }
+        let accuracy = self.truth.as_ref().filter(|_| !labels.is_empty()).map(|truth| {
+            let right = truth.iter().zip(labels).filter(|(truth, label)| truth == label).count();
+            right as f64 / labels.len() as f64
+        });
         let record = TraceRecord {
             iteration: self.iterations,
             evaluations: self.evaluations,
@@ -188,9 +212,8 @@ impl<'o, A: Answer> Account<'o, A> {
                 (_, false) => "null",
             },
             step_length: None,
-            locality: None,
-            planes: 0,
-            master_seconds: 0.0,
+            accuracy,
+            ..TraceRecord::default()
         };
         self.iterations += 1;
         self.observer.iteration(&record);
@@ -213,7 +236,7 @@ impl<'o, A: Answer> Account<'o, A> {
             return;
         }
         let mut archive = Archive::default();
-        archive.put_integers("counts", [self.evaluations, self.iterations]);
+        archive.put_integers("counts", [self.evaluations, self.iterations, self.reused]);
         archive.put_reals("seconds", vec![self.clock.seconds()]);
         archive.put_reals("bound", self.lower_bound.into_iter().collect());
         archive.put_reals("delta", self.delta.into_iter().collect());
@@ -248,13 +271,17 @@ impl<'o, A: Answer> Account<'o, A> {
         let Some(mut archive) = self.checkpoints.resume() else { return Ok(None) };
         let wrong = |name: &str| ArchiveError(name.into());
         let counts = archive.take_integers("counts")?;
-        let [evaluations, iterations] = counts[..] else { return Err(wrong("counts").into()) };
+        let [evaluations, iterations, reused] = counts[..] else {
+            return Err(wrong("counts").into());
+        };
         let seconds = archive.take_real("seconds")?;
-        if evaluations.max(iterations) > MOST_COUNTED || !(seconds >= 0.0 && seconds.is_finite()) {
+        if evaluations.max(iterations).max(reused) > MOST_COUNTED
+            || !(seconds >= 0.0 && seconds.is_finite())
+        {
             return Err(wrong("counts").into());
         }
-        (self.evaluations, self.iterations, self.clock.earlier) =
-            (evaluations, iterations, seconds);
+        (self.evaluations, self.iterations, self.reused) = (evaluations, iterations, reused);
+        self.clock.earlier = seconds;
         self.lower_bound = at_most_one("bound", &mut archive)?;
         self.delta = at_most_one("delta", &mut archive)?;
         let mut best = archive.take_all("best");

@@ -11,6 +11,7 @@
 
 use super::account::Stop;
 use super::pairs::{Partner, Steepest, Ways, add_difference};
+use super::region::ClosedForm;
 use crate::kernel::Gram;
 use minorant_linalg::dense::axpy;
 use minorant_linalg::sum::Sum;
@@ -147,6 +148,31 @@ impl<'g> Inner<'g> {
             self.move_to(i, to.clamp(-self.minus[i], self.plus[i]));
         }
         self.restore_sum();
+    }
+
+    /// Takes up weights with their solution, which is known.
+    pub(super) fn settle(&mut self, plus: &[f64], minus: &[f64], known: ClosedForm) {
+        self.is_cut = false;
+        self.active.clear();
+        let counts = (0..plus.len()).filter(|&i| plus[i] > 0.0 || minus[i] > 0.0);
+        self.active.extend(counts.map(|i| i as u32));
+        for (i, (plus, minus)) in plus.iter().zip(minus).enumerate() {
+            (self.plus[i], self.minus[i], self.mid[i]) = (*plus, *minus, plus - minus);
+            // The closed form may be a rounding error outside.
+            self.beta[i] = known.beta[i].clamp(-minus, *plus);
+        }
+        (self.outputs, self.bias) = (known.outputs, known.bias);
+        self.violation = known.violation.max(0.0);
+    }
+
+    /// The ends of the offsets that are optimal: all alike unless no coordinate is free.
+    pub(super) fn biases(&mut self) -> (f64, f64) {
+        let (least, greatest) = self.extremes();
+        if least.is_finite() && greatest.is_finite() && least > greatest {
+            (-least, -greatest)
+        } else {
+            (self.bias, self.bias)
+        }
     }
 
     fn move_to(&mut self, i: usize, to: f64) {

@@ -82,6 +82,7 @@ pub fn fit_large(
         delta: None,
         status: ended.err().unwrap_or(Status::Converged),
         evaluations: account.evaluations,
+        regions_reused: None,
         iterations: account.iterations,
         seconds: clock.seconds(),
     })

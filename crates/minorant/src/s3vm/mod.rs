@@ -41,6 +41,7 @@ mod proxy;
 mod ramp;
 pub mod region;
 mod rounds;
+mod soft;
 mod strict;
 mod work;
 
@@ -123,7 +124,7 @@ pub enum Mode {
     /// Every candidate is polished.
     #[default]
     Search,
-    /// Algorithm 1 as printed, with a level set that exists.
+    /// Algorithm 1 as printed.
     Strict,
 }
 
@@ -251,6 +252,9 @@ pub struct S3vmFit {
     pub status: Status,
     /// Inner problems solved.
     pub evaluations: u64,
+    /// Solutions that were read off known critical regions instead (Theorem 1), where the method looks
+    /// for them.
+    pub regions_reused: Option<u64>,
     /// Decision functions compared.
     pub iterations: u64,
     /// Seconds.
@@ -267,6 +271,7 @@ impl Finished for S3vmFit {
         let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
         archive.put_reals("fit", vec![or_nan(self.lower_bound), or_nan(self.delta), self.seconds]);
         archive.put_integers("counts", [self.evaluations, self.iterations, self.status.number()]);
+        archive.put_integers("reused", self.regions_reused);
     }
 }
 
@@ -292,6 +297,11 @@ impl S3vmFit {
             delta: Some(delta).filter(|delta| !delta.is_nan()),
             status: status.ok_or_else(|| ArchiveError("counts".into()))?,
             evaluations,
+            regions_reused: match archive.take_integers("reused")?[..] {
+                [] => None,
+                [reused] if reused <= MOST_COUNTED => Some(reused),
+                _ => return Err(ArchiveError("reused".into())),
+            },
             iterations,
             seconds,
         })
@@ -316,6 +326,7 @@ pub fn fit(
     let most = options.rules.max_evaluations.unwrap_or(u64::MAX);
     // One inner problem is kept for the last solve, to a finer tolerance.
     let mut account = Account::new(observer, checkpoints, most.saturating_sub(1));
+    account.truth.clone_from(&problem.truth);
     let unknown = problem.unlabelled.len();
     let saved = account.resume(most, |archive| Solution::load(archive, rows, unknown))?;
     let clock = account.clock;
@@ -369,6 +380,7 @@ pub fn fit(
         delta: account.delta,
         status,
         evaluations: account.evaluations,
+        regions_reused: (options.solver == Solver::Pdm).then_some(account.reused),
         iterations: account.iterations,
         seconds: clock.seconds(),
     })
@@ -404,7 +416,7 @@ fn finish(
     stop: &Stop,
     account: &mut Account<'_, Solution>,
 ) -> Result<(Solution, Result<(), Status>), S3vmError> {
-    let before = account.best.take();
+    let before = account.best.clone();
     let last = stop.for_the_last();
     let mut inner = Inner::new(problem.gram).stopped_by(&last);
     let share = |is: bool| if is { 1.0 } else { 0.0 };

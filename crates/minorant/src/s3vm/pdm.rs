@@ -13,6 +13,7 @@ use super::candidates::{LEAKS, candidate, generator, spread};
 use super::da::{self, Cooling};
 use super::graph::Graph;
 use super::proxy::Proxy;
+use super::region::Explored;
 use super::work::{S3vmProblem, Solution, Worker, fingerprint};
 use super::{Account, BETTER, Options, Rounds, Solver, Stop, run_local};
 use crate::archive::{Archive, ArchiveError};
@@ -37,6 +38,9 @@ const COUNTS: usize = 5;
 /// The share of candidates that are polished by alternation; the others are annealed, which costs
 /// more and finds what alternation misses.
 const BY_ALTERNATION: f64 = 0.9;
+/// Critical regions that a solver of inner problems looks for the next solution in: most that help are the
+/// one that it is in, and each costs a product with the kernel matrix.
+const REGIONS: usize = 1;
 /// Candidates that are drawn for each one that is sifted out.
 const TRIES: u64 = 16;
 /// The local methods that it starts from.
@@ -97,6 +101,7 @@ pub(super) fn run(
     for &solver in STARTS.iter().skip(state.rounds.starts) {
         account.keep(|archive| state.save(archive));
         let mut worker = Worker::new(problem, stop, account.left(), options.search_tol());
+        worker.explored = Explored::keeping(REGIONS);
         let ended = run_local(solver, &mut worker, options);
         state.known.extend(std::mem::take(&mut worker.met));
         account.absorb(&mut worker);
@@ -201,6 +206,8 @@ type Labeling = (usize, Vec<bool>);
 struct Polished {
     best: Option<Solution>,
     spent: u64,
+    /// Solutions that were read off known regions.
+    reused: u64,
     /// Labels on the way.
     met: Vec<u64>,
     ended: Result<(), Status>,
@@ -229,6 +236,7 @@ impl Search<'_> {
         account: &mut Account<'_, Solution>,
         share: f64,
     ) -> Result<(), Status> {
+        account.reused += found.reused;
         account.count(found.spent, found.best, share);
         self.state.known.extend(found.met);
         found.ended
@@ -319,6 +327,7 @@ impl Search<'_> {
         Polished {
             best: free.best.filter(is_lower).or(fixed.best),
             spent: fixed.spent + free.spent,
+            reused: fixed.reused + free.reused,
             met: [fixed.met, free.met].concat(),
             ended: free.ended,
         }
@@ -333,9 +342,11 @@ impl Search<'_> {
     ) -> Polished {
         let mut worker = Worker::new(problem, self.stop, limit, self.options.search_tol());
         worker.known = Some(&self.state.known);
+        worker.explored = Explored::keeping(REGIONS);
         let ended = method(&mut worker).map(|_| ());
         // Where labels lead to is known only if it was allowed to go on to the end.
         let met = if ended.is_ok() { worker.met } else { Vec::new() };
-        Polished { best: worker.best, spent: worker.spent, met, ended }
+        let Worker { best, spent, reused, .. } = worker;
+        Polished { best, spent, reused, met, ended }
     }
 }

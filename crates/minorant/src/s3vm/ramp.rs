@@ -147,6 +147,7 @@ pub fn fit_ramp(
         delta: None,
         status,
         evaluations: account.evaluations,
+        regions_reused: None,
         iterations: account.iterations,
         seconds: clock.seconds(),
     })

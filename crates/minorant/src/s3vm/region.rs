@@ -2,8 +2,11 @@
 //! states of the coordinates say which; the region in which they hold is given by inequalities.
 
 use super::inner::{Inner, State};
+use crate::kernel::Gram;
 use minorant_linalg::cholesky::GrowingCholesky;
+use minorant_linalg::dense::axpy;
 use minorant_linalg::sum::Sum;
+use std::collections::VecDeque;
 
 /// A critical region: the states of all coordinates at a solution.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -16,10 +19,10 @@ pub struct Region {
 pub struct ClosedForm {
     /// β.
     pub beta: Vec<f64>,
+    /// Kβ.
+    pub outputs: Vec<f64>,
     /// b.
     pub bias: f64,
-    /// J(β).
-    pub dual: f64,
     /// By how much the region's inequalities are broken there; 0 or less inside it.
     pub violation: f64,
 }
@@ -36,72 +39,142 @@ impl Region {
         (0..self.states.len()).filter(is_free).collect()
     }
 
-    /// The solution for weights λ⁺, λ⁻ by the closed form (2), and how far outside the region (1)
-    /// they lie. Nothing where no coordinate is free (b is an interval then, and F has a kink), or
-    /// where the free ones depend on one another.
-    pub fn closed_form(
-        &self,
-        inner: &Inner<'_>,
-        plus: &[f64],
-        minus: &[f64],
-    ) -> Option<ClosedForm> {
-        let n = self.states.len();
+    /// The explicit form of the solution in this region. Nothing where no coordinate is free (b is an
+    /// interval then, and F has a kink), or where the free ones depend on one another.
+    pub fn explicit(self, gram: &Gram<'_>) -> Option<Explicit> {
         let free = self.free();
         if free.is_empty() {
             return None;
         }
+        let mut factor = GrowingCholesky::new(0);
+        for (at, &i) in free.iter().enumerate() {
+            let row = gram.row(i);
+            let mut cross: Vec<f64> = free[..at].iter().map(|&j| row[j]).collect();
+            factor.append(&mut cross, row[i], 1e-13 * row[i], &[]).ok()?;
+        }
+        let mut ones = vec![1.0; free.len()];
+        factor.forward(&mut ones);
+        factor.backward(&mut ones);
+        Some(Explicit { region: self, free, factor, ones })
+    }
+}
+
+/// A region with all that its solutions have in common: the free coordinates and the factor of their
+/// block of the kernel matrix.
+#[derive(Debug)]
+pub struct Explicit {
+    region: Region,
+    free: Vec<usize>,
+    factor: GrowingCholesky,
+    /// K_SS⁻¹ 1.
+    ones: Vec<f64>,
+}
+
+impl Explicit {
+    /// The solution for weights λ⁺, λ⁻ by the closed form (2), if they lie no further outside the
+    /// region (1) than `most`.
+    pub fn solution(
+        &self,
+        gram: &Gram<'_>,
+        plus: &[f64],
+        minus: &[f64],
+        most: f64,
+    ) -> Option<ClosedForm> {
         // The bound coordinates are affine in the weights; the free ones follow from
         // [K_SS 1; 1ᵀ 0] [β_S; b] = [t − K_SB β_B; −1ᵀβ_B].
-        let mut beta: Vec<f64> = (0..n)
-            .map(|i| match self.states[i] {
+        let states = &self.region.states;
+        let mut beta: Vec<f64> = (0..states.len())
+            .map(|i| match states[i] {
                 State::Low => -minus[i],
                 State::Middle => plus[i] - minus[i],
                 State::High => plus[i],
                 State::FreeLow | State::FreeHigh => 0.0,
             })
             .collect();
+        let mut outputs = vec![0.0; states.len()];
+        for (i, b) in beta.iter().enumerate().filter(|(_, b)| **b != 0.0) {
+            axpy(*b, &gram.row(i), &mut outputs);
+        }
         let bound_sum = beta.iter().copied().collect::<Sum>().value();
-        let product = |i: usize, beta: &[f64]| {
-            let row = inner.gram.row(i);
-            row.iter().zip(beta).map(|(k, b)| k * b).collect::<Sum>().value()
-        };
-        let target = |i: usize| if self.states[i] == State::FreeLow { 1.0 } else { -1.0 };
-        let mut right: Vec<f64> = free.iter().map(|&i| target(i) - product(i, &beta)).collect();
-        let mut factor = GrowingCholesky::new(0);
-        for (at, &i) in free.iter().enumerate() {
-            let row = inner.gram.row(i);
-            let mut cross: Vec<f64> = free[..at].iter().map(|&j| row[j]).collect();
-            factor.append(&mut cross, row[i], 1e-13 * row[i], &[]).ok()?;
-        }
-        let mut ones = vec![1.0; free.len()];
-        for x in [&mut right, &mut ones] {
-            factor.forward(x);
-            factor.backward(x);
-        }
-        let bias = (right.iter().sum::<f64>() + bound_sum) / ones.iter().sum::<f64>();
-        for (at, &i) in free.iter().enumerate() {
-            beta[i] = right[at] - bias * ones[at];
-        }
-        let outputs: Vec<f64> = (0..n).map(|i| product(i, &beta)).collect();
+        let target = |i: usize| if states[i] == State::FreeLow { 1.0 } else { -1.0 };
+        let mut right: Vec<f64> = self.free.iter().map(|&i| target(i) - outputs[i]).collect();
+        self.factor.forward(&mut right);
+        self.factor.backward(&mut right);
+        let bias = (right.iter().sum::<f64>() + bound_sum) / self.ones.iter().sum::<f64>();
         let mut violation = f64::NEG_INFINITY;
-        let mut dual = Sum::default();
-        for i in 0..n {
-            let (h, b, mid) = (outputs[i] + bias, beta[i], plus[i] - minus[i]);
-            violation = violation.max(match self.states[i] {
+        for (at, &i) in self.free.iter().enumerate() {
+            let (b, mid) = (right[at] - bias * self.ones[at], plus[i] - minus[i]);
+            let (low, high) =
+                if states[i] == State::FreeLow { (-minus[i], mid) } else { (mid, plus[i]) };
+            violation = violation.max(low - b).max(b - high);
+            beta[i] = b;
+        }
+        if violation > most {
+            return None;
+        }
+        for &i in &self.free {
+            axpy(beta[i], &gram.row(i), &mut outputs);
+        }
+        for i in 0..states.len() {
+            let h = outputs[i] + bias;
+            violation = violation.max(match states[i] {
                 State::Low => 1.0 - h,
-                State::FreeLow => (-minus[i] - b).max(b - mid),
                 State::Middle if plus[i] == 0.0 && minus[i] == 0.0 => f64::NEG_INFINITY,
                 // Where one side does not count the kink is an end, and one inequality is void.
                 State::Middle if plus[i] == 0.0 => -1.0 - h,
                 State::Middle if minus[i] == 0.0 => h - 1.0,
                 State::Middle => h.abs() - 1.0,
-                State::FreeHigh => (mid - b).max(b - plus[i]),
                 State::High => h + 1.0,
+                State::FreeLow | State::FreeHigh => f64::NEG_INFINITY,
             });
-            dual.add(0.5 * b * outputs[i]);
-            dual.add((-b - 2.0 * minus[i]).max(b - 2.0 * plus[i]));
         }
-        Some(ClosedForm { beta, bias, dual: dual.value(), violation })
+        (violation <= most).then_some(ClosedForm { beta, outputs, bias, violation })
+    }
+}
+
+/// The last regions that were explored, from which solutions are read off where the next weights lie in
+/// one of them.
+#[derive(Debug, Default)]
+pub(super) struct Explored {
+    latest: VecDeque<Explicit>,
+    /// How many are kept.
+    most: usize,
+}
+
+impl Explored {
+    /// Keeps so many regions: those met most lately are the likeliest to be met again.
+    pub(super) fn keeping(most: usize) -> Self {
+        Explored { latest: VecDeque::new(), most }
+    }
+
+    /// Takes up the region of a problem that was solved.
+    pub(super) fn add(&mut self, inner: &Inner<'_>) {
+        if self.most == 0 {
+            return;
+        }
+        let region = Region::of(inner);
+        if self.latest.iter().any(|known| known.region == region) {
+            return;
+        }
+        let Some(explicit) = region.explicit(inner.gram) else { return };
+        self.latest.truncate(self.most - 1);
+        self.latest.push_front(explicit);
+    }
+
+    /// The solution for these weights, if they lie in a region that is known.
+    pub(super) fn find(
+        &mut self,
+        gram: &Gram<'_>,
+        plus: &[f64],
+        minus: &[f64],
+        tol: f64,
+    ) -> Option<ClosedForm> {
+        let found = |known: &Explicit| known.solution(gram, plus, minus, tol);
+        let (at, form) =
+            self.latest.iter().enumerate().find_map(|(at, known)| Some((at, found(known)?)))?;
+        let region = self.latest.remove(at)?;
+        self.latest.push_front(region);
+        Some(form)
     }
 }
 

@@ -4,6 +4,7 @@
 use super::account::{Account, Answer, Stop};
 use super::balance::best_labels;
 use super::inner::Inner;
+use super::region::Explored;
 use crate::archive::{Archive, ArchiveError};
 use crate::kernel::Gram;
 use crate::solver::Status;
@@ -27,6 +28,8 @@ pub struct S3vmProblem<'g> {
     pub balance: (usize, usize),
     /// The unlabelled rows.
     pub unlabelled: Vec<usize>,
+    /// Whether these are positive in truth, where that is known: traces tell how many are right.
+    pub truth: Option<Vec<bool>>,
 }
 
 impl<'g> S3vmProblem<'g> {
@@ -39,7 +42,7 @@ impl<'g> S3vmProblem<'g> {
         balance: (usize, usize),
     ) -> Self {
         let unlabelled = (0..signs.len()).filter(|&i| signs[i] == 0).collect();
-        S3vmProblem { gram, signs, c1, c2, balance, unlabelled }
+        S3vmProblem { gram, signs, c1, c2, balance, unlabelled, truth: None }
     }
 
     /// λ⁺ and λ⁻ where unlabelled row j counts `plus(j)` and `minus(j)`, in shares of C2.
@@ -133,6 +136,10 @@ impl Answer for Solution {
         self.objective()
     }
 
+    fn labels(&self) -> &[bool] {
+        &self.labels
+    }
+
     fn save(&self, archive: &mut Archive) {
         archive.put_reals("beta", self.beta.clone());
         archive.put_integers("labels", self.labels.iter().map(|label| u64::from(*label)));
@@ -170,13 +177,18 @@ pub(crate) struct Worker<'p> {
     pub(super) known: Option<&'p HashSet<u64>>,
     /// Labels that it has met here.
     pub(super) met: Vec<u64>,
+    /// Critical regions that it has explored: none unless a method asks for it.
+    pub(super) explored: Explored,
+    /// Solutions that were read off a known region, which are no inner optimisations.
+    pub(crate) reused: u64,
 }
 
 impl<'p> Worker<'p> {
     pub(crate) fn new(problem: &'p S3vmProblem<'p>, stop: &'p Stop, limit: u64, tol: f64) -> Self {
         let inner = Inner::new(problem.gram).stopped_by(stop);
-        let (known, met) = (None, Vec::new());
-        Worker { problem, inner, stop, spent: 0, limit, tol, best: None, known, met }
+        let (known, met, explored) = (None, Vec::new(), Explored::default());
+        let (spent, best, reused) = (0, None, 0);
+        Worker { problem, inner, stop, spent, limit, tol, best, known, met, explored, reused }
     }
 
     /// Whether alternation has been at these labels before; they are noted.
@@ -201,7 +213,8 @@ impl<'p> Worker<'p> {
         self.solve_weights(&plus, &minus)
     }
 
-    /// Solves the inner problem for weights λ⁺, λ⁻: one inner optimisation.
+    /// Solves the inner problem for weights λ⁺, λ⁻: one inner optimisation, unless they lie in a critical
+    /// region that is known (Theorem 1).
     pub(crate) fn solve_weights(&mut self, plus: &[f64], minus: &[f64]) -> Result<(), Status> {
         // A run must have an answer: its first inner problem is begun whatever the clock says, and
         // however far that one gets, its solution is an answer.
@@ -212,9 +225,16 @@ impl<'p> Worker<'p> {
         if self.spent >= self.limit {
             return Err(Status::MaxEvals);
         }
+        if let Some(known) = self.explored.find(self.problem.gram, plus, minus, self.tol) {
+            self.reused += 1;
+            self.inner.settle(plus, minus, known);
+            return Ok(());
+        }
         self.spent += 1;
         self.inner.set_weights(plus, minus);
-        self.inner.solve(self.tol);
+        if self.inner.solve(self.tol) {
+            self.explored.add(&self.inner);
+        }
         if self.inner.is_cut() && may_end { self.stop.check() } else { Ok(()) }
     }
 
@@ -236,8 +256,13 @@ impl<'p> Worker<'p> {
 
     /// What each unlabelled row gains by a positive label, ∂F/∂p: C2 (V(−1, h) − V(+1, h)).
     pub(crate) fn gains(&self) -> Vec<f64> {
+        self.gains_moved(0.0)
+    }
+
+    /// The same where the offset is moved by so much.
+    pub(super) fn gains_moved(&self, by: f64) -> Vec<f64> {
         let gain = |h: f64| self.problem.c2 * ((1.0 + h).max(0.0) - (1.0 - h).max(0.0));
-        self.scores().into_iter().map(gain).collect()
+        self.scores().into_iter().map(|h| gain(h + by)).collect()
     }
 
     /// The semi-supervised objective of the current decision function and its best labels; the
@@ -287,6 +312,7 @@ pub(crate) fn bound_of(beta: &[f64], half_square: f64, plus: &[f64], minus: &[f6
 impl Account<'_, Solution> {
     /// Counts a worker's solves and takes its best function.
     pub(super) fn absorb(&mut self, worker: &mut Worker<'_>) {
+        self.reused += std::mem::take(&mut worker.reused);
         self.count(std::mem::take(&mut worker.spent), worker.best.take(), 0.0);
     }
 }

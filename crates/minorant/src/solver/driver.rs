@@ -149,6 +149,7 @@ fn record(run: &Run<'_>, iteration: u64, step: Step, solver: &dyn Solver) -> Tra
         step: step.kind,
         step_length: step.length,
         locality: solver.locality(),
+        accuracy: None,
         planes: solver.planes(),
         master_seconds: run.master_time.as_secs_f64(),
     }

@@ -87,12 +87,10 @@ pub fn finish(
             objective: outcome.certificate.objective,
             best_objective: outcome.certificate.objective,
             lower_bound: outcome.certificate.lower_bound,
-            local_gap: None,
             step: "newton",
-            step_length: None,
-            locality: None,
             planes: 1,
             master_seconds: outcome.master_seconds,
+            ..TraceRecord::default()
         });
     }
     outcome.seconds = finish.seconds();

@@ -12,6 +12,7 @@ mod max_flow;
 mod risk;
 pub mod segment;
 mod slack;
+mod template;
 pub mod tree;
 mod working_sets;
 
@@ -155,6 +156,18 @@ pub trait StructuredModel: Sync {
     /// nothing is hidden.
     fn complete(&self, example: usize, _scores: Scores<'_>) -> Self::Output {
         self.truth(example).clone()
+    }
+
+    /// Whether the true output of an example is known; where it is not, [`StructuredModel::rivals`] tells
+    /// what the example costs instead, and the risk is not convex.
+    fn has_truth(&self, _example: usize) -> bool {
+        true
+    }
+
+    /// The best output of an example without a true one, and for each of its places the best output
+    /// that is another one there.
+    fn rivals(&self, example: usize, scores: Scores<'_>) -> (Self::Output, Vec<Self::Output>) {
+        (self.best(example, scores), Vec::new())
     }
 
     /// Whether features are fetched anew whenever they are needed, so that examples are best asked for in

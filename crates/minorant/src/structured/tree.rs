@@ -1,11 +1,14 @@
 //! Trees of parts: each part of an object has a place on a grid, a score by what the image shows
-//! there, and a deformation score by where it lies from its parent. The argmax is dynamic
+//! there (a window with a descriptor, `template.rs`), and a deformation score by where it lies from its parent. The argmax is dynamic
 //! programming from the leaves to the root; where the quadratic deformation weights are negative,
 //! messages are distance transforms, linear in the grid. The loss is the mean distance of the
 //! parts from their true places, over the distance κ between the true places of two of them where that is
 //! asked for: a face is wrong in units of its own size.
 
+use super::template::Grid;
 use super::{ScoreSizes, Scores, StructuredModel};
+
+pub use super::template::{Descriptor, PATTERNS, Template};
 
 /// An image: `channels` numbers for each place, and the places of its parts (x · rows + y).
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +41,12 @@ pub struct Tree {
     images: Vec<PartsImage>,
     /// κ of each image; 1 where nothing else is asked for.
     sizes: Vec<f64>,
+    /// What each part looks at.
+    templates: Vec<Template>,
+    /// Where the weights of each part begin, and where those of the last one end.
+    starts: Vec<usize>,
+    /// Local binary patterns of each image; empty where no part asks for them.
+    patterns: Vec<Vec<u8>>,
 }
 
 /// Deformation weights of an edge: dx, dy, dx², dy².
@@ -70,7 +79,43 @@ impl Tree {
             }
         }
         let sizes = vec![1.0; images.len()];
-        Ok(Tree { shape, images, sizes })
+        let (templates, starts, patterns) = (Vec::new(), Vec::new(), Vec::new());
+        Tree { shape, images, sizes, templates, starts, patterns }
+            .looking_at(&[Template::default()])
+    }
+
+    /// The same images whose parts look at these windows: one for each part, or one for all of them. One
+    /// sentence where there are others.
+    pub fn looking_at(mut self, templates: &[Template]) -> Result<Self, String> {
+        let (parts, channels) = (self.parts(), self.shape.channels);
+        self.templates = match templates {
+            [all] => vec![*all; parts],
+            _ if templates.len() == parts => templates.to_vec(),
+            _ => {
+                let found = templates.len();
+                return Err(format!(
+                    "expected a template for each of {parts} parts, or one for all, found {found}"
+                ));
+            }
+        };
+        self.starts = vec![0];
+        for template in &self.templates {
+            let features = template.checked_features(channels).filter(|_| template.width > 0);
+            let end =
+                features.and_then(|more| more.checked_add(self.starts[self.starts.len() - 1]));
+            let end = end.filter(|end| *end <= u32::MAX as usize);
+            self.starts.push(end.ok_or("expected templates that fit into memory")?);
+        }
+        let are_wanted = self.templates.iter().any(|t| t.descriptor == Descriptor::Patterns);
+        let all = 0..if are_wanted { self.images.len() } else { 0 };
+        self.patterns = all.map(|image| self.grid(image).all_patterns()).collect();
+        Ok(self)
+    }
+
+    fn grid(&self, example: usize) -> Grid<'_> {
+        let TreeShape { width, height, channels, .. } = self.shape;
+        let patterns = self.patterns.get(example).map_or(&[][..], |all| all);
+        Grid { width, height, channels, pixels: &self.images[example].pixels, patterns }
     }
 
     /// The same images with their losses divided by the distance between the true places of two parts; one
@@ -114,18 +159,16 @@ impl Tree {
     }
 
     fn edge_weights(&self, edge: usize) -> usize {
-        self.parts() * self.shape.channels + edge * PER_EDGE
+        self.starts[self.parts()] + edge * PER_EDGE
     }
 
     /// The best places; the score may have the loss added.
     fn place(&self, example: usize, w: &[f64], with_loss: bool) -> Box<[u32]> {
         let (shape, image) = (&self.shape, &self.images[example]);
-        let (places, channels, parts) = (shape.width * shape.height, shape.channels, self.parts());
+        let (places, parts, grid) = (shape.width * shape.height, self.parts(), self.grid(example));
         let mut scores: Vec<Vec<f64>> = (0..parts)
             .map(|part| {
-                let weights = &w[part * channels..(part + 1) * channels];
-                let score = |x: &[f64]| weights.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
-                image.pixels.chunks_exact(channels).map(score).collect()
+                self.templates[part].scores(&grid, &w[self.starts[part]..self.starts[part + 1]])
             })
             .collect();
         if with_loss {
@@ -293,10 +336,11 @@ impl StructuredModel for Tree {
         output: &Self::Output,
         mut each: impl FnMut(usize, f64),
     ) {
-        let channels = self.shape.channels;
+        let grid = self.grid(example);
         for (part, &place) in output.iter().enumerate() {
-            let pixels = &self.images[example].pixels[place as usize * channels..][..channels];
-            pixels.iter().enumerate().for_each(|(c, &x)| each(part * channels + c, x));
+            let start = self.starts[part];
+            self.templates[part]
+                .for_each_feature(&grid, place as usize, |at, x| each(start + at, x));
         }
         for (edge, &parent) in self.shape.parents.iter().enumerate() {
             let (from, to) = (self.at(output[parent] as usize), self.at(output[edge + 1] as usize));
@@ -332,8 +376,18 @@ impl StructuredModel for Tree {
                 *largest += share(example) * values.fold(0.0, |most: f64, x| most.max(x.abs()));
             }
         }
-        let of_part = |at: usize| (at..at + 1, largest[at % channels]);
-        let mut features: Vec<_> = (0..parts * channels).map(of_part).collect();
+        let mut features = Vec::new();
+        for (template, start) in self.templates.iter().zip(&self.starts) {
+            let size = |channel: usize| match template.descriptor {
+                Descriptor::Raw => largest[channel],
+                Descriptor::Patterns => all,
+            };
+            let run = |(at, channel): (std::ops::Range<usize>, usize)| {
+                (start + at.start..start + at.end, size(channel))
+            };
+            features.extend(template.runs(channels).map(run));
+        }
+        let terms = self.templates.iter().map(|template| template.terms(channels)).max();
         let [dx, dy] = [self.shape.width, self.shape.height].map(|most| most as f64);
         for edge in 0..self.shape.parents.len() {
             let far = [dx, dy].map(|most| most / self.shape.scale);
@@ -342,7 +396,7 @@ impl StructuredModel for Tree {
             features.extend((at..).zip(sizes).map(|(at, size)| (at..at + 1, all * size)));
         }
         let losses = all_losses * (dx * dx + dy * dy).sqrt();
-        let roundings = (channels + 8 * parts + 8) as f64;
+        let roundings = (terms.unwrap_or(0) + 8 * parts + 8) as f64;
         Some(ScoreSizes { features, losses, roundings })
     }
 

@@ -3,6 +3,7 @@
 //! minimised the solvers'; here are their options, the way from sequences to a problem, and back.
 
 mod form;
+mod transductive;
 
 pub use form::ChainForm;
 
@@ -16,10 +17,11 @@ use super::{
     Answer, Data, DataKind, Family, FittedModel, Model, Settings, TrainError, Walk, Wanted, refuse,
     solvers,
 };
-use crate::options::Kind::Choice;
+use crate::options::Kind::{Choice, Number};
+use crate::options::Range::NotNegative;
 use crate::options::common::{
-    BIAS, EVERY_RUN, L1_RATIO, LABEL_LOSS, PARTS, PENALTY, PROOF, PROX_DISTANCE, PROX_ITERATIONS,
-    REGULARIZED, SEED, START,
+    BIAS, EVERY_RUN, L1_RATIO, LABEL_LOSS, LOCALITY, PARTS, PENALTY, PROOF, PROX_DISTANCE,
+    PROX_ITERATIONS, REGULARIZED, SEED, START,
 };
 use crate::options::{Named, Probe, named, options, reading};
 use crate::risk::{ExampleWeights, Risk};
@@ -32,6 +34,9 @@ models! {
     regularized;
     /// labels of sequences, by a structured support vector machine
     ChainSvm { name: "chain-svm", is_convex: true, example: "letter.data.gz --folds 0-7 --lambda 1e-3" }
+    /// labels of sequences of which some have none
+    /// All tokens of such a sequence have the tag ? (or -1).
+    ChainTsvm { name: "chain-tsvm", is_convex: false, example: "tagged.txt untagged.txt --format conll --gamma 0.1" }
     /// labels of sequences, by a conditional random field
     ChainCrf { name: "chain-crf", is_convex: true, example: "train.txt --format conll --pairs observed --out tagger.safetensors" }
 }
@@ -53,20 +58,30 @@ options! {
         .default("all").probe("observed");
 }
 
+options! {
+    /// Weight γ of the mean over the unlabelled sequences
+    pub GAMMA: f64 = ("gamma", "G", Number(NotNegative)).default("1").probe("3");
+}
+
+/// Where the order of examples matters, and the start is not the best already.
+const SGD: &[&str] = &["--solver", "sgd", "--lambda", "1", "--gamma", "3", "--max-evals", "40"];
 /// Where the weights that a run begins with matter.
 const PROX: &[&str] = &["--solver", "prox-bmrm"];
 
 taken! {
     OWN;
-    (ChainSvm ChainCrf) word per: PER;
-    (ChainSvm ChainCrf) word pairs: PAIRS;
-    (ChainSvm ChainCrf) flag boundary: BOUNDARY;
-    (ChainSvm ChainCrf) f64 bias: BIAS;
+    (ChainSvm ChainTsvm ChainCrf) word per: PER;
+    (ChainSvm ChainTsvm ChainCrf) word pairs: PAIRS;
+    (ChainSvm ChainTsvm ChainCrf) flag boundary: BOUNDARY;
+    (ChainSvm ChainTsvm ChainCrf) f64 bias: BIAS;
+    (ChainTsvm) f64 gamma: GAMMA;
+    (ChainTsvm) word locality: LOCALITY;
     (ChainCrf) word penalty: PENALTY;
     (ChainCrf) f64 l1_ratio: L1_RATIO;
     (ChainSvm) numbers label_loss: LABEL_LOSS;
     (ChainSvm ChainCrf) whole parts: PARTS;
     (ChainSvm ChainCrf) whole seed: SEED;
+    (ChainTsvm) whole seed: SEED, Probe::with("7", SGD);
     (ChainSvm ChainCrf) f64 prox_distance: PROX_DISTANCE;
     (ChainSvm ChainCrf) f64 prox_iterations: PROX_ITERATIONS;
     (ChainSvm ChainCrf) file proof: PROOF;
@@ -75,7 +90,7 @@ taken! {
 
 /// The family of chains.
 pub(super) static FAMILY: Family = Family {
-    models: &[ChainSvm::MODEL, ChainCrf::MODEL],
+    models: &[ChainSvm::MODEL, ChainCrf::MODEL, ChainTsvm::MODEL],
     options: &[REGULARIZED, OWN, EVERY_RUN, reading::SEQUENCES],
     solvers: solvers_of,
     data: |_| DataKind::Sequences,
@@ -107,6 +122,9 @@ fn start_from(
 
 /// The names of a model's solvers.
 fn solvers_of(model: &Model) -> Vec<&'static str> {
+    if !model.is_convex {
+        return solvers::names(&[Method::Auto], &[]);
+    }
     let is_svm = model.name == ChainSvm::MODEL.name;
     let of_crf = &[Method::Lbfgs, Method::Owlqn, Method::OwlqnStar];
     let own: &[Method] = if is_svm { &[Method::Bcfw] } else { of_crf };
@@ -115,11 +133,14 @@ fn solvers_of(model: &Model) -> Vec<&'static str> {
 
 fn fit(data: Data<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let data = labelled(data)?;
+    check_memory(data, walk.get(&PAIRS), walk.settings.max_bytes())?;
+    if !walk.settings.entry().model.is_convex {
+        return transductive::fit(data, walk);
+    }
     let label_loss = walk.get(&LABEL_LOSS);
     if let Some(costs) = &label_loss {
         check_costs(costs, data.classes.len())?;
     }
-    check_memory(data, walk.get(&PAIRS), walk.settings.max_bytes())?;
     let (shape, mean) = shape(data, walk.settings)?;
     let lambda = walk.settings.lambda(mean.total)?;
     let regularizer = penalty::mixed(walk.settings, lambda)?;
@@ -148,14 +169,18 @@ fn shape(data: &Sequences, settings: &Settings) -> Result<(ChainShape, Mean), Tr
         Weighed::All => Pairs::All,
         Weighed::Observed => observed(data, &mean.shares),
     };
-    let shape = ChainShape {
+    Ok((shape_with(data, settings, pairs), mean))
+}
+
+/// What the weights mean where these pairs have some.
+fn shape_with(data: &Sequences, settings: &Settings, pairs: Pairs) -> ChainShape {
+    ChainShape {
         attributes: data.attributes.len(),
         labels: data.classes.len(),
         pairs,
         bias: settings.get(&BIAS),
         boundary: settings.get(&BOUNDARY),
-    };
-    Ok((shape, mean))
+    }
 }
 
 /// Refuses sequences that are too long, and too many labels: all scores of a sequence are held in memory at

@@ -47,13 +47,15 @@ pub(super) fn structure(data: &Images, shape: &ImageShape) -> Result<Structure, 
             true => Segmentation::new(*h, w.clone(), all(plates), *loss)?,
             false => Segmentation::unlabelled(*h, w.clone(), all(plates), *loss),
         }),
-        (ImageShape::Parts(shape), Images::Parts { shape: found, images, labelled })
-            if shape == found =>
-        {
-            Structure::Parts(match labelled {
+        (
+            ImageShape::Parts { shape, templates },
+            Images::Parts { shape: found, images, labelled },
+        ) if shape == found => {
+            let tree = match labelled {
                 true => Tree::new(shape.clone().into(), all(images))?,
                 false => Tree::unlabelled(shape.clone().into(), all(images))?,
-            })
+            };
+            Structure::Parts(tree.looking_at(templates)?)
         }
         _ => {
             return Err("the images are not of the shape that the model was trained on (rows and \

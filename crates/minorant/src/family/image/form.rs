@@ -2,7 +2,7 @@
 //! they are.
 
 use super::convert::{Structure, in_units, structure, unit};
-use super::{LOSS, RESCALING, Rescaling, SegmentSvm};
+use super::{LOSS, RESCALING, Rescaling, SegmentSvm, TEMPLATES, Templates};
 use crate::audit::image::{PlainParts, PlainPlates};
 use crate::audit::{Penalty, Plain, PlainLoss};
 use crate::container::Container;
@@ -13,6 +13,7 @@ use crate::family::{
 };
 use crate::options::Named;
 use crate::structured::segment::SegmentLoss;
+use crate::structured::tree::Template;
 use crate::structured::{Scores, StructuredModel};
 use minorant_data::{Images, TreeShape};
 use minorant_linalg::parallel;
@@ -31,7 +32,12 @@ pub enum ImageShape {
         loss: SegmentLoss,
     },
     /// Parts on a grid.
-    Parts(TreeShape),
+    Parts {
+        /// Grid and tree.
+        shape: TreeShape,
+        /// What each part looks at.
+        templates: Vec<Template>,
+    },
 }
 
 /// Plates in the header of a model file.
@@ -60,10 +66,27 @@ impl ImageShape {
                 let loss = settings.get(&LOSS);
                 Ok(ImageShape::Plates { height: *height, widths: widths.clone(), loss })
             }
-            (false, Images::Parts { shape, .. }) => Ok(ImageShape::Parts(shape.clone())),
+            (false, Images::Parts { shape, .. }) => ImageShape::parts(shape.clone(), settings),
             (true, _) => Err("segment-svm cuts plates, but these images have parts".into()),
             (false, _) => Err("tree-svm finds parts, but these images are plates".into()),
         }
+    }
+
+    /// Parts of this shape that look at what is asked for.
+    fn parts(shape: TreeShape, settings: &Settings) -> Result<Self, String> {
+        let Templates(asked) = settings.get(&TEMPLATES);
+        let parts = shape.parents.len() + 1;
+        let templates = match &asked[..] {
+            [all] => vec![*all; parts],
+            _ if asked.len() == parts => asked,
+            _ => {
+                return Err(format!(
+                    "expected templates of {parts} parts, or one for all of them, found {}",
+                    asked.len()
+                ));
+            }
+        };
+        Ok(ImageShape::Parts { shape, templates })
     }
 
     /// Number of weights; nothing where it is out of all bounds.
@@ -73,9 +96,10 @@ impl ImageShape {
                 let total = widths.iter().try_fold(0usize, |sum, &width| sum.checked_add(width))?;
                 total.checked_mul(*height)
             }
-            ImageShape::Parts(shape) => {
-                let parts = shape.parents.len().checked_add(1)?;
-                parts.checked_mul(shape.channels)?.checked_add(4 * shape.parents.len())
+            ImageShape::Parts { shape, templates } => {
+                let features = |t: &Template| t.checked_features(shape.channels);
+                let sum = |sum: usize, template| sum.checked_add(features(template)?);
+                templates.iter().try_fold(0, sum)?.checked_add(4 * shape.parents.len())
             }
         }
     }
@@ -93,7 +117,7 @@ impl ImageShape {
             let PartsKey { width, height, channels, parents, scale } = file.key("parts")?;
             let fits = scale > 0.0 && (0..parents.len()).all(|edge| parents[edge] <= edge);
             let shape = TreeShape { width, height, channels, parents, scale };
-            fits.then_some(ImageShape::Parts(shape))
+            fits.then(|| ImageShape::parts(shape, &facts.settings).ok()).flatten()
         };
         shape.ok_or_else(|| Misfit::without("images of a shape that this version knows"))
     }
@@ -135,7 +159,7 @@ impl Form for ImageForm {
                 let loss = loss.name().into();
                 file.put_key("plates", PlatesKey { height: *height, widths: widths.clone(), loss });
             }
-            ImageShape::Parts(shape) => {
+            ImageShape::Parts { shape, .. } => {
                 let TreeShape { width, height, channels, parents, scale } = shape.clone();
                 file.put_key("parts", PartsKey { width, height, channels, parents, scale });
             }
@@ -150,7 +174,7 @@ impl Form for ImageForm {
     fn reading(&self) -> Reading<'_> {
         Reading::from(match self.shape {
             ImageShape::Plates { .. } => DataKind::Plates,
-            ImageShape::Parts(_) => DataKind::Parts,
+            ImageShape::Parts { .. } => DataKind::Parts,
         })
     }
 
@@ -223,12 +247,18 @@ impl Form for ImageForm {
                 about.key("widths", widths.clone());
                 format!("{} characters on {height} rows, loss {}", widths.len(), loss.name())
             }
-            ImageShape::Parts(shape) => {
+            ImageShape::Parts { shape, templates } => {
                 about.key("grid", vec![shape.width, shape.height]);
                 about.key("channels", shape.channels);
                 about.key("parents", shape.parents.clone());
+                let looks: Vec<String> = templates.iter().map(Template::to_string).collect();
+                about.key("part_templates", looks.clone());
+                let seen = match templates.iter().all(|template| *template == Template::default()) {
+                    true => String::new(),
+                    false => format!(", templates {}", looks.join(" ")),
+                };
                 format!(
-                    "{} parts on {} x {} places with {} channels",
+                    "{} parts on {} x {} places with {} channels{seen}",
                     shape.parents.len() + 1,
                     shape.width,
                     shape.height,
@@ -251,10 +281,11 @@ impl Form for ImageForm {
                 let is_rescaled = audited.facts.settings.get(&RESCALING) == Rescaling::Slack;
                 Box::new(PlainPlates { height: *h, widths: w, plates, by_label, is_rescaled })
             }
-            (ImageShape::Parts(shape), Images::Parts { shape: found, images, labelled: true })
-                if shape == found =>
-            {
-                Box::new(PlainParts { shape, images, unit: self.unit })
+            (
+                ImageShape::Parts { shape, templates },
+                Images::Parts { shape: found, images, labelled: true },
+            ) if shape == found => {
+                Box::new(PlainParts { shape, templates, images, unit: self.unit })
             }
             _ => {
                 let what =

@@ -3,15 +3,17 @@
 
 mod convert;
 mod form;
+mod templates;
 
 pub use form::{ImageForm, ImageShape};
+pub use templates::Templates;
 
 use super::builder::{models, taken};
 use super::{
     Answer, Data, DataKind, Family, FittedModel, Settings, TrainError, Walk, Wanted, mean, refuse,
     solvers,
 };
-use crate::options::Kind::{Choice, Wholes};
+use crate::options::Kind::{Choice, Text, Wholes};
 use crate::options::common::{self, PARTS, PROOF, PROX_DISTANCE, PROX_ITERATIONS, SEED, START};
 use crate::options::{Named, Probe, named, options};
 use crate::regularizer::L2;
@@ -55,6 +57,11 @@ options! {
     /// Divide the loss of an image by the distance between the true places of these two parts,
     /// numbered from 1
     pub NORMALISE: Option<Vec<u64>> = ("normalise", "A,B", Wholes).otherwise("not").probe("2,4");
+    /// What parts look at: columns x rows around their places, with the numbers of the image, or behind
+    /// :lbp its local binary patterns; one for all parts, or one for each
+    pub TEMPLATES: Templates =
+        ("templates", "CxR[:lbp],...", Text(|text| text.parse::<Templates>().map(|_| ())))
+        .default("1x1").probe("3x3:lbp");
     /// What the loss of a wrong answer scales
     pub RESCALING: Rescaling = ("rescaling", "WHAT", Choice(Rescaling::CHOICES))
         .default("margin").probe("slack");
@@ -68,6 +75,7 @@ taken! {
     (SegmentSvm) word loss: LOSS;
     (SegmentSvm) word rescaling: RESCALING;
     (TreeSvm) wholes normalise: NORMALISE;
+    (TreeSvm) word templates: TEMPLATES;
     (SegmentSvm TreeSvm) whole parts: PARTS;
     (SegmentSvm TreeSvm) whole seed: SEED;
     (SegmentSvm TreeSvm) f64 prox_distance: PROX_DISTANCE;

@@ -22,6 +22,8 @@ pub(super) struct Found {
     regularizer: f64,
     /// The paper's Δ at the end, where the method knows it.
     delta: Option<f64>,
+    /// Solutions that were read off known critical regions, where the method looks for them.
+    regions_reused: Option<u64>,
 }
 
 /// The outcome of a search, whatever its solution is made of.
@@ -51,6 +53,7 @@ impl Found {
             outcomes: fits.iter().map(|fit| outcome!(*fit)).collect(),
             regularizer: fits.iter().map(|fit| fit.solution.regularizer).sum(),
             delta: fits.iter().filter_map(|fit| fit.delta).reduce(f64::max),
+            regions_reused: fits.iter().map(|fit| fit.regions_reused).sum(),
         }
     }
 
@@ -60,7 +63,7 @@ impl Found {
         let (outcomes, regularizer) = (vec![outcome!(fit)], fit.solution.regularizer);
         let machine = |Component { beta, bias }: Component| Machine { beta, bias, objective };
         let machines = fit.solution.components.into_iter().map(machine).collect();
-        Found { machines, outcomes, regularizer, delta: None }
+        Found { machines, outcomes, regularizer, delta: None, regions_reused: None }
     }
 
     /// The answer of the training run, in a form that has no decision functions yet.
@@ -85,7 +88,11 @@ impl Found {
             regularizer: self.regularizer,
             ending: Ending { certificate, local_gap, ..report.ending },
             abs_tol: None,
-            further: vec![("delta", json!(self.delta)), ("support", json!(rows.len()))],
+            further: vec![
+                ("delta", json!(self.delta)),
+                ("regions_reused", json!(self.regions_reused)),
+                ("support", json!(rows.len())),
+            ],
             ..report
         };
         let on_support = |machine: Machine| Machine {

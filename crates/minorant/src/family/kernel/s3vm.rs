@@ -9,8 +9,8 @@ use crate::family::builder::{models, taken};
 use crate::family::classes::{UNLABELLED, labelled_classes};
 use crate::family::{Answer, Context, FittedModel, Settings, TrainError, Walk, refuse, train};
 use crate::kernel::Kernel;
-use crate::options::Kind::{Choice, Number, Text};
-use crate::options::Need::Is;
+use crate::options::Kind::{Choice, Flag, Number, NumbersOfFile, Text};
+use crate::options::Need::{Given, Is};
 use crate::options::Range::{Finite, Positive};
 use crate::options::common::{self, SOLVER};
 use crate::options::reading;
@@ -18,12 +18,12 @@ use crate::options::{Effect, Key, Named, Setting, Value, named, options};
 use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
 use crate::s3vm::{self, Balance, Mode, Options, S3vmFit, S3vmProblem, Solver};
 use crate::solver::{Carrying, RunError, StopRules, finished};
-use minorant_data::{Dataset, LabelRows};
+use minorant_data::{Dataset, Label, LabelRows};
 use std::path::PathBuf;
 
 named!(Mode {
     Search = "search" "every candidate is polished",
-    Strict = "strict" "Algorithm 1 as printed, with its test",
+    Strict = "strict" "Algorithm 1 as printed",
 });
 
 models! {
@@ -76,6 +76,16 @@ options! {
         .probe_with("-0.9", &["--solver", "cccp"]);
 }
 
+options! {
+    /// Labels of all rows as numbers, one a line: the trace tells the share of the rows without label
+    /// that are labelled right
+    TRUTH: Option<Vec<f64>> = ("truth", "FILE", NumbersOfFile)
+        .otherwise("none").of_output().needs(&[Given("trace")]).probe("{FILE}");
+    /// Write the labels p of the rows without label into the trace, as numbers from 0 to 1
+    TRACE_LABELS: bool = ("trace-labels", "", Flag)
+        .default("false").of_output().needs(&[Given("trace")]);
+}
+
 /// The absolute gap at which `bb` stops, by which it leaves branches out.
 pub static ABS_TOL: Key<f64> = common::ABS_TOL
     .spec
@@ -94,6 +104,8 @@ taken! {
     (S3vm) word mode: MODE;
     (S3vm) f64 ramp: RAMP_OF_CCCP;
     (S3vm) f64 abs_tol: ABS_TOL;
+    (S3vm) numbers truth: TRUTH;
+    (S3vm) file trace_labels: TRACE_LABELS;
 }
 
 pub(super) static MEMBER: Member = Member {
@@ -153,6 +165,7 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         let load = |own: &mut Archive| S3vmFit::load(own, labels.len(), unlabelled);
         finished(archive, functions as u64 - 1, load)
     };
+    let truth = walk.get(&TRUTH).map(|truth| truths(&truth, &labels, &classes)).transpose()?;
     let mut state = Carrying::resume(walk.checkpoints, of).map_err(RunError::from)?;
     while state.carried.len() < functions {
         let machine = state.carried.len();
@@ -178,7 +191,9 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
         let method = Options { rules, ..method };
         let fit = match &gram {
             Some(gram) => {
+                let truth = truth.as_ref().map(|all| all.iter().map(|z| *z == positive).collect());
                 let problem = S3vmProblem::new(gram, signs, c1, c2, balance);
+                let problem = S3vmProblem { truth, ..problem };
                 s3vm::fit(&problem, &method, walk.asked.cancel, walk.observer, &mut state)
             }
             None => {
@@ -192,6 +207,25 @@ fn fit(data: &Dataset<'_>, walk: &mut Walk<'_>) -> Result<Answer, TrainError> {
     let form = KernelForm::new(&MEMBER, &rows, &classes, [("c1", c1), ("c2", c2)]);
     let form = KernelForm { balance: Some(balance), ..form };
     Ok(Found::of_functions(&state.carried).answer(form, method.solver.name(), data))
+}
+
+/// The true classes of the rows without label, of the labels of all rows.
+fn truths(
+    truth: &[f64],
+    labels: &[Option<u32>],
+    classes: &[Label],
+) -> Result<Vec<u32>, TrainError> {
+    if truth.len() != labels.len() {
+        let (found, rows) = (truth.len(), labels.len());
+        return refuse(format!("--truth: expected a label for each of {rows} rows, found {found}"));
+    }
+    let class = |label: &f64| {
+        let found = classes.iter().position(|class| *class == Label::Number(*label));
+        let none = || format!("--truth: {label} is no label of the labelled rows");
+        found.map(|at| at as u32).ok_or_else(none).or_else(refuse)
+    };
+    let unlabelled = truth.iter().zip(labels).filter(|(_, label)| label.is_none());
+    unlabelled.map(|(truth, _)| class(truth)).collect()
 }
 
 /// Inner problems of the finished machines, which must leave one for each of those that wait.

@@ -14,7 +14,7 @@ use crate::risk::{Cancel, ExampleWeights};
 use crate::solver::{
     self, Checkpoints, Method, MethodOptions, Outcome, Problem, RunError, Status, StopRules,
 };
-use crate::trace::{Observer, TraceRecord};
+use crate::trace::{Behind, TraceRecord};
 use minorant_linalg::Design;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -84,7 +84,7 @@ pub(super) fn solve(
             max_seconds: all.max_seconds.map(|most| most - before.seconds),
             ..all
         };
-        let mut watching = Watching { observer: &mut *walk.observer, before };
+        let mut watching = Behind { observer: &mut *walk.observer, before };
         let outcome;
         let own = Asked { cancel: &token, to_rounding: false, ..asked };
         (outcome, method) = Walk { asked: own, observer: &mut watching, checkpoints: &mut state }
@@ -189,18 +189,5 @@ fn effort(outcomes: &[Outcome], first: usize, targets: &Targets) -> TraceRecord 
         evaluations: (of_known + own.evaluations * all).div_ceil(all.max(1)),
         best_objective: objectives.fold(f64::INFINITY, f64::min),
         ..Outcome::together(outcomes)
-    }
-}
-
-/// Makes the records of one run those of all runs so far.
-struct Watching<'o> {
-    observer: &'o mut dyn Observer,
-    before: TraceRecord,
-}
-
-impl Observer for Watching<'_> {
-    fn iteration(&mut self, record: &TraceRecord) {
-        let best_objective = record.best_objective.min(self.before.best_objective);
-        self.observer.iteration(&TraceRecord { best_objective, ..record.behind(&self.before) });
     }
 }

@@ -15,7 +15,7 @@ pub(super) use companion::Companion;
 pub(super) use dense::DenseInverse;
 pub(super) use direction::{Direction, Effort, descent_direction};
 pub(super) use memory::LimitedMemory;
-pub(super) use search::SearchRules;
+pub(super) use search::{Reached, SearchRules};
 pub(super) use variable::VariableMetric;
 pub(super) use walk::{Site, Turn, Walk};
 

@@ -120,6 +120,65 @@ pub(super) fn viterbi(
     labels
 }
 
+/// The labels with the highest score, and for each token the best labels with another label there:
+/// the longest paths through each node, from the left and from the right.
+pub(super) fn rivals(shared: &Shared<'_>, nodes: &[f64]) -> (Vec<u16>, Vec<Vec<u16>>) {
+    let k = shared.k;
+    let best = viterbi(shared, nodes, None);
+    if k < 2 {
+        return (best, Vec::new());
+    }
+    let length = best.len();
+    // The best score up to a node, that behind it, and the labels next to it on these ways.
+    let (mut before, mut behind) = (nodes.to_vec(), vec![0.0; nodes.len()]);
+    let (mut from, mut to) = (vec![0u16; nodes.len()], vec![0u16; nodes.len()]);
+    let first = |scores: &mut dyn Iterator<Item = f64>| {
+        let better =
+            |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
+        scores.enumerate().fold((0, f64::NEG_INFINITY), better)
+    };
+    for token in 0..length {
+        for z in 0..k {
+            let step = |y: usize| before[(token - 1) * k + y] + shared.transitions[y * k + z];
+            let (label, score) = match token {
+                0 => (0, shared.begin[z]),
+                _ => first(&mut (0..k).map(step)),
+            };
+            before[token * k + z] += score;
+            from[token * k + z] = label as u16;
+        }
+    }
+    for token in (0..length).rev() {
+        for z in 0..k {
+            let step = |y: usize| {
+                let next = (token + 1) * k + y;
+                shared.transitions[z * k + y] + (nodes[next] + behind[next])
+            };
+            let (label, score) = match token + 1 == length {
+                true => (0, shared.end[z]),
+                false => first(&mut (0..k).map(step)),
+            };
+            behind[token * k + z] = score;
+            to[token * k + z] = label as u16;
+        }
+    }
+    let rival = |token: usize| {
+        let others = (0..k).filter(|z| *z != best[token] as usize);
+        let through = |z: usize| before[token * k + z] + behind[token * k + z];
+        let label = others.reduce(|top, z| if through(z) > through(top) { z } else { top });
+        let mut labels = vec![label.unwrap_or(0) as u16; length];
+        for at in (0..token).rev() {
+            labels[at] = from[(at + 1) * k + labels[at + 1] as usize];
+        }
+        for at in token + 1..length {
+            labels[at] = to[(at - 1) * k + labels[at - 1] as usize];
+        }
+        labels
+    };
+    let all = (0..length).map(rival).collect();
+    (best, all)
+}
+
 /// For each label the best one to come from, and the score with the transition.
 fn longest_steps(transitions: &[f64], best: &[f64], next: &mut [f64], arg: &mut [u64]) {
     let k = best.len();

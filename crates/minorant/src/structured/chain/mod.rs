@@ -10,7 +10,7 @@ mod sums;
 pub use shape::{ChainShape, Pairs};
 
 use super::{Likelihood, LogLoss, ScoreSizes, Scores, StructuredModel, Weights};
-use dynamic::{Shared, log_likelihood, viterbi};
+use dynamic::{Shared, log_likelihood, rivals, viterbi};
 use minorant_linalg::Matrix;
 use minorant_linalg::dense::dispatch;
 use observed::{Frequent, Lists};
@@ -26,6 +26,8 @@ pub struct Chain<'a> {
     truths: Vec<Box<[u16]>>,
     /// What label z costs where y is true, at y · K + z; 1 for every wrong one if not given.
     costs: Option<Vec<f64>>,
+    /// Whether the labels of each sequence are unknown; empty where all are known.
+    unlabelled: Vec<bool>,
     frequent: Frequent,
 }
 
@@ -45,7 +47,17 @@ impl<'a> Chain<'a> {
         assert_eq!(tokens.cols(), shape.attributes);
         assert!(costs.as_ref().is_none_or(|c| c.len() == shape.labels * shape.labels));
         let truths = starts.windows(2).map(|span| labels[span[0]..span[1]].into()).collect();
-        Chain { shape, tokens, starts, truths, costs, frequent: Frequent::new(shape) }
+        let (unlabelled, frequent) = (Vec::new(), Frequent::new(shape));
+        Chain { shape, tokens, starts, truths, costs, unlabelled, frequent }
+    }
+
+    /// The same sequences, of which the labels of some are unknown: what stands there is not looked at.
+    ///
+    /// # Panics
+    /// Where there is not a word on each sequence.
+    pub fn without_labels(self, unlabelled: Vec<bool>) -> Self {
+        assert_eq!(unlabelled.len(), self.truths.len());
+        Chain { unlabelled, ..self }
     }
 
     fn rows(&self, example: usize) -> Range<usize> {
@@ -150,6 +162,15 @@ impl StructuredModel for Chain<'_> {
         viterbi(&self.shared(scores), scores.own, None).into()
     }
 
+    fn has_truth(&self, example: usize) -> bool {
+        !self.unlabelled.get(example).is_some_and(|is| *is)
+    }
+
+    fn rivals(&self, _example: usize, scores: Scores<'_>) -> (Self::Output, Vec<Self::Output>) {
+        let (best, others) = rivals(&self.shared(scores), scores.own);
+        (best.into(), others.into_iter().map(Vec::into_boxed_slice).collect())
+    }
+
     fn all_outputs(&self, example: usize, most: usize) -> Option<Vec<Self::Output>> {
         let (labels, length) = (self.shape.labels, self.truths[example].len());
         let count = labels.checked_pow(u32::try_from(length).ok()?)?;
@@ -204,7 +225,10 @@ impl StructuredModel for Chain<'_> {
         let (mut tokens, mut steps, mut all) = (0.0, 0.0, 0.0);
         let (mut longest, mut most_attributes) = (0, 0);
         for example in 0..self.truths.len() {
-            let (rows, share) = (self.rows(example), share(example));
+            let rows = self.rows(example);
+            // Each token of a sequence without labels has a rival, which may differ from the best everywhere.
+            let rivals = if self.has_truth(example) { 1 } else { rows.len() };
+            let share = share(example) * rivals as f64;
             longest = longest.max(rows.len());
             tokens += share * rows.len() as f64;
             steps += share * rows.len().saturating_sub(1) as f64;
