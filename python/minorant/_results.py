@@ -77,7 +77,8 @@ class Trace(Mapping[str, Any]):
 
     A mapping from names to arrays: ``iteration``, ``evaluations``, ``seconds``, ``objective``,
     ``best_objective``, ``lower_bound``, ``gap``, ``step``, ``step_length``, ``locality``, ``accuracy``,
-    ``planes`` and ``master_seconds``. What is not known is NaN. ``pandas.DataFrame(trace)`` makes a frame of it.
+    ``planes`` and ``master_seconds``. What is not known is NaN. ``pandas.DataFrame(trace)`` makes a
+    frame of it.
 
     Examples
     --------
