@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
 from . import _core
 from ._examples import LAYOUT, Examples, FileName, hand_over
@@ -40,6 +40,8 @@ class Cache:
         self.path = fspath(path)
         text = isinstance(max_memory, str)
         self.max_memory = _core.bytes_of(max_memory) if text else max_memory
+        # Which rows of the file these are, if not all.
+        self._numbers: NDArray[np.uint64] | None = None
         self._open: dict[bool, _core.Rows] = {}
         self.holds_sequences = _core.holds_sequences(self.path)
         self._opened_tokens: dict[Any, _core.Tokens] = {}
@@ -88,8 +90,15 @@ class Cache:
         part = copy(self)
         numbers = np.asarray(numbers, dtype=np.uint64)
         part._open = {kind: rows.select(numbers) for kind, rows in self._open.items()}
+        part._numbers = numbers
         part.shape, part.size = (len(numbers), self.shape[1]), part._rows().size
         return part
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """The weights of the rows, which estimators take where none are given; None where there are none."""
+        found = _core.weights_of(self.path)
+        return found if found is None or self._numbers is None else found[self._numbers]
 
     @property
     def traffic(self) -> tuple[int, int] | None:
@@ -196,7 +205,7 @@ def cache(
     path : str or path-like
         The file to write. It appears whole or not at all.
     batches : iterable
-        Of pairs ``(X, y)``, or of ``X`` alone where rows have no labels. ``X`` is an array, a SciPy
+        Of pairs ``(X, y)``, of ``(X, y, sample_weight)``, or of ``X`` alone where rows have no labels. ``X`` is an array, a SciPy
         sparse matrix, a frame of pandas or polars, or a table or batch of Arrow; all have the same
         columns. ``y`` are classes or targets, or an indicator of sets of labels.
     feature_names : sequence of str, default=None
@@ -224,12 +233,14 @@ def cache(
     """
     writer = None
     for batch in batches:
-        X, y = batch if isinstance(batch, tuple) else (batch, None)
+        X, y, *weights = batch if isinstance(batch, tuple) else (batch, None)
+        if len(weights) > 1:
+            raise ValueError(f"expected (X, y) or (X, y, sample_weight), got {len(weights) + 2} things")
         X, names = _table(X)
         if writer is None:
             writer = _core.CacheWriter(path, list(feature_names or names or []))
         X = check_array(X, **LAYOUT)
-        writer.push(_batch(X, y))
+        writer.push(_batch(X, y), *(_check_sample_weight(w, X, dtype=np.float64) for w in weights))
     if writer is None:
         raise ValueError("expected at least one batch of rows, found none")
     writer.finish()

@@ -76,7 +76,11 @@ class CrossValidated(Declared):
         template = self._template()
         # Whatever is wrong with the data is said before it is cut.
         checked, labels, *_ = template._checked(X, y, sample_weight)
-        X, y = (checked, labels) if is_stored(X) else indexable(X, y)
+        if is_stored(X):
+            X, y = checked, labels
+            sample_weight = X.weights if sample_weight is None else sample_weight
+        else:
+            X, y = indexable(X, y)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, checked, dtype=np.float64)

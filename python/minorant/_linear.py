@@ -90,7 +90,8 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
             where it takes sets of labels, an array or sparse matrix of shape (n_samples,
             n_classes) has 1 where an example has a label, and 0 elsewhere.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; an integer weight equals that many copies of the example.
+            Weights of the examples; an integer weight equals that many copies of the example. Those of the
+            cache if not given.
         """
         return self._train_rows(*self._checked(X, y, sample_weight))
 
@@ -99,6 +100,7 @@ class LinearEstimator(CallbackSupportMixin, StrengthMixin, ModelEstimator, is_ba
         further = {"multi_output": self._takes_sets, "y_numeric": self._takes_targets}
         if is_stored(X):
             X, y = checked(self, X, y, as_targets=self._takes_targets)
+            sample_weight = X.weights if sample_weight is None else sample_weight
         else:
             X, y = validate_data(self, X, y, **further, **LAYOUT)
         classes, names, numbers = self._numbered(y)

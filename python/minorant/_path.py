@@ -222,7 +222,7 @@ def path(
         raise TypeError(f"a path needs a linear estimator whose problem is convex, not {name}")
     template = clone(estimator).set_params(C=None, lam=None)
     X, y, classes, examples, options = template._checked(X, y, sample_weight)
-    weight = X.shape[0] if sample_weight is None else options["weights"].sum()
+    weight = X.shape[0] if options["weights"] is None else options["weights"].sum()
     lams = default_lams(weight) if lams is None else positive_lams(lams)
     held_out = None if validation is None else _held_out(template, classes, examples, *validation)
     with template._watching():

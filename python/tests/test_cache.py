@@ -214,3 +214,44 @@ def test_sequences_of_a_cache(tmp_path, name):
     rows = minorant.cache(tmp_path / "rows.mnt", [(np.eye(3), [0, 1, 0])])
     with pytest.raises(ValueError, match="expected sequences of tokens, found a cache of rows"):
         make(**options).fit(rows)
+
+
+def test_weights_of_a_cache(rows, tmp_path):
+    X, t = rows
+    weights = np.random.default_rng(2).integers(0, 4, N).astype(float)
+    path = tmp_path / "rows.mnt"
+    parts = (slice(at, at + 100) for at in range(0, N, 100))
+    cache = minorant.cache(path, ((X[part], t[part] > 0, weights[part]) for part in parts))
+    assert np.array_equal(cache.weights, weights)
+    model = minorant.LinearSVC(method="ls-p-bmrm")
+    expected = model.fit(X, t > 0, weights).coef_.copy()
+    assert np.array_equal(model.fit(path).coef_, expected)
+    assert not np.array_equal(model.fit(path, sample_weight=np.ones(N)).coef_, expected)
+    chosen = minorant.LinearSVCCV(lams=[0.1, 0.01], method="ls-p-bmrm")
+    scores = chosen.fit(X, t > 0, weights).scores_.copy()
+    assert np.allclose(chosen.fit(path).scores_, scores, rtol=1e-12, atol=0)
+    path = minorant.path(minorant.LinearSVC(), path, None)
+    assert np.isclose(path.lams.max(), 1e3 / weights.sum())
+    with pytest.raises(ValueError, match="weights for all rows or for none"):
+        minorant.cache(tmp_path / "some.mnt", [(X, t, weights), (X, t)])
+    with pytest.raises(ValueError, match="got 4 things"):
+        minorant.cache(tmp_path / "some.mnt", [(X, t, weights, 1)])
+
+
+@pytest.mark.skipif(COMMAND is None, reason="MINORANT_COMMAND does not name the command")
+def test_the_command_takes_weights_of_a_cache(rows, tmp_path):
+    X, t = rows
+    weights = np.random.default_rng(2).integers(1, 4, N)
+    path = tmp_path / "rows.mnt"
+    minorant.cache(path, [(X, t > 0, weights)])
+    minorant.cache(tmp_path / "without.mnt", [(X, t > 0)])
+    np.savetxt(tmp_path / "weights.txt", weights)
+    train = [COMMAND, "train", "svm", "--lambda", "1e-2", "--quiet"]
+    subprocess.run([*train, path, "--out", tmp_path / "a"], check=True)
+    given = ["--weights", tmp_path / "weights.txt"]
+    subprocess.run([*train, tmp_path / "without.mnt", *given, "--out", tmp_path / "b"], check=True)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    subprocess.run([COMMAND, "audit", tmp_path / "a", path], check=True)
+    both = subprocess.run([*train, path, tmp_path / "without.mnt"], capture_output=True, text=True)
+    assert both.returncode == 1
+    assert "expected weights of examples, as other files have them, found none" in both.stderr

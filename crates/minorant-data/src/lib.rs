@@ -27,7 +27,8 @@ mod values;
 
 pub use arrays::{Array, Arrays, NamedArray, npz_bytes};
 pub use cache::{
-    Cache, CacheWriter, Converted, Progress, is_cache, write_cache, write_sequence_cache,
+    Cache, CacheWriter, Converted, Progress, is_cache, is_cache_at, write_cache,
+    write_sequence_cache,
 };
 pub use dataset::{Dataset, Label, LabelKind, LabelRows, Labels};
 pub use detect::Format;

@@ -34,6 +34,16 @@ pub(crate) struct Tokens {
     pub(crate) data: Sequences,
 }
 
+/// The weights of the examples of a cache, where they have some.
+#[pyfunction]
+pub(crate) fn weights_of(
+    py: Python<'_>,
+    path: PathBuf,
+) -> PyResult<Option<Bound<'_, PyArray1<f64>>>> {
+    let found = py.detach(|| Cache::open(&path)?.weights()).map_err(unreadable)?;
+    Ok(found.map(|weights| weights.into_pyarray(py)))
+}
+
 /// Whether a cache holds sequences of tokens, and not rows.
 #[pyfunction]
 pub(crate) fn holds_sequences(path: PathBuf) -> PyResult<bool> {
@@ -67,10 +77,17 @@ impl Writing {
     }
 
     /// Appends rows with their labels, if they have some.
-    fn push(&self, py: Python<'_>, examples: Examples<'_>) -> PyResult<()> {
+    #[pyo3(signature = (examples, weights=None))]
+    fn push(
+        &self,
+        py: Python<'_>,
+        examples: Examples<'_>,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<()> {
         let rows = examples.rows()?;
+        let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
         py.detach(|| match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(writer) => writer.push(&rows, None).map_err(unreadable),
+            Some(writer) => writer.push(&rows, weights).map_err(unreadable),
             None => refuse("the cache is complete"),
         })
     }

@@ -24,8 +24,9 @@ mod _core {
     #[pymodule_export]
     use super::{
         cache::Rows, cache::Tokens, cache::Writing, cache::bytes_of, cache::holds_sequences,
-        methods, minimize::minimize, model::Model, options::OptionError, options::options_of,
-        path::path, predict::scores, structured::train_structured, train::train, version,
+        cache::weights_of, methods, minimize::minimize, model::Model, options::OptionError,
+        options::options_of, path::path, predict::scores, structured::train_structured,
+        train::train, version,
     };
 }
 

@@ -6,13 +6,13 @@ mod common;
 
 use common::{Case, Kind, Random, cases, difference, edit, fit, larger_case, random_case, referee};
 use minorant::family::{Context, FittedModel};
-use minorant::linalg::{Design, Storage};
+use minorant::linalg::{Design, Matrix, Storage};
 use minorant::proof::Proof;
 use minorant::regularizer::L2;
 use minorant::risk::hinge::Hinge;
 use minorant::risk::multiclass_hinge::{MulticlassHinge, uniform_margins};
 use minorant::risk::squared_hinge::SquaredHinge;
-use minorant::risk::{Cancel, ExampleWeights, LinearRisk, Risk};
+use minorant::risk::{Cancel, DualState, ExampleWeights, LinearRisk, Risk};
 use minorant::solver::{self, Method, MethodOptions, Outcome, Problem, Status, StopRules};
 
 const KINDS: [Kind; 6] = [
@@ -299,4 +299,22 @@ fn planes_take_over_where_coordinates_creep() {
         handed_over += usize::from(outcome.evaluations > 1_000);
     }
     assert!(handed_over > 0, "no case here needs planes");
+}
+
+/// A sweep that is cancelled moves nothing more.
+#[test]
+fn a_cancelled_sweep_leaves_slopes_and_weights_as_they_are() {
+    let rows = Matrix::dense(3, 1, vec![1.0, -2.0, 0.5].into()).expect("a matrix");
+    let loss = Hinge::new(vec![1.0, -1.0, 1.0]);
+    let risk = LinearRisk::new(Design::new(&rows, None), loss, ExampleWeights::mean(3));
+    let dual = risk.dual_coordinates().expect("a dual that is climbed by examples");
+    let metric = dual.metric(0.1, None).expect("a metric");
+    let cancel = Cancel::new();
+    let (mut state, mut order) =
+        (DualState { slopes: vec![0.0; 3], w: vec![0.0], drift: 0.0 }, dual.examples());
+    assert!(dual.sweep(&metric, &mut state, &mut order, 0.0, &cancel).rise > 0.0);
+    let (before, mut order) = (state.clone(), dual.examples());
+    cancel.cancel();
+    let sweep = dual.sweep(&metric, &mut state, &mut order, 0.0, &cancel);
+    assert_eq!((sweep.rise, state.slopes, state.w), (0.0, before.slopes, before.w));
 }

@@ -9,10 +9,13 @@ use minorant::data::{Dataset, Labels};
 use minorant::family::linear::LossName;
 use minorant::family::linear::regression::{EPSILON, LOSS, TAU};
 use minorant::family::{Context, FittedModel, Settings, TrainReport, train};
-use minorant::linalg::Matrix;
+use minorant::intercept::InterceptRisk;
+use minorant::linalg::{Design, Matrix};
 use minorant::options::common::{
     ABS_TOL, BIAS, INTERCEPT, Intercept, L1_RATIO, LAMBDA, MAX_EVALS, NONNEGATIVE, SOLVER, TOL,
 };
+use minorant::risk::logistic::Logistic;
+use minorant::risk::{Cancel, ExampleWeights, Risk};
 
 const LOSSES: [LossName; 6] = [
     LossName::Squares,
@@ -120,5 +123,25 @@ fn targets_far_away_change_nothing_but_the_intercept() {
         let (far, _) = fit(&numbers.data(1e6), &settings);
         let objective = |model: &FittedModel| model.facts.certificate.objective;
         assert!(difference(objective(&near), objective(&far)) < 1e-6, "{loss:?}");
+    }
+}
+
+/// The slope of the logistic loss is flat where outputs begin, so that the way to the best intercept is guessed
+/// at first: whatever the guess, the outputs of the point are those of its weights and its intercept.
+#[test]
+fn outputs_are_those_of_the_intercept() {
+    let x = [-1.047869505403792, -2.2973566129566194];
+    let rows = Matrix::dense(2, 1, x.to_vec().into()).expect("a matrix");
+    let loss = Box::new(Logistic::new(vec![-1.0, 1.0]));
+    let shares = ExampleWeights::Each(vec![0.6, 0.4]);
+    let risk = InterceptRisk::new(Design::new(&rows, None), loss, shares).expect("an intercept");
+    for step in 0..40 {
+        let w = -0.5 * f64::from(step);
+        let point = risk.at(vec![w], &Cancel::new()).expect("a point");
+        for (x, f) in x.iter().zip(point.outputs.here()) {
+            let (of_w, of_b) = (x * w, point.intercept[0]);
+            let size = of_w.abs() + of_b.abs();
+            assert!((of_w + of_b - f).abs() <= 4.0 * f64::EPSILON * size, "{w}: {point:?}");
+        }
     }
 }

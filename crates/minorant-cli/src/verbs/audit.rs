@@ -4,7 +4,7 @@ use crate::args::{AuditArgs, on_threads};
 use crate::output;
 use minorant::audit::Audit;
 use minorant::data::read_numbers;
-use minorant::family::FittedModel;
+use minorant::family::{FittedModel, weights_in};
 use serde_json::json;
 
 /// An audit that found nothing to check.
@@ -24,7 +24,10 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<()> {
         return show(audit, fitted.data.json);
     }
     let weights = args.weights.as_deref().map(read_numbers).transpose();
-    let weights = weights.map_err(anyhow::Error::msg)?;
+    let weights = match weights.map_err(anyhow::Error::msg)? {
+        None => weights_in(&fitted.data.files)?,
+        given => given,
+    };
     on_threads(fitted.data.threads, || {
         let data = model.read_for_audit(&settings, &fitted.data.files)?;
         show(model.audit(data.view(), weights.as_deref()), fitted.data.json)

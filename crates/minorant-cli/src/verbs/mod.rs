@@ -50,11 +50,12 @@ fn with_data<const VERB: u8>(
     problem: &ProblemArgs<VERB>,
     work: impl FnOnce(Job) -> anyhow::Result<()> + Send,
 ) -> anyhow::Result<()> {
-    let settings = problem.settings()?;
+    let mut settings = problem.settings()?;
     // Output files that cannot be written are refused before hours of work go into them.
     problem.check_files(&[])?;
     let mut files = OUTPUTS.iter().filter_map(|name| settings.file(name));
     files.try_for_each(|path| FileError::check_writable(&path))?;
+    settings.take_weights(&problem.files)?;
     note(&settings.notes());
     let cancel = cancel_on_interrupt();
     on_threads(settings.get(&THREADS), || {

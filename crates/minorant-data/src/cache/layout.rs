@@ -10,8 +10,27 @@ use crate::read::ReadOptions;
 use crate::values::GrowingValues;
 use minorant_linalg::{Matrix, Storage, Values};
 
-/// The number of a column that is left out.
-pub(crate) const LEFT_OUT: u32 = u32::MAX;
+/// Which columns of a file there are in memory.
+#[derive(Debug, Clone)]
+pub(crate) enum Kept {
+    /// All.
+    All,
+    /// Those below this one, which a model knows.
+    Below(usize),
+    /// Those that have a number here, under that number.
+    Numbered(Vec<Option<u32>>),
+}
+
+impl Kept {
+    /// The number of a column in memory, where it is kept.
+    pub(crate) fn number(&self, column: u32) -> Option<u32> {
+        match self {
+            Kept::All => Some(column),
+            Kept::Below(known) => Some(column).filter(|&column| (column as usize) < *known),
+            Kept::Numbered(numbers) => numbers.get(column as usize).copied().flatten(),
+        }
+    }
+}
 
 /// Layout and storage of all rows.
 #[derive(Debug, Clone)]
@@ -21,10 +40,8 @@ pub(super) struct Layout {
     pub(super) storage: Storage,
     /// Bytes of a value.
     pub(super) width: usize,
-    /// Columns that a model knows; sparse entries in others are left out.
-    known: Option<usize>,
-    /// The number of each column of the file in memory, or [`LEFT_OUT`], where they are not the same.
-    numbers: Option<Vec<u32>>,
+    /// The columns that are kept of sparse entries.
+    columns: Kept,
 }
 
 impl Layout {
@@ -40,20 +57,19 @@ impl Layout {
         let kept = known.filter(|_| !summary.is_dense).map_or(stored, |known| stored.min(known));
         let width = width_of(summary, options.storage);
         let (cols, storage) = (kept.max(asked), options.storage);
-        Ok(Layout { cols, is_dense, storage, width, known, numbers: None })
+        let columns = known.map_or(Kept::All, Kept::Below);
+        Ok(Layout { cols, is_dense, storage, width, columns })
     }
 
-    /// The layout of tokens whose columns get these numbers, of so many.
+    /// The layout of tokens, which have so many columns.
     pub(super) fn of_tokens(
         summary: &Summary,
         storage: Storage,
         cols: usize,
-        numbers: Option<Vec<u32>>,
+        columns: Kept,
     ) -> Self {
-        let is_same = |numbers: &Vec<u32>| (0..).zip(numbers).all(|(at, &number)| at == number);
         let width = width_of(summary, storage);
-        let numbers = numbers.filter(|numbers| !is_same(numbers));
-        Layout { cols, is_dense: false, storage, width, known: None, numbers }
+        Layout { cols, is_dense: false, storage, width, columns }
     }
 
     /// Bytes that so many rows with so many entries take.
@@ -67,11 +83,10 @@ impl Layout {
     /// The rows of a block, and how many entries were left out.
     pub(super) fn arranged(&self, block: Block) -> Result<(Matrix<'static>, usize), Refusal> {
         let mut cells = block.cells;
-        let dropped = match &self.numbers {
-            Some(numbers) => cells.renumber(self.cols, |column| {
-                numbers.get(column as usize).copied().filter(|&number| number != LEFT_OUT)
-            }),
-            None => self.known.map_or(0, |known| cells.drop_columns_from(known)),
+        let dropped = match &self.columns {
+            Kept::All => 0,
+            Kept::Below(known) => cells.drop_columns_from(*known),
+            numbered => cells.renumber(self.cols, |column| numbered.number(column)),
         };
         let wrong = |why: minorant_linalg::MatrixError| {
             Refusal::new("rows that fit the summary", why.to_string())

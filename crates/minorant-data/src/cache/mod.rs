@@ -22,11 +22,12 @@ mod tokens;
 mod writer;
 
 pub use convert::{Converted, Progress, write_cache, write_sequence_cache};
+pub(crate) use layout::Kept;
 pub(crate) use read::read;
-pub use read::{Cache, is_cache};
+pub use read::{Cache, is_cache, is_cache_at};
 pub(crate) use summary::TokenFacts;
 pub(crate) use survey::leave_on_disk;
-pub(crate) use tokens::{LEFT_OUT, leave_tokens_on_disk, read_tokens};
+pub(crate) use tokens::{leave_tokens_on_disk, read_tokens};
 pub use writer::CacheWriter;
 
 /// What a cache begins with: a byte that no text has, the name, and the version of the format.

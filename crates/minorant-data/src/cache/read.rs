@@ -24,6 +24,11 @@ pub fn is_cache(start: &[u8]) -> bool {
     start.starts_with(MARK)
 }
 
+/// Whether a file is a cache, by its beginning.
+pub fn is_cache_at(path: &Path) -> Result<bool, ReadError> {
+    Ok(is_cache(&Source::at(path)?.beginning(MARK.len() as u64)?))
+}
+
 /// A cache that is open.
 pub struct Cache<'a> {
     pub(super) name: String,
@@ -120,6 +125,22 @@ impl<'a> Cache<'a> {
             return Err(ReadError::whole(&self.name, "rows of features", found));
         }
         Ok(())
+    }
+
+    /// The weights of all rows, where they have some, with one block in memory at any time.
+    pub fn weights(&mut self) -> Result<Option<Vec<f64>>, ReadError> {
+        if !self.summary.has_weights {
+            return Ok(None);
+        }
+        let mut weights = Vec::new();
+        for at in 0..self.blocks() {
+            let block = self.block(at, Storage::Exact).map_err(|why| why.in_file(&self.name))?;
+            let found = block.weights.ok_or_else(|| {
+                ReadError::whole(&self.name, "weights in every block", "a block without")
+            })?;
+            weights.extend(found);
+        }
+        Ok(Some(weights))
     }
 
     /// Blocks of rows.

@@ -40,6 +40,8 @@ pub(super) struct Summary {
     pub(super) declared: Vec<Label>,
     /// Names of the columns, where they have some.
     pub(super) names: Vec<String>,
+    /// Whether the examples have weights, which are in the blocks.
+    pub(super) has_weights: bool,
     /// What the tokens are, where rows are tokens of sequences.
     pub(super) tokens: Option<TokenFacts>,
 }
@@ -60,7 +62,7 @@ pub(crate) struct TokenFacts {
 impl Summary {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let flags = [self.is_single, self.is_dense, self.is_text];
+        let flags = [self.is_single, self.is_dense, self.is_text, self.has_weights];
         out.extend(flags.map(u8::from));
         for count in [self.rows, self.columns, self.entries, self.nonzeros] {
             out.put_u64(count as usize);
@@ -85,7 +87,7 @@ impl Summary {
     pub(super) fn decode(body: &[u8]) -> Result<Self, Refusal> {
         let mut from = Bytes::new(body);
         let mut flag = || from.u8().map(|flag| flag != 0);
-        let (is_single, is_dense, is_text) = (flag()?, flag()?, flag()?);
+        let [is_single, is_dense, is_text, has_weights] = [flag()?, flag()?, flag()?, flag()?];
         let (rows, columns) = (from.u64()?, from.u64()?);
         let (entries, nonzeros) = (from.u64()?, from.u64()?);
         let count = from.count()?;
@@ -114,6 +116,7 @@ impl Summary {
             is_text,
             declared,
             names,
+            has_weights,
             tokens,
         })
     }

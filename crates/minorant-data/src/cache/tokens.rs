@@ -2,7 +2,7 @@
 //! columns and labels become is for whoever reads sequences.
 
 use super::block::BlockLabels;
-use super::layout::Layout;
+use super::layout::{Kept, Layout};
 use super::read::{Cache, from_row};
 use super::survey;
 use crate::dataset::Label;
@@ -10,8 +10,6 @@ use crate::error::{ReadError, Refusal};
 use crate::piece::Cells;
 use crate::source::Source;
 use minorant_linalg::{Matrix, Storage};
-
-pub(crate) use super::layout::LEFT_OUT;
 
 /// The tokens of a block.
 pub(crate) struct TokenBlock<'w> {
@@ -73,22 +71,22 @@ impl Cache<'_> {
     /// Bytes that all tokens would take in memory.
     pub(crate) fn bytes_of_tokens(&self, storage: Storage) -> u64 {
         let summary = &self.summary;
-        let layout = Layout::of_tokens(summary, storage, summary.columns as usize, None);
+        let layout = Layout::of_tokens(summary, storage, summary.columns as usize, Kept::All);
         layout.bytes(summary.rows, summary.entries)
     }
 }
 
-/// Leaves the tokens where they are; their columns get these numbers, of `cols`. `take` is given what else
+/// Leaves the tokens where they are, with `cols` columns. `take` is given what else
 /// a block has. The number of entries that are left out comes along.
 pub(crate) fn leave_tokens_on_disk(
     source: &Source<'_>,
     cache: Cache<'_>,
     storage: Storage,
-    (cols, numbers): (usize, Option<Vec<u32>>),
+    (cols, columns): (usize, Kept),
     most: u64,
     mut take: impl FnMut(TokenBlock<'_>) -> Result<(), Refusal>,
 ) -> Result<Option<(Matrix<'static>, usize)>, ReadError> {
-    let layout = Layout::of_tokens(&cache.summary, storage, cols, numbers);
+    let layout = Layout::of_tokens(&cache.summary, storage, cols, columns);
     let mut words = Vec::new();
     survey::leave(source, cache, layout, most, &mut |first, found| {
         words.append(&mut found.new_words);

@@ -32,6 +32,7 @@ pub struct CacheWriter {
     pending: Option<Block>,
     width: Option<usize>,
     has_labels: Option<bool>,
+    has_weights: Option<bool>,
     /// Bytes that a block takes at least, but for the last.
     block: usize,
 }
@@ -67,6 +68,7 @@ impl CacheWriter {
             pending: None,
             width: None,
             has_labels: None,
+            has_weights: None,
             block: BLOCK,
         }
     }
@@ -104,6 +106,14 @@ impl CacheWriter {
         if let Some(found) = weights.map(<[f64]>::len).filter(|found| *found != rows) {
             return refuse(format!("weights for {rows} rows"), found);
         }
+        if *self.has_weights.get_or_insert(weights.is_some()) != weights.is_some() {
+            return Err(ReadError::whole(
+                &name,
+                "weights for all rows or for none",
+                "some without",
+            ));
+        }
+        self.summary.has_weights = weights.is_some();
         let labels = self.labels_of(&data.labels);
         self.push_rows(cells_of(&data.features), labels, weights)
     }

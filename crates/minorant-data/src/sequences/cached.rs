@@ -5,14 +5,14 @@
 use super::attributes::Numbering;
 use super::builder::Builder;
 use super::{Attributes, Sequences, Template};
-use crate::cache::{Cache, LEFT_OUT, TokenFacts, leave_tokens_on_disk, read_tokens};
+use crate::cache::{Cache, Kept, TokenFacts, leave_tokens_on_disk, read_tokens};
 use crate::error::{ReadError, Refusal};
 use crate::piece::Cells;
 use crate::source::Source;
 
 impl Builder<'_> {
-    /// The column here of each column of a cache, or [`LEFT_OUT`]; nothing where all are the same.
-    fn columns_of(&mut self, facts: &TokenFacts) -> Result<Option<Vec<u32>>, Refusal> {
+    /// The columns of a cache that are kept, under the numbers that they have here.
+    fn columns_of(&mut self, facts: &TokenFacts) -> Result<Kept, Refusal> {
         if let (None, Some(text)) = (&self.template, &facts.template) {
             let template = Template::parse("the template of a cache", text);
             let damaged = |_| Refusal::new("a template that can be read", "another");
@@ -26,12 +26,14 @@ impl Builder<'_> {
                 let number = |(name, &tokens): (&String, &u64)| {
                     let column = self.numbering.column(name, tokens);
                     match (column, &self.numbering) {
-                        (Some(column), _) => Ok(column),
-                        (None, Numbering::Known(_)) => Ok(LEFT_OUT),
-                        (None, _) => Err(Refusal::new("fewer than 2^31 attributes", "more")),
+                        (None, Numbering::Growing { .. } | Numbering::Hashed(_)) => {
+                            Err(Refusal::new("fewer than 2^31 attributes", "more"))
+                        }
+                        (column, _) => Ok(column),
                     }
                 };
-                Ok(Some(names.iter().zip(&facts.counts).map(number).collect::<Result<_, _>>()?))
+                let numbers = names.iter().zip(&facts.counts).map(number);
+                Ok(Kept::Numbered(numbers.collect::<Result<_, _>>()?))
             }
             Attributes::Hashed(bits) => {
                 let is_new =
@@ -40,7 +42,7 @@ impl Builder<'_> {
                     self.numbering = Numbering::Hashed(*bits);
                 }
                 match &self.numbering {
-                    Numbering::Hashed(known) if known == bits => Ok(None),
+                    Numbering::Hashed(known) if known == bits => Ok(Kept::All),
                     _ => {
                         let expected = match &self.numbering {
                             Numbering::Hashed(known) => {
@@ -54,12 +56,10 @@ impl Builder<'_> {
             }
             Attributes::Columns(width) => {
                 self.set_width(*width)?;
-                let known = match &self.options.known {
-                    Some(Attributes::Columns(known)) => *known,
-                    _ => *width,
-                };
-                let number = |column| if column < known { column as u32 } else { LEFT_OUT };
-                Ok((known < *width).then(|| (0..*width).map(number).collect()))
+                match &self.options.known {
+                    Some(Attributes::Columns(known)) if known < width => Ok(Kept::Below(*known)),
+                    _ => Ok(Kept::All),
+                }
             }
         }
     }
@@ -73,7 +73,7 @@ impl Builder<'_> {
             let found = "a cache, which has no lines of tokens";
             return Err(at_file(Refusal::new("the files that the cache was made of", found)));
         }
-        let numbers = self.columns_of(&facts).map_err(at_file)?;
+        let kept = self.columns_of(&facts).map_err(at_file)?;
         read_tokens(&mut cache, self.options.storage, |block| {
             let Some(Cells::Sparse { lengths, columns, values, .. }) = &block.cells else {
                 return Err(Refusal::new("sparse rows of tokens", "dense ones"));
@@ -82,15 +82,9 @@ impl Builder<'_> {
             for length in &block.sequences {
                 for _ in 0..*length {
                     for at in entry..entry + lengths[token] as usize {
-                        let found = columns[at];
-                        let column = match &numbers {
-                            Some(numbers) => numbers.get(found as usize).copied(),
-                            None => Some(found),
-                        };
-                        match column {
-                            Some(LEFT_OUT) => self.unknown += 1,
+                        match kept.number(columns[at]) {
                             Some(column) => self.push(column, values.get(at))?,
-                            None => return Err(Refusal::new("columns of attributes", "others")),
+                            None => self.unknown += 1,
                         }
                     }
                     entry += lengths[token] as usize;
@@ -117,18 +111,14 @@ impl Builder<'_> {
         if self.options.keep_lines || cache.bytes_of_tokens(storage) <= most {
             return Ok(None);
         }
-        let numbers = self.columns_of(&facts).map_err(|why| why.in_file(&name))?;
+        let mut kept = self.columns_of(&facts).map_err(|why| why.in_file(&name))?;
         let (attributes, renumbered) = self.attributes(&name)?;
-        let numbers = match (numbers, renumbered) {
-            (Some(mut numbers), Some(new)) => {
-                for number in numbers.iter_mut().filter(|number| **number != LEFT_OUT) {
-                    *number = new[*number as usize].unwrap_or(LEFT_OUT);
-                }
-                Some(numbers)
+        if let (Kept::Numbered(numbers), Some(new)) = (&mut kept, renumbered) {
+            for number in numbers {
+                *number = number.and_then(|number| new[number as usize]);
             }
-            (numbers, _) => numbers,
-        };
-        let columns = (attributes.len(), numbers);
+        }
+        let columns = (attributes.len(), kept);
         let left = leave_tokens_on_disk(source, cache, storage, columns, most, |block| {
             for length in &block.sequences {
                 let before = self.starts.last().copied().unwrap_or(0);

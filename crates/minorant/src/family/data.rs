@@ -4,13 +4,14 @@
 use super::Settings;
 use super::streaming::rows_in_memory;
 use crate::fingerprint::{Fingerprint, Version};
+use crate::options::common::WEIGHTS;
 use crate::options::reading::{
     FEATURES, FOLDS, FORMAT_OF_ROWS, FORMAT_OF_SEQUENCES, HASH_BITS, LABEL_COLUMN, LABEL_XML,
     LABELS, MIN_COUNT, STORAGE, TEMPLATE, ZERO_BASED,
 };
 use minorant_data::{
-    Attributes, Dataset, Images, LabelKind, LabelledBy, ReadError, ReadOptions, RecordingOptions,
-    Recordings, SequenceOptions, Sequences, Template,
+    Attributes, Cache, Dataset, Images, LabelKind, LabelledBy, ReadError, ReadOptions,
+    RecordingOptions, Recordings, SequenceOptions, Sequences, Template,
 };
 use minorant_linalg::Storage;
 use std::path::PathBuf;
@@ -187,6 +188,45 @@ pub fn read_training(settings: &Settings, files: &[PathBuf]) -> Result<OwnedData
     rows.with_unlabelled(&more)
         .map(OwnedData::Rows)
         .map_err(|why| ReadError::whole(&name, "rows that fit those with labels", why.to_string()))
+}
+
+/// The weights of the examples in files, which caches may have: of all of them, or of none.
+pub fn weights_in(files: &[PathBuf]) -> Result<Option<Vec<f64>>, ReadError> {
+    let mut weights: Vec<f64> = Vec::new();
+    let mut lacking = None;
+    for path in files {
+        // A pipe gives its bytes only once, and is no cache.
+        let found = match path.is_file() && minorant_data::is_cache_at(path)? {
+            true => Cache::open(path)?.weights()?,
+            false => None,
+        };
+        match found {
+            Some(found) => weights.extend(found),
+            None => lacking = Some(path),
+        }
+    }
+    match lacking {
+        Some(path) if !weights.is_empty() => {
+            let name = path.display().to_string();
+            Err(ReadError::whole(&name, "weights of examples, as other files have them", "none"))
+        }
+        Some(_) => Ok(None),
+        None => Ok(Some(weights)),
+    }
+}
+
+impl Settings {
+    /// Takes the weights of the examples from files that have some, unless others are given.
+    pub fn take_weights(&mut self, files: &[PathBuf]) -> Result<(), ReadError> {
+        let is_taken = self.entry().option(WEIGHTS.spec.name).is_some();
+        if is_taken
+            && !self.is_given(WEIGHTS.spec.name)
+            && let Some(weights) = weights_in(files)?
+        {
+            self.put(&WEIGHTS, Some(weights));
+        }
+        Ok(())
+    }
 }
 
 /// Reads data that models trained on `data` are judged by: with its columns, its kind of labels and its

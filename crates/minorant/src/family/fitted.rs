@@ -203,7 +203,9 @@ impl FittedModel {
         for (problem, found) in problems.iter().zip(found) {
             let Claim { objective: stated, lower_bound } = problem.claim;
             let range = stated - 2.0 * facts.rounding..=stated;
-            let objective = found.objective.filter(|objective| range.contains(objective));
+            // Twice the precision leaves ε of what the working one left.
+            let found_above = found.objective.map(|found| found + f64::EPSILON * facts.rounding);
+            let objective = found_above.filter(|objective| range.contains(objective));
             is_exact &= objective.is_some();
             let lower_bound = lower_bound.map(|bound| bound.min(found.lower_bound));
             claims.push(Certificate { objective: objective.unwrap_or(stated), lower_bound });
@@ -215,7 +217,7 @@ impl FittedModel {
         Arc::get_mut(&mut self.form)?.claim(&claims);
         self.facts.certificate = Certificate { objective, lower_bound };
         if is_exact {
-            self.facts.rounding = 0.0;
+            self.facts.rounding *= f64::EPSILON;
         }
         Some(self.facts.certificate)
     }

@@ -36,7 +36,7 @@ mod walk;
 pub use classes::ClassCounts;
 pub use data::{
     Data, DataKind, OwnedData, Purpose, Reading, options_of_rows, options_of_sequences, read,
-    read_training, read_validation,
+    read_training, read_validation, weights_in,
 };
 pub use evaluation::{Evaluation, Measure, Style};
 pub use facts::Facts;

@@ -4,7 +4,7 @@
 //! the intercept is the multiplier of the equation). Bounds come from slopes that are levelled on the way.
 
 use super::InterceptRisk;
-use crate::risk::{DualCoordinates, DualState, Plane, RowMetric, Sweep};
+use crate::risk::{Cancel, DualCoordinates, DualState, Plane, RowMetric, Sweep};
 use minorant_linalg::Design;
 
 impl DualCoordinates for InterceptRisk<'_> {
@@ -31,9 +31,10 @@ impl DualCoordinates for InterceptRisk<'_> {
         state: &mut DualState,
         order: &mut Vec<u32>,
         held: f64,
+        cancel: &Cancel,
     ) -> Sweep {
         let with_constant = Design::new(self.inner.rows.matrix(), Some(1.0));
-        let sweep = self.inner.sweep_over(&with_constant, metric, state, order, held);
+        let sweep = self.inner.sweep_over(&with_constant, metric, state, (order, held), cancel);
         let (sum, _) = self.sum_of_slopes(&state.slopes);
         let weights = state.w.len() - sum.len();
         for (b, sum) in state.w[weights..].iter_mut().zip(sum) {

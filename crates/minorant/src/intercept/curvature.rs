@@ -47,8 +47,12 @@ impl Curvature for InterceptRisk<'_> {
         self.inner.columns()
     }
 
-    fn second_derivatives(&self, point: &Point) -> SecondDerivatives {
-        self.inner.second_derivatives(point)
+    fn second_derivatives(
+        &self,
+        point: &Point,
+        cancel: &Cancel,
+    ) -> Result<SecondDerivatives, RiskError> {
+        self.inner.second_derivatives(point, cancel)
     }
 
     fn parabolas(&self, point: &Point) -> Option<SecondDerivatives> {

@@ -298,7 +298,7 @@ impl Risk for HuberScale<'_> {
             intercept.push(shift);
         }
         let value = self.excesses(&outputs).scale(0.0).0.value;
-        Ok(Point { value, outputs: Outputs::Here(outputs), intercept, ..point })
+        Ok(Point { value, outputs: Outputs::of(outputs), intercept, ..point })
     }
 
     fn value_error(&self, point: &Point) -> f64 {

@@ -229,7 +229,7 @@ impl<'a> InterceptRisk<'a> {
         let value = self.inner.rows.value_of(&outputs);
         let intercept: Vec<f64> = before.iter().zip(&shift).map(|(b, shift)| b + shift).collect();
         let point = Point::new(w, value)?;
-        Ok(Point { outputs: Outputs::Here(outputs), intercept, ..point })
+        Ok(Point { outputs: Outputs::of(outputs), intercept, ..point })
     }
 }
 
@@ -326,7 +326,7 @@ impl Lines for InterceptRisk<'_> {
         let point = Point { intercept: before, ..mixed };
         let centred = match &point.outputs {
             Outputs::Here(outputs) => {
-                self.finish(point.w.clone(), outputs.clone(), point.intercept.clone())
+                self.finish(point.w.clone(), outputs.to_vec(), point.intercept.clone())
             }
             _ => unreachable!("points of this risk have their outputs"),
         };

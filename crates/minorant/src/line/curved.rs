@@ -35,6 +35,8 @@ const NEAREST: usize = 3;
 const AHEAD: (f64, f64) = (1.5, 1e6);
 /// A sweep that leaves more than this of the bracket and of the slope has not closed in.
 const CLOSER: f64 = 0.25;
+/// A rate at which the slope would not reach 0 within so many brackets tells nothing of the slope there.
+const TRUSTED: f64 = 2.0;
 /// A bracket whose ends are further apart than this is cut at even ratios.
 const WIDE: f64 = 16.0;
 
@@ -126,7 +128,8 @@ impl Root<'_, '_> {
                 steps.extend(self.cuts());
             } else if nearest.rate.is_nan() {
                 steps.extend([guess - doubt, guess + doubt]);
-            } else if doubt <= (rounding / nearest.rate).max(NARROW * guess)
+            } else if nearest.slope.abs() <= TRUSTED * nearest.rate * width
+                && doubt <= (rounding / nearest.rate).max(NARROW * guess)
                 && self.lo < guess
                 && guess < self.hi
             {

@@ -91,6 +91,10 @@ impl Master {
             self.support.refactor(problem, &mut self.weights);
             self.price(problem);
         }
+        if self.support.stale {
+            // Rounding has emptied a part again: the next round begins with what it has now.
+            return steps;
+        }
         self.pricing.collect(tolerance, stalled > 0);
         self.support.attach(&self.pricing.residual);
         steps += self.let_in(problem);

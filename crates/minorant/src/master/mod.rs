@@ -172,15 +172,34 @@ impl Master {
         sums
     }
 
-    /// Divides the weights of the support by the sums of their parts.
+    /// Divides the weights of the support by the sums of their parts. A part that rounding left without
+    /// weight gets it back.
     fn normalise(&mut self, part_of: &[usize]) {
         self.sums.fill(0.0);
         for &k in &self.support.members {
             self.sums[part_of[k]] += self.weights[k];
         }
+        if !self.sums.iter().all(|sum| is_sum(*sum)) {
+            self.revive(part_of);
+        }
         for &k in &self.support.members {
             self.weights[k] /= self.sums[part_of[k]];
         }
+    }
+
+    /// Gives all weight of each part without a sum of weights to its first member, or its first plane where it
+    /// has none.
+    fn revive(&mut self, part_of: &[usize]) {
+        for part in (0..self.parts).filter(|&part| !is_sum(self.sums[part])) {
+            let is_of_part = |plane: &usize| part_of[*plane] == part;
+            let member = self.support.members.iter().copied().find(is_of_part);
+            let heir = member.or_else(|| (0..part_of.len()).find(is_of_part));
+            for plane in (0..part_of.len()).filter(is_of_part) {
+                self.weights[plane] = if Some(plane) == heir { 1.0 } else { 0.0 };
+            }
+        }
+        self.support.adopt(&self.weights);
+        self.sums.iter_mut().filter(|sum| !is_sum(**sum)).for_each(|sum| *sum = 1.0);
     }
 
     /// Divides the weights by the sums of their parts.
@@ -190,4 +209,9 @@ impl Master {
             *weight /= sums[part];
         }
     }
+}
+
+/// Whether weights can be divided by this.
+fn is_sum(sum: f64) -> bool {
+    sum > 0.0 && sum < f64::INFINITY
 }

@@ -110,6 +110,13 @@ impl Support {
                 self.reduce(problem, plane, weights);
             }
         }
+        // A part of which nothing is independent of the others keeps its first plane.
+        for &plane in &planes {
+            if self.count[problem.part_of[plane]] == 0 {
+                weights[plane] = 1.0;
+                self.join_anyway(problem, plane, 0.0);
+            }
+        }
         self.stale = false;
         self.updates = 0;
     }

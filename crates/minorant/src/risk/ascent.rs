@@ -3,10 +3,17 @@
 //! which order, and when the weights that come out are worth an evaluation.
 
 use super::loss::{Ascent, Foothold, Rival};
-use super::{DualCoordinates, DualState, ExampleWeights, LinearRisk, Plane, RowMetric, Sweep};
+use super::{
+    Cancel, DualCoordinates, DualState, ExampleWeights, LinearRisk, Plane, RowMetric, Sweep,
+};
 use minorant_linalg::dense::norm2;
 use minorant_linalg::sum::Sum;
 use minorant_linalg::{Design, Factors, Follow, RowStep};
+
+/// Multiplications, about, between two looks at whether a sweep is cancelled, and those of a step along an
+/// output besides one for each entry of the row.
+const AT_ONCE: usize = 1 << 24;
+const OF_STEP: usize = 20;
 
 /// A sweep over many examples, waiting for the loss that it climbs. [`Ascent::sweep`] says how the
 /// loss joins it.
@@ -117,8 +124,8 @@ impl LinearRisk<'_> {
         design: &Design<'_>,
         metric: &RowMetric,
         state: &mut DualState,
-        order: &mut Vec<u32>,
-        held: f64,
+        (order, held): (&mut Vec<u32>, f64),
+        cancel: &Cancel,
     ) -> Sweep {
         let mut climber = Climber {
             weights: &self.rows.weights,
@@ -136,15 +143,18 @@ impl LinearRisk<'_> {
         };
         let before = norm2(&state.w).sqrt();
         let mut at_rest = metric.rests.as_ref().map(|_| metric.at_rest(state.w.clone()));
-        let rests = metric.rests.as_ref().zip(at_rest.as_mut());
-        let rests = rests.map(|(rests, at_rest)| (rests.follow(), &mut at_rest[..]));
-        if let Some(ascent) = self.rows.loss.ascent() {
+        let (rows, matrix) = (&self.rows, design.matrix());
+        let entries = matrix.entries() / matrix.rows().max(1) + OF_STEP;
+        let at_once = (AT_ONCE / (entries * rows.loss.outputs())).max(1);
+        for order in order.chunks(at_once) {
+            let Some(ascent) = rows.loss.ascent().filter(|_| !cancel.is_cancelled()) else { break };
+            let rests = metric.rests.as_ref().zip(at_rest.as_mut());
             ascent.sweep(DualSweep {
                 design,
                 order,
                 factors: metric.factors(),
                 w: &mut state.w,
-                rests,
+                rests: rests.map(|(rests, at_rest)| (rests.follow(), &mut at_rest[..])),
                 climber: &mut climber,
             });
         }
@@ -177,8 +187,9 @@ impl DualCoordinates for LinearRisk<'_> {
         state: &mut DualState,
         order: &mut Vec<u32>,
         held: f64,
+        cancel: &Cancel,
     ) -> Sweep {
-        self.sweep_over(&self.rows.design, metric, state, order, held)
+        self.sweep_over(&self.rows.design, metric, state, (order, held), cancel)
     }
 
     fn still_open(&self, state: &DualState, outputs: &[f64], held: f64) -> Vec<u32> {

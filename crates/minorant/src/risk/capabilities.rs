@@ -73,7 +73,11 @@ pub trait Curvature {
     fn columns(&self) -> &Columns;
 
     /// The second derivatives at `point` in the outputs of each example, with its weight.
-    fn second_derivatives(&self, point: &Point) -> SecondDerivatives;
+    fn second_derivatives(
+        &self,
+        point: &Point,
+        cancel: &Cancel,
+    ) -> Result<SecondDerivatives, RiskError>;
 
     /// The same for parabolas that lie above the losses and touch them at `point`, where some losses have a
     /// slope there but no curvature.

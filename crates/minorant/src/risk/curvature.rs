@@ -3,10 +3,14 @@
 
 use super::cut::power_of_two;
 use super::{Cancel, Curvature, LinearRisk, Point, RiskError, SecondDerivatives, chunk};
-use minorant_linalg::parallel::map_chunks_mut;
+use minorant_linalg::parallel::{map_chunks_mut, stretches};
 use minorant_linalg::tree::{level_of_parts, sum_chunks_in};
 use minorant_linalg::{Columns, PackedWeights};
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Outputs whose second derivatives are computed at once: they stay in the cache until they are stored.
+const AT_ONCE: usize = 1 << 12;
 
 impl LinearRisk<'_> {
     /// Adds up what each of `count` runs of chunks contributes.
@@ -34,37 +38,58 @@ impl Curvature for LinearRisk<'_> {
         self.columns.get_or_init(|| Columns::new(&self.rows.design))
     }
 
-    fn second_derivatives(&self, point: &Point) -> SecondDerivatives {
-        let k = self.rows.loss.outputs();
-        // Diagonal and vector of an example side by side, so that one sweep writes both.
-        let width = if k == 1 { 1 } else { 2 * k };
-        let mut both = vec![0.0; self.rows.design.rows() * width];
-        let loss = self.rows.loss.curvature();
+    fn second_derivatives(
+        &self,
+        point: &Point,
+        cancel: &Cancel,
+    ) -> Result<SecondDerivatives, RiskError> {
+        let (rows, k) = (&self.rows, self.rows.loss.outputs());
+        let loss = rows.loss.curvature();
         let outputs = point.outputs.here();
-        map_chunks_mut(&self.rows.chunks, &mut both, width, |_, rows, both| {
-            let Some(loss) = loss else { return };
-            let f = &outputs[rows.start * k..rows.end * k];
-            loss.second_derivatives(rows.clone(), f, both);
-            for (i, both) in rows.zip(both.chunks_exact_mut(width)) {
-                let (a, b) = both.split_at_mut(k);
-                let weight = self.rows.weights.of(i);
-                a.iter_mut().for_each(|a| *a *= weight);
-                b.iter_mut().for_each(|b| *b *= weight.sqrt());
+        let numbers = rows.design.rows() * k;
+        let mut diagonal = vec![0.0; numbers];
+        let mut rank_one = vec![0.0; if k == 1 { 0 } else { numbers }];
+        let vectors = stretches(&rows.chunks, &mut rank_one, if k == 1 { 0 } else { k });
+        let vectors: Vec<Mutex<&mut [f64]>> = vectors.into_iter().map(Mutex::new).collect();
+        let done = map_chunks_mut(&rows.chunks, &mut diagonal, k, |chunk, of_chunk, diagonal| {
+            let Some(loss) = loss else { return Ok(()) };
+            if k == 1 {
+                loss.second_derivatives(of_chunk.clone(), &outputs[of_chunk.clone()], diagonal);
+                let each = of_chunk.zip(diagonal);
+                each.for_each(|(i, a)| *a *= rows.weights.of(i));
+                return cancel.check();
             }
+            // Each chunk's vectors are locked by nobody else.
+            let mut vectors = vectors[chunk].lock().unwrap_or_else(PoisonError::into_inner);
+            let at_once = (AT_ONCE / k).max(1);
+            let mut both = vec![0.0; at_once * 2 * k];
+            for start in of_chunk.clone().step_by(at_once) {
+                cancel.check()?;
+                let few = start..(start + at_once).min(of_chunk.end);
+                // Diagonal and vector of an example side by side, so that one sweep writes both.
+                let both = &mut both[..few.len() * 2 * k];
+                let f = &outputs[few.start * k..few.end * k];
+                loss.second_derivatives(few.clone(), f, both);
+                for (i, both) in few.zip(both.chunks_exact(2 * k)) {
+                    let (weight, at) = (rows.weights.of(i), (i - of_chunk.start) * k);
+                    let (a, b) = both.split_at(k);
+                    let to = diagonal[at..at + k].iter_mut().zip(a);
+                    to.for_each(|(to, a)| *to = weight * a);
+                    let to = vectors[at..at + k].iter_mut().zip(b);
+                    to.for_each(|(to, b)| *to = weight.sqrt() * b);
+                }
+            }
+            Ok(())
         });
-        if k == 1 {
-            return SecondDerivatives { diagonal: both, rank_one: Vec::new() };
-        }
-        let half = |at: usize| {
-            both.chunks_exact(width).flat_map(|both| &both[at..at + k]).copied().collect()
-        };
-        SecondDerivatives { diagonal: half(0), rank_one: half(k) }
+        drop(vectors);
+        done.into_iter().collect::<Result<(), RiskError>>()?;
+        Ok(SecondDerivatives { diagonal, rank_one })
     }
 
     fn parabolas(&self, point: &Point) -> Option<SecondDerivatives> {
         let loss = self.rows.loss.curvature().filter(|loss| loss.outputs() == 1)?;
         let outputs = point.outputs.here();
-        let mut second = self.second_derivatives(point);
+        let mut second = self.second_derivatives(point, &Cancel::new()).ok()?;
         let found = map_chunks_mut(&self.rows.chunks, &mut second.diagonal, 1, |_, rows, all| {
             let mut any = false;
             for (i, a) in rows.zip(all).filter(|(_, a)| **a == 0.0) {

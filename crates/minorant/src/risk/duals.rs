@@ -59,13 +59,15 @@ pub trait DualCoordinates {
 
     /// Moves the slopes of each example in `order` to the best place for it, the others' staying
     /// where they are, and the weights with them. Examples whose slopes are held at a bound by
-    /// more than `held` are taken out of `order`.
+    /// more than `held` are taken out of `order`. A sweep that is cancelled ends where it is, with slopes and
+    /// weights that belong to each other.
     fn sweep(
         &self,
         metric: &RowMetric,
         state: &mut DualState,
         order: &mut Vec<u32>,
         held: f64,
+        cancel: &Cancel,
     ) -> Sweep;
 
     /// The examples whose slopes are not held at a bound by more than `held`, by the outputs at

@@ -153,7 +153,7 @@ impl Risk for LinearRisk<'_> {
 
     fn at(&self, w: Vec<f64>, cancel: &Cancel) -> Result<Point, RiskError> {
         let (outputs, sums) = self.rows.values(&w, cancel)?;
-        finish(w, Outputs::Here(outputs), sums.into_iter().collect::<Sum>().value())
+        finish(w, Outputs::of(outputs), sums.into_iter().collect::<Sum>().value())
     }
 
     fn value_error(&self, point: &Point) -> f64 {
@@ -179,7 +179,7 @@ impl Risk for LinearRisk<'_> {
     ) -> Result<(Point, Vec<Plane>), RiskError> {
         let (outputs, sums) = self.rows.values_and_planes(&w, parts, cancel)?;
         let sums = chunk::whole([sums], self.rows.cut.chunks_of_parts(parts))?;
-        let point = finish(w, Outputs::Here(outputs), chunk::total_value(&sums).0)?;
+        let point = finish(w, Outputs::of(outputs), chunk::total_value(&sums).0)?;
         let planes = planes_at(&point.w, sums);
         Ok((point, planes))
     }
@@ -244,7 +244,7 @@ impl Lines for LinearRisk<'_> {
     fn between(&self, from: &Point, to: &Point, t: f64) -> Point {
         let (outputs, sums) = self.rows.between(from.outputs.here(), to.outputs.here(), t);
         let value = sums.into_iter().collect::<Sum>().value();
-        Point { outputs: Outputs::Here(outputs), ..Point::bare(between(&from.w, &to.w, t), value) }
+        Point { outputs: Outputs::of(outputs), ..Point::bare(between(&from.w, &to.w, t), value) }
     }
 }
 

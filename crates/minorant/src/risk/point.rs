@@ -43,7 +43,7 @@ pub enum Outputs {
     #[default]
     None,
     /// The numbers are here, those of one row after those of the other.
-    Here(Vec<f64>),
+    Here(Arc<Vec<f64>>),
     /// Whoever holds the rows keeps the numbers, until the last clone of this is gone.
     Held(Arc<dyn HeldOutputs>),
 }
@@ -58,6 +58,11 @@ pub trait HeldOutputs: fmt::Debug + Send + Sync {
 }
 
 impl Outputs {
+    /// Numbers that are kept here; clones of a point share them.
+    pub fn of(numbers: Vec<f64>) -> Self {
+        Outputs::Here(Arc::new(numbers))
+    }
+
     /// Whether the risk keeps nothing.
     pub fn is_none(&self) -> bool {
         matches!(self, Outputs::None)

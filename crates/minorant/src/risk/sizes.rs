@@ -18,6 +18,8 @@ pub(super) struct Sizes {
     shift: f64,
     /// The most entries of a row.
     longest: usize,
+    /// Σᵢ sᵢ.
+    total: f64,
     /// Σᵢ sᵢ |xᵢⱼ| for each column, or Σᵢ sᵢ xᵢⱼ² where losses are squares.
     columns: Vec<f64>,
 }
@@ -25,6 +27,7 @@ pub(super) struct Sizes {
 impl Summand for Sizes {
     fn add(&mut self, right: Self) {
         self.longest = self.longest.max(right.longest);
+        self.total += right.total;
         self.columns.add(right.columns);
     }
 }
@@ -61,12 +64,24 @@ impl Sizes {
         if let (Some(bias), Some(last)) = (design.bias(), columns.last_mut()) {
             *last = size(total, bias);
         }
-        Sizes { growth, outputs, shift: loss.shift(), longest, columns }
+        Sizes { growth, outputs, shift: loss.shift(), longest, total, columns }
     }
 
     /// How far the mean of the losses may have moved where a number of this size was added to outputs.
     pub(super) fn error_of_shift(&self, size: f64, value: f64) -> f64 {
-        let error = f64::EPSILON * size;
+        self.error_of_outputs(f64::EPSILON * self.of_all(size), value)
+    }
+
+    /// The size of outputs that are all this large, summed up as those of rows are.
+    fn of_all(&self, size: f64) -> f64 {
+        match self.growth {
+            Growth::Linear(_) => size * self.total,
+            Growth::Square => size * self.total.sqrt(),
+        }
+    }
+
+    /// How far the mean of the losses may have moved where the sizes of the outputs' errors add up to this.
+    fn error_of_outputs(&self, error: f64, value: f64) -> f64 {
         match self.growth {
             Growth::Linear(growth) => growth * error,
             Growth::Square => error * (2.0 * value.max(0.0).sqrt() + error),
@@ -81,14 +96,10 @@ impl Sizes {
             Growth::Linear(_) => each.map(|(size, w)| size * largest(w)).sum(),
             Growth::Square => each.map(|(size, w)| size.sqrt() * largest(w)).sum(),
         };
-        let size = size + self.shift;
+        let size = size + self.of_all(self.shift);
         let lanes = if self.outputs == 1 { LANES } else { 1 };
         let roundings = self.longest.div_ceil(lanes) as f64 + FURTHER;
         // One rounding is half of ε.
-        let error = 0.5 * f64::EPSILON * roundings * size;
-        match self.growth {
-            Growth::Linear(growth) => growth * error,
-            Growth::Square => error * (2.0 * value.max(0.0).sqrt() + error),
-        }
+        self.error_of_outputs(0.5 * f64::EPSILON * roundings * size, value)
     }
 }

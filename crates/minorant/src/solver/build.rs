@@ -105,6 +105,14 @@ impl Method {
         let bounded = risk.is_convex() && problem.regularizer.lambda() > 0.0;
         let companion = || Companion::new(dim, parts, limits, bounded);
         let rules = SearchRules::new(options.tuning)?;
+        // Beside absolute weights or bounds minimisers of planes alone may be rounding.
+        let prox_after = |first: Box<dyn Solver>| -> Box<dyn Solver> {
+            if problem.regularizer.is_quadratic() {
+                return first;
+            }
+            let then = Box::new(ProxBmrm::new(dim, parts, limits, options));
+            Box::new(PlanesAfter::after_a_halt(first, then, (dim, parts), limits))
+        };
         let how = (options, rules);
         let subgradients = (options.tuning.subgradients, options.seed);
         Ok(match method {
@@ -143,7 +151,7 @@ impl Method {
             }
             Method::Bcfw => return Err(lacks("a problem that outlives it")),
             Method::Bmrm | Method::LmBmrm | Method::PBmrm | Method::Auto => {
-                Box::new(Bmrm::new(risk.dim(), parts, limits))
+                prox_after(Box::new(Bmrm::new(dim, parts, limits)))
             }
             Method::ProxBmrm | Method::ProxPBmrm => {
                 Box::new(ProxBmrm::new(risk.dim(), parts, limits, options))
@@ -155,7 +163,9 @@ impl Method {
                 Box::new(Lmbm::new(problem, pairs, companion()))
             }
             Method::Cccp => Box::new(Cccp::new(risk.dim(), options)),
-            Method::LsBmrm | Method::LsPBmrm => Box::new(LsBmrm::new(risk.dim(), parts, limits)),
+            Method::LsBmrm | Method::LsPBmrm => {
+                prox_after(Box::new(LsBmrm::new(dim, parts, limits)))
+            }
             Method::Owlqn => Box::new(Owlqn::new(dim, pairs, subgradients)),
             Method::OwlqnStar => Box::new(OwlqnStar::new(dim, pairs, subgradients)),
             Method::Newton => Box::new(Newton::new(dim, limits)),

@@ -43,7 +43,12 @@ pub fn run(
         {
             checkpoints.store(archive_of(&run, last, solver));
         }
-        let result = if started { solver.step(&mut run) } else { solver.start(&mut run) };
+        let result = if started {
+            run.mind_the_clock();
+            solver.step(&mut run)
+        } else {
+            solver.start(&mut run)
+        };
         started = true;
         match result {
             Ok(step) => {

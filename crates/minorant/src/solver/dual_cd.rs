@@ -46,6 +46,8 @@ const NEAR: f64 = 1.0;
 /// The fraction of the objective that a bound may lose to rounding before the plane is summed up afresh:
 /// well below what tells a claim from its proof.
 const LOST: f64 = 1e-10;
+/// Slopes that a plane is made of while nobody notices.
+const QUICK: usize = 1 << 24;
 /// See `ls_bmrm.rs`: longer steps would magnify rounding errors.
 const LONGEST_STEP: f64 = 1e3;
 
@@ -144,7 +146,9 @@ impl DualCd {
         self.visits = visits;
         shuffle(&mut self.open, self.seed, self.sweeps);
         let held = HELD * self.pull;
-        let sweep = dual.sweep(&self.metric, &mut self.state, &mut self.open, held);
+        let cancel = run.cancel();
+        let sweep = dual.sweep(&self.metric, &mut self.state, &mut self.open, held, cancel);
+        run.cancel().check()?;
         self.sweeps += 1;
         self.pull = sweep.pull;
         self.dual += sweep.rise;
@@ -180,13 +184,17 @@ impl DualCd {
 
     /// The plane that the slopes prove. Where it `may_look` at the data, and rounding may have
     /// carried the weights so far that the plane which follows from them is worth less than its
-    /// proof, or none follows from them, it is summed up afresh.
+    /// proof, or none follows from them, it is summed up afresh. Where the time is over there is none for very
+    /// many slopes.
     fn plane(
         &self,
         run: &Run<'_>,
         dual: &dyn DualCoordinates,
         may_look: bool,
     ) -> Result<Option<(Plane, Vec<f64>)>, Halt> {
+        if !may_look && self.state.slopes.len() > QUICK {
+            return Ok(None);
+        }
         let center = run.problem.regularizer.center(self.dim);
         let mut slopes = self.state.slopes.clone();
         let bound = |plane: &Plane| bound_of_plane(plane.clone(), run.problem.regularizer, false);

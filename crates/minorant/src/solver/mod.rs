@@ -359,7 +359,7 @@ pub(crate) fn load_point(
     }
     let outputs = match archive.take_reals(&format!("{name}.outputs"))? {
         none if none.is_empty() => Outputs::None,
-        outputs => Outputs::Here(outputs),
+        outputs => Outputs::of(outputs),
     };
     let [value, error] = archive.take_reals(&format!("{name}.value"))?[..] else {
         return Err(ArchiveError(format!("{name}.value")));

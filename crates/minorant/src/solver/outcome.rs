@@ -197,7 +197,7 @@ impl Finished for Outcome {
 pub enum RunError {
     /// The risk could not be evaluated.
     #[error(transparent)]
-    Risk(#[from] RiskError),
+    Risk(RiskError),
     /// The checkpoint does not fit the problem.
     #[error(transparent)]
     Resume(#[from] ArchiveError),
@@ -212,6 +212,17 @@ pub enum RunError {
         most: u64,
     },
     /// The run was stopped before it had a first point.
-    #[error("the run was stopped before its first evaluation ended")]
+    #[error(
+        "the run was stopped before its first evaluation ended: there is no model, and nothing to save"
+    )]
     NoPoint,
+}
+
+impl From<RiskError> for RunError {
+    fn from(error: RiskError) -> Self {
+        match error {
+            RiskError::Cancelled => RunError::NoPoint,
+            error => RunError::Risk(error),
+        }
+    }
 }

@@ -1,10 +1,11 @@
-//! What becomes of the dual methods where they are slow: `dual-cd` or `bcfw` first, and a bundle
-//! method from their best weights on once they take too long or come to a halt; soon where `auto` has
-//! chosen them, late where a user has. Ascent by examples creeps where a few of
-//! them can move the weights far (features that are not scaled, a large C); sizes alone do not tell
-//! when. The rule counts evaluations and never looks at a clock. Not a method that users name.
+//! What becomes of methods where they are slow or come to a halt: another bundle method goes on from their best
+//! weights. After `dual-cd` or `bcfw`, soon where `auto` has chosen them, late where a user has: ascent by
+//! examples creeps where a few of them can move the weights far (features that are not scaled, a large C);
+//! sizes alone do not tell when. After a bundle method beside absolute weights or bounds with next to no quadratic,
+//! which knows the bound but whose minimisers are rounding over λ: a prox term makes them weights again. The rule
+//! counts evaluations and never looks at a clock. Not a method that users name.
 
-use super::{Bmrm, Halt, LsBmrm, Run, Solver, Status, Step};
+use super::{Bmrm, Halt, LsBmrm, ProxBmrm, Run, Solver, Status, Step};
 use crate::archive::{Archive, ArchiveError};
 use crate::bundle::{Bundle, Limits};
 use crate::risk::Point;
@@ -16,7 +17,7 @@ pub(super) const LATE: u64 = 4000;
 const DIGIT: f64 = 0.1;
 /// So many iterations without any progress are a halt.
 const HALT: u32 = 10;
-/// Iterations of the bundle method that may pass before its bound has caught up.
+/// Iterations of a bundle method that may pass before its bound has caught up with that of a dual method.
 const WAIT: u64 = 1000;
 
 /// A bundle method that can go on from what another method has found.
@@ -37,9 +38,15 @@ impl TakesOver for Bmrm {
     }
 }
 
-/// A dual method, then planes.
+impl TakesOver for ProxBmrm {
+    fn take_over(&mut self, bundle: Bundle, best: Point) {
+        ProxBmrm::take_over(self, bundle, best);
+    }
+}
+
+/// A method, then planes.
 pub struct PlanesAfter<'p> {
-    dual: Box<dyn Solver + 'p>,
+    first: Box<dyn Solver + 'p>,
     planes: Box<dyn TakesOver>,
     taken_over: bool,
     dim: usize,
@@ -47,6 +54,8 @@ pub struct PlanesAfter<'p> {
     limits: Limits,
     /// Evaluations that must bring one more digit of the gap.
     patience: u64,
+    /// Iterations of the bundle method that may pass before its bound has caught up.
+    wait: u64,
     /// Evaluations at which the gap is looked at next, and what it must not exceed then.
     look_at: u64,
     gap_wanted: f64,
@@ -62,10 +71,10 @@ impl std::fmt::Debug for PlanesAfter<'_> {
 }
 
 impl<'p> PlanesAfter<'p> {
-    /// Begins with `dual`; the bundle method has `parts` plane models, and takes over where
+    /// Begins with a dual method; the bundle method has `parts` plane models, and takes over where
     /// `patience` evaluations do not bring one more digit of the gap.
     pub(super) fn new(
-        dual: Box<dyn Solver + 'p>,
+        first: Box<dyn Solver + 'p>,
         planes: Box<dyn TakesOver>,
         dim: usize,
         parts: usize,
@@ -73,18 +82,30 @@ impl<'p> PlanesAfter<'p> {
         patience: u64,
     ) -> Self {
         PlanesAfter {
-            dual,
+            first,
             planes,
             taken_over: false,
             dim,
             parts,
             limits,
             patience,
+            wait: WAIT,
             look_at: patience,
             gap_wanted: f64::INFINITY,
             gap_reached: f64::INFINITY,
             waited: 0,
         }
+    }
+
+    /// Begins with a bundle method, from whose best weights another goes on where it comes to a halt: the bound
+    /// is known by then.
+    pub(super) fn after_a_halt(
+        first: Box<dyn Solver + 'p>,
+        planes: Box<dyn TakesOver>,
+        (dim, parts): (usize, usize),
+        limits: Limits,
+    ) -> Self {
+        PlanesAfter { wait: 0, ..PlanesAfter::new(first, planes, dim, parts, limits, u64::MAX) }
     }
 
     /// Whether the ascent has taken too long.
@@ -106,13 +127,14 @@ impl<'p> PlanesAfter<'p> {
 
     /// The bundle method goes on from the best weights, with the planes there.
     fn hand_over(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
-        let best = self.dual.best().ok_or(Halt::Stop(Status::Stalled))?;
+        let best = self.first.best().ok_or(Halt::Stop(Status::Stalled))?;
         let (point, planes) = run.evaluate_with_planes(best.w.clone(), self.parts)?;
         let objective = run.objective(&point)?;
         let mut bundle = Bundle::new(self.dim, self.parts, self.limits);
         let problem = run.problem;
         run.master(|| bundle.add(&point.w, planes, problem));
         self.planes.take_over(bundle, point);
+        self.planes.start(run)?;
         self.taken_over = true;
         run.keep_going();
         Ok(Step { kind: "hand-over", objective, length: None })
@@ -121,7 +143,7 @@ impl<'p> PlanesAfter<'p> {
 
 impl Solver for PlanesAfter<'_> {
     fn start(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
-        self.dual.start(run)
+        self.first.start(run)
     }
 
     fn step(&mut self, run: &mut Run<'_>) -> Result<Step, Halt> {
@@ -132,7 +154,7 @@ impl Solver for PlanesAfter<'_> {
             let is_closer = gap < self.gap_reached;
             self.waited = if is_closer { 0 } else { self.waited + 1 };
             self.gap_reached = if is_closer { gap } else { self.gap_reached };
-            if self.waited < WAIT {
+            if self.waited < self.wait {
                 run.keep_going();
             }
             Ok(step)
@@ -140,20 +162,24 @@ impl Solver for PlanesAfter<'_> {
             run.check_gap()?;
             self.hand_over(run)
         } else {
-            self.dual.step(run)
+            self.first.step(run)
         }
     }
 
+    fn restart_at(&mut self, point: Point) -> bool {
+        if self.taken_over { self.planes.restart_at(point) } else { self.first.restart_at(point) }
+    }
+
     fn best(&self) -> Option<&Point> {
-        if self.taken_over { self.planes.best() } else { self.dual.best() }
+        if self.taken_over { self.planes.best() } else { self.first.best() }
     }
 
     fn best_is_combined(&self) -> bool {
-        if self.taken_over { self.planes.best_is_combined() } else { self.dual.best_is_combined() }
+        if self.taken_over { self.planes.best_is_combined() } else { self.first.best_is_combined() }
     }
 
     fn planes(&self) -> usize {
-        if self.taken_over { self.planes.planes() } else { self.dual.planes() }
+        if self.taken_over { self.planes.planes() } else { self.first.planes() }
     }
 
     fn save(&self, archive: &mut Archive) {
@@ -163,7 +189,7 @@ impl Solver for PlanesAfter<'_> {
         if self.taken_over {
             self.planes.save(archive);
         } else {
-            self.dual.save(archive);
+            self.first.save(archive);
         }
     }
 
@@ -176,6 +202,6 @@ impl Solver for PlanesAfter<'_> {
         };
         (self.taken_over, self.look_at, self.waited) = (taken_over != 0, look_at, waited);
         (self.gap_wanted, self.gap_reached) = (gap_wanted, gap_reached);
-        if self.taken_over { self.planes.load(archive) } else { self.dual.load(archive) }
+        if self.taken_over { self.planes.load(archive) } else { self.first.load(archive) }
     }
 }

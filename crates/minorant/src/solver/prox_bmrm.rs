@@ -142,6 +142,23 @@ impl ProxBmrm {
         }
     }
 
+    /// Goes on from a bundle and a best point that another method has found.
+    pub(super) fn take_over(&mut self, bundle: Bundle, best: Point) {
+        (self.bundle, self.best) = (bundle, Some(best));
+    }
+
+    /// The weakest prox term whose minimiser is more than rounding within the radius.
+    fn blur(&self) -> f64 {
+        f64::EPSILON * self.bundle.longest() / (BLURRED * self.state.radius)
+    }
+
+    /// Whether it is the prox term alone that makes minimisers of the model weights: without it there are none,
+    /// or they are rounding over λ.
+    fn is_soft(&self, run: &Run<'_>) -> bool {
+        let regularizer = run.problem.regularizer;
+        !regularizer.is_quadratic() && regularizer.lambda() <= self.blur()
+    }
+
     /// Keeps the planes of an evaluated point, and the point itself if it is the best one.
     fn take(&mut self, run: &mut Run<'_>, point: Point, planes: Vec<Plane>) -> Result<f64, Halt> {
         let objective = run.objective(&point)?;
@@ -261,16 +278,13 @@ impl ProxBmrm {
             let minimum = run.master(|| self.bundle.near_minimum(regularizer, 0.0, is_nonnegative));
             run.offer_bounds(&minimum.bounds, || self.bundle.proof());
             run.check_gap()?;
-            if plain.distance <= radius {
+            if plain.distance <= radius && !self.is_soft(run) {
                 self.state.alpha = 0.0;
                 return Ok((minimum, plain.distance));
             }
         }
-        let least = if has_minimum {
-            0.5 * unit
-        } else {
-            (WEAKEST * unit).max(f64::EPSILON * self.bundle.longest() / (BLURRED * radius))
-        };
+        let weakest = if has_minimum { 0.5 * unit } else { WEAKEST * unit };
+        let least = if self.is_soft(run) { weakest.max(self.blur()) } else { weakest };
         let mut alpha = self.state.alpha.max(least);
         let mut distance = self.distance(run, alpha);
         if distance > radius {
@@ -315,7 +329,7 @@ impl ProxBmrm {
             return Err(Halt::Stop(Status::Stalled));
         }
         // Without a quadratic minimisers may lie so far away that nothing can be computed there.
-        let is_soft = run.problem.regularizer.lambda() == 0.0;
+        let is_soft = self.is_soft(run);
         let (point, planes) = match run.evaluate_with_planes(w, self.parts) {
             Err(Halt::Failed(RiskError::NotFinite(_))) if is_soft => {
                 run.overshot();

@@ -160,10 +160,17 @@ impl<'a> Run<'a> {
     pub fn charge(&mut self) -> Result<(), Halt> {
         self.check_limits()?;
         self.evaluations += 1;
-        if let Some(most) = self.rules.max_seconds.filter(|_| self.evaluations > 1) {
-            self.cancel = self.asked.within(self.left_of(most));
+        if self.evaluations > 1 {
+            self.mind_the_clock();
         }
         Ok(())
+    }
+
+    /// From here on work ends by itself where the time is over. The first point is waited for.
+    pub(super) fn mind_the_clock(&mut self) {
+        if let Some(most) = self.rules.max_seconds {
+            self.cancel = self.asked.within(self.left_of(most));
+        }
     }
 
     /// Keeps one evaluation back for a final pass.

@@ -300,6 +300,7 @@ impl Judge<'_> {
                 &fitted.model,
                 &exact_objective,
                 &all_best,
+                fitted.audit.lower_bound,
                 &self.elsewhere,
             );
             self.judged.tampered += tampered.tried;

@@ -47,6 +47,7 @@ pub(crate) fn accepted(
     model: &FittedModel,
     objective: &Number,
     best: &Number,
+    audited: Option<f64>,
     elsewhere: &Elsewhere,
 ) -> Tampered {
     let mut tampered = Tampered::default();
@@ -93,11 +94,13 @@ pub(crate) fn accepted(
         attempt(name, &other);
     }
 
-    // A bound is raised by 1e-6, and to what no bound can be. Beside a model that is far from the best one
-    // nobody sees less than that share of its objective.
+    // A bound is raised to 1e-6 above what its proof proves, which a claim may lie below, and to what no bound
+    // can be. Beside a model that is far from the best one nobody sees less than that share of its objective.
     let above = problem.stated[0].plain(&(best + &best.times(&Number::new(VISIBLE), 64))).to_f64();
+    let stated = model.facts.certificate.lower_bound;
+    let withheld = audited.zip(stated).map_or(0.0, |(proven, stated)| (proven - stated).max(0.0));
     let raised = with_claims(model, |objective, bound| {
-        (objective, bound + VISIBLE * bound.abs().max(objective.abs()))
+        (objective, bound + withheld + VISIBLE * (bound + withheld).abs().max(objective.abs()))
     });
     let false_ones =
         with_claims(model, |objective, _| (objective, above + VISIBLE * objective.abs()));

@@ -95,11 +95,13 @@ pub struct LinearForm {
 impl LinearForm {
     pub(super) fn new(rows: &Rows<'_>, outcomes: Vec<Outcome>) -> Self {
         let loss = loss_of(rows.settings);
-        let outputs = outcomes[0].point.outputs.gather();
+        let outputs = || outcomes[0].point.outputs.gather();
         let (threshold, scale) = match &rows.targets.truths {
-            Truths::Sets(member) => (Some(MultilabelHinge::best_threshold(&outputs, member)), None),
+            Truths::Sets(member) => {
+                (Some(MultilabelHinge::best_threshold(&outputs(), member)), None)
+            }
             Truths::Numbers(numbers) => {
-                (None, regression::scale(loss, numbers, &rows.shares, &outputs, rows.settings))
+                (None, regression::scale(loss, numbers, &rows.shares, &outputs(), rows.settings))
             }
             _ => (None, None),
         };

@@ -84,7 +84,7 @@ impl Newton {
             return Err(Halt::Stop(Status::Stalled));
         };
         let regularizer = run.problem.regularizer;
-        let model = Model::new(curvature, point, regularizer);
+        let model = Model::new(curvature, point, regularizer, run.cancel())?;
         let d = self.dim as u64;
         let of_factor = curvature.hessian_cost().map(|cost| cost + d * d * d / 48);
         let of_products = self.products * curvature.product_cost();

@@ -2,7 +2,7 @@
 //! or by conjugate gradients. It chooses neither, and goes nowhere.
 
 use crate::regularizer::L2;
-use crate::risk::{Curvature, Point, SecondDerivatives};
+use crate::risk::{Cancel, Curvature, Point, RiskError, SecondDerivatives};
 use crate::solver::{Halt, Run};
 use minorant_linalg::cholesky::GrowingCholesky;
 use minorant_linalg::dense::{axpy, dot};
@@ -22,9 +22,14 @@ pub(super) struct Model<'m> {
 
 impl<'m> Model<'m> {
     /// The model at a point.
-    pub(super) fn new(curvature: &'m dyn Curvature, point: &Point, regularizer: &L2) -> Self {
-        let second = curvature.second_derivatives(point);
-        Model { curvature, second, ridge: regularizer.second_derivatives(point.w.len()) }
+    pub(super) fn new(
+        curvature: &'m dyn Curvature,
+        point: &Point,
+        regularizer: &L2,
+        cancel: &Cancel,
+    ) -> Result<Self, RiskError> {
+        let second = curvature.second_derivatives(point, cancel)?;
+        Ok(Model { curvature, second, ridge: regularizer.second_derivatives(point.w.len()) })
     }
 
     /// The diagonal of a Hessian whose examples are all curved alike, from the means of the features'

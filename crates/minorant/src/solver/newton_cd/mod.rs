@@ -196,7 +196,10 @@ impl Solver for NewtonCd {
         // Where many losses are straight, those that are curved tell little of how far to go.
         let above = if self.needs_parabolas { curvature.parabolas(point) } else { None };
         let mut has_parabolas = above.is_some();
-        let second = above.unwrap_or_else(|| curvature.second_derivatives(point));
+        let second = match above {
+            Some(above) => above,
+            None => curvature.second_derivatives(point, meter.cancel())?,
+        };
         let from = (point, gradient.as_slice());
         let mut to = model_minimiser(curvature, regularizer, from, second, accuracy, &mut meter)?;
         let mut slope = l1::slope_towards(&point.w, &to, gradient, lambda);
