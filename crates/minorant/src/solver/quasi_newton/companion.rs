@@ -69,6 +69,15 @@ impl Companion {
         self.past.push((run.evaluations(), run.best_objective()));
     }
 
+    /// Notes where a walk stands that has left a lower place behind: what it gains is its own way down.
+    pub(super) fn note_above(&mut self, run: &Run<'_>, objective: f64) {
+        let is_first = self.past.last().is_some_and(|(_, before)| *before < objective);
+        if is_first {
+            self.past.clear();
+        }
+        self.past.push((run.evaluations(), objective));
+    }
+
     /// Whether the master should be solved now.
     pub(in crate::solver) fn is_due(&self, run: &Run<'_>) -> bool {
         self.bundle.is_some() && run.evaluations() >= self.due

@@ -242,7 +242,10 @@ impl Walk {
         if combined {
             self.companion.add(run, &next.point.w, planes);
         }
-        self.companion.note(run);
+        match &self.lower {
+            Some(lower) if lower.objective < objective => self.companion.note_above(run, objective),
+            _ => self.companion.note(run),
+        }
         self.combined |= combined;
         self.endless = endless;
         self.failures = 0;
@@ -270,10 +273,10 @@ impl Walk {
         let w = search::ahead(&self.site()?.point.w, p, 1.0);
         let (point, planes) = run.evaluate_with_planes(w, self.companion.parts())?;
         self.companion.add(run, &point.w, planes.clone());
+        // The place that is left may be the lower one.
+        self.lower = Some(self.site()?.clone());
         let reached = Reached { point, planes, length: 1.0, combined: false, endless: false };
-        let (left, step) = self.arrive(run, reached)?;
-        self.lower = Some(left).filter(|left| left.objective <= step.objective);
-        Ok(step)
+        Ok(self.arrive(run, reached)?.1)
     }
 
     /// There was no way down: the model helps on, or the run ends. `size` tells how much a model
