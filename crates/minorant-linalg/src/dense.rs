@@ -48,7 +48,7 @@ impl Stored for f64 {
 
 /// Sum of the lanes in a fixed order.
 #[inline(always)]
-fn fold(lanes: [f64; LANES]) -> f64 {
+pub(crate) fn fold(lanes: [f64; LANES]) -> f64 {
     ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6]))
         + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
 }

@@ -9,12 +9,12 @@ mod gram;
 mod kernels;
 mod relax;
 
-use crate::dense::{LANES, Stored, TOGETHER, add_rows_kernel, axpy_kernel, dispatch, dot_kernel};
+use crate::dense::{LANES, Stored, TOGETHER, add_rows_kernel, axpy_kernel, dispatch};
 use crate::matrix::{Body, Matrix, Values};
 use crate::parallel::Spare;
 pub use follow::Follow;
 pub(crate) use kernels::sparse_dot;
-use kernels::{DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy};
+use kernels::{DenseOutput, DenseOutputs, SparseOutputs, add_outer, prefetch, sparse_axpy};
 use pulp::Arch;
 pub use relax::{Factors, RowStep};
 use std::borrow::Cow;
@@ -200,15 +200,8 @@ impl<'a> Design<'a> {
             return Arch::new().dispatch(DenseOutputs { values, cols, rows, bias, weights, out });
         }
         let bias = self.bias.map_or(0.0, |b| b * weights.data[cols]);
-        dispatch(
-            #[inline(always)]
-            || {
-                for (o, i) in out.iter_mut().zip(rows) {
-                    let row = &values[i * cols..(i + 1) * cols];
-                    *o = dot_kernel(row, &weights.data[..cols]) + bias;
-                }
-            },
-        );
+        let weights = &weights.data[..cols];
+        Arch::new().dispatch(DenseOutput { values, cols, rows, bias, weights, out });
     }
 
     fn forward_sparse<T: Stored>(

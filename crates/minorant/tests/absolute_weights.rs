@@ -53,11 +53,9 @@ fn masters_without_a_quadratic_are_solved_as_far_as_numbers_tell() {
     }
 }
 
-/// With next to no quadratic the master's minimiser is rounding over λ, though its bound is exact. One of the
-/// problems takes `prox-bmrm` by itself so far away at first that it stalls.
+/// With next to no quadratic the master's minimiser is rounding over λ, though its bound is exact.
 #[test]
 fn next_to_no_quadratic_is_enough() {
-    let mut stalled = Vec::new();
     for seed in 0..40 {
         let mut random = Random::new(seed);
         let (rows, targets, _) = rows(&mut random);
@@ -66,11 +64,8 @@ fn next_to_no_quadratic_is_enough() {
         for solver in ["bmrm", "ls-bmrm", "ls-p-bmrm", "prox-bmrm"] {
             let absolute = Regression::new().loss("absolute").lambda(lambda).l1_ratio(ratio);
             let facts = absolute.tol(1e-6).solver(solver).fit(&numbers).unwrap().facts;
-            if !facts.certificate.certifies(1e-6) {
-                stalled.push((seed, solver, facts.certificate));
-            }
+            let told = format!("seed {seed} {solver}: {:?}", facts.certificate);
+            assert!(facts.certificate.certifies(1e-6), "{told}");
         }
     }
-    let others = stalled.iter().filter(|(_, solver, _)| *solver != "prox-bmrm").count();
-    assert!(others == 0 && stalled.len() <= 1, "{stalled:?}");
 }

@@ -4,7 +4,7 @@
 //! where it is a function call.
 
 use super::PackedWeights;
-use crate::dense::{LANES, Stored};
+use crate::dense::{LANES, Stored, dot_kernel, fold};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
@@ -139,6 +139,76 @@ fn store<S: Simd>(tile: &[S::f64s; TILE], from: usize, out: &mut [f64]) {
     vectors[..TILE].copy_from_slice(tile);
     let width = (TILE * S::F64_LANES).min(out.len() - from);
     out[from..from + width].copy_from_slice(&numbers[..width]);
+}
+
+/// One output of dense rows. Where a vector holds as many numbers as the sums have lanes, what the compiler
+/// makes of [`dot_kernel`] is slower than what stands here; the bits are the same.
+pub(super) struct DenseOutput<'k, T> {
+    pub(super) values: &'k [T],
+    pub(super) cols: usize,
+    pub(super) rows: Range<usize>,
+    pub(super) bias: f64,
+    pub(super) weights: &'k [f64],
+    pub(super) out: &'k mut [f64],
+}
+
+/// Eight numbers of a row, the `at`-th eight, as a vector.
+#[inline(always)]
+fn load<S: Simd, T: Stored>(row: &[T], at: usize) -> S::f64s {
+    let mut numbers = [0.0; LANES];
+    let row = &row[at * LANES..][..LANES];
+    for l in 0..LANES {
+        numbers[l] = row[l].wide();
+    }
+    S::as_simd_f64s(&numbers).0[0]
+}
+
+/// The inner product of a row with a vector, added up in the order of [`dot_kernel`].
+#[inline(always)]
+fn dot_by_vectors<S: Simd, T: Stored>(simd: S, row: &[T], y: &[f64]) -> f64 {
+    let (whole, rest) = S::as_simd_f64s(y);
+    let mut acc = [simd.splat_f64s(0.0); 4];
+    let long = whole.len() / 4 * 4;
+    for at in (0..long).step_by(4) {
+        let y = &whole[at..][..4];
+        for a in 0..4 {
+            acc[a] = simd.mul_add_f64s(load::<S, T>(row, at + a), y[a], acc[a]);
+        }
+    }
+    let mut total = simd.add_f64s(simd.add_f64s(acc[0], acc[1]), simd.add_f64s(acc[2], acc[3]));
+    for at in long..whole.len() {
+        total = simd.mul_add_f64s(load::<S, T>(row, at), whole[at], total);
+    }
+    let mut lanes = [0.0; LANES];
+    S::as_mut_simd_f64s(&mut lanes).0[0] = total;
+    let mut sum = fold(lanes);
+    for (x, y) in row[y.len() - rest.len()..].iter().zip(rest) {
+        sum = x.wide().mul_add(*y, sum);
+    }
+    sum
+}
+
+impl<T: Stored> WithSimd for DenseOutput<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let DenseOutput { values, cols, rows, bias, weights, out } = self;
+        if S::F64_LANES == LANES {
+            for (out, i) in out.iter_mut().zip(rows) {
+                *out = dot_by_vectors(simd, &values[i * cols..][..cols], weights) + bias;
+            }
+            return;
+        }
+        simd.vectorize(
+            #[inline(always)]
+            || {
+                for (out, i) in out.iter_mut().zip(rows) {
+                    *out = dot_kernel(&values[i * cols..][..cols], weights) + bias;
+                }
+            },
+        );
+    }
 }
 
 /// K outputs of dense rows: each weight loaded serves four rows.

@@ -17,6 +17,10 @@ impl DualCoordinates for InterceptRisk<'_> {
         Some(metric.with_intercept(&self.inner.rows.weights))
     }
 
+    fn has_cheap_steps(&self) -> bool {
+        self.inner.has_cheap_steps()
+    }
+
     fn intercepts(&self) -> usize {
         self.loss().outputs()
     }

@@ -177,6 +177,10 @@ impl DualCoordinates for LinearRisk<'_> {
         self.row_metric(lambda, theta)
     }
 
+    fn has_cheap_steps(&self) -> bool {
+        self.rows.matrix().is_sparse() && !self.rows.loss.is_parabola()
+    }
+
     fn sweep(
         &self,
         metric: &RowMetric,

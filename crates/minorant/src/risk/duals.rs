@@ -47,6 +47,10 @@ pub trait DualCoordinates {
     /// What steps along examples cost; nothing where θ differs between the outputs of a feature.
     fn metric(&self, lambda: f64, theta: Option<&[f64]>) -> Option<RowMetric>;
 
+    /// Whether steps along examples are cheap beside those of Newton's method: examples are stored by their
+    /// entries alone, and no Newton step finds the minimum at once.
+    fn has_cheap_steps(&self) -> bool;
+
     /// Intercepts that stand behind the weights in a state because they are free: sweeps bring them to
     /// where the slopes add up to zero.
     fn intercepts(&self) -> usize {

@@ -132,6 +132,11 @@ pub trait Loss: Sync {
         false
     }
 
+    /// Whether the loss is one parabola, so that a Newton step finds the minimum at once.
+    fn is_parabola(&self) -> bool {
+        false
+    }
+
     /// The loss along a line, where it is piecewise linear or quadratic there. A loss without pieces
     /// is searched by its slopes.
     fn pieces(&self) -> Option<&dyn Piecewise> {

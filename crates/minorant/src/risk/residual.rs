@@ -188,6 +188,10 @@ impl Loss for Residual {
         1
     }
 
+    fn is_parabola(&self) -> bool {
+        self.shape == Shape::SQUARES
+    }
+
     #[inline]
     fn value(&self, example: usize, f: &[f64]) -> f64 {
         let beside = self.shape.beside(self.excess(example, f));

@@ -11,9 +11,10 @@ pub const MANY_WEIGHTS: usize = 10_000;
 /// only where they have enough rows for each weight; in many dimensions they need more of them
 /// than anybody can afford.
 const STEEP: f64 = 80.0;
-/// The same where the loss is smooth, and Newton's method is what would be taken instead.
+/// The same where the loss is smooth, and Newton's method is what would be taken instead: over dense rows,
+/// whose products with a Hessian are quick; and over sparse ones, or beside absolute weights, where that
+/// method goes through columns and not through rows.
 const STEEP_WHERE_SMOOTH: f64 = 1.0;
-/// The same beside absolute weights, where Newton's method goes through columns and not through rows.
 const STEEP_WHERE_SPARSE: f64 = 4.0;
 
 impl Method {
@@ -87,8 +88,9 @@ fn suits_dual_cd(problem: Problem<'_>) -> bool {
     dual_cd::metric_of(problem).is_some_and(|metric| {
         let curvatures = metric.curvatures();
         let mean = curvatures.iter().sum::<f64>() / curvatures.len() as f64;
+        let is_cheap = problem.risk.dual_coordinates().is_some_and(|dual| dual.has_cheap_steps());
         let steep = match problem.risk.is_smooth() {
-            true if problem.regularizer.l1() > 0.0 => STEEP_WHERE_SPARSE,
+            true if problem.regularizer.l1() > 0.0 || is_cheap => STEEP_WHERE_SPARSE,
             true => STEEP_WHERE_SMOOTH,
             false => STEEP,
         };

@@ -56,6 +56,8 @@ const PATIENCE: u64 = 300;
 /// the promised descent that it then asks for.
 const EXCURSION: u64 = 15;
 const SERIOUS: f64 = 0.05;
+/// The share of the radius that is left where a soft model brings nothing new.
+const CLOSER: f64 = 0.1;
 /// So many of these iterations without progress make the prox term stronger where it alone is what bends the
 /// model.
 const NULLS: u64 = 5;
@@ -350,7 +352,10 @@ impl ProxBmrm {
         let serious = !state.downhill || descent >= SERIOUS * (descent + surprise);
         let near = distance <= state.radius && serious;
         // The model is soft where the prox term is weak then, and its master is solved the worse.
-        if is_soft && !serious && state.waited % NULLS == NULLS - 1 {
+        if is_soft && descent.max(surprise) <= NEWS * objective.abs() {
+            // The master has not found what the planes prove: a stronger prox term makes it easier.
+            state.radius *= CLOSER;
+        } else if is_soft && !serious && state.waited % NULLS == NULLS - 1 {
             state.radius = 0.5 * distance;
         } else if descent <= 0.0 {
             state.radius = (0.5 * state.radius).max(state.least_radius.min(state.radius));

@@ -70,6 +70,8 @@ const FIRST_LOOK: u64 = 5_000;
 const LEFT: f64 = 0.5;
 /// The decrease of the objective that is enough where there is no gap, relative to it.
 const LOWER: f64 = 1e-6;
+/// A local model whose minimum exceeds the best objective by more than this share of it is refuted.
+const REFUTED: f64 = 1e-9;
 /// Evaluations one after the other that may be not finite: ever shorter steps must have led to
 /// somewhere by then.
 const NOT_FINITE: u32 = 60;
@@ -313,6 +315,12 @@ impl<'a> Run<'a> {
     /// Tells the gap of a local model of a risk that is not convex, and stops the run if it is
     /// good enough. It proves nothing about other points.
     pub fn check_local_gap(&mut self, gap: f64) -> Result<(), Halt> {
+        // A model that lies above the best point by more than rounding tells nothing of it.
+        if gap < -REFUTED * self.best_objective.abs() {
+            self.local_gap = f64::INFINITY;
+            return Ok(());
+        }
+        let gap = gap.max(0.0);
         self.note_progress(self.local_gap, gap);
         self.local_gap = gap;
         if gap <= self.target() { Err(Halt::Stop(Status::Converged)) } else { Ok(()) }
