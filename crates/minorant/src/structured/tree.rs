@@ -43,6 +43,8 @@ pub struct Tree {
     sizes: Vec<f64>,
     /// What each part looks at.
     templates: Vec<Template>,
+    /// Whether each looks at its own place alone, as it does unless more is asked for: this goes quicker.
+    sees_places_alone: bool,
     /// Where the weights of each part begin, and where those of the last one end.
     starts: Vec<usize>,
     /// Local binary patterns of each image; empty where no part asks for them.
@@ -80,7 +82,7 @@ impl Tree {
         }
         let sizes = vec![1.0; images.len()];
         let (templates, starts, patterns) = (Vec::new(), Vec::new(), Vec::new());
-        Tree { shape, images, sizes, templates, starts, patterns }
+        Tree { shape, images, sizes, templates, sees_places_alone: true, starts, patterns }
             .looking_at(&[Template::default()])
     }
 
@@ -98,6 +100,7 @@ impl Tree {
                 ));
             }
         };
+        self.sees_places_alone = self.templates.iter().all(|one| *one == Template::default());
         self.starts = vec![0];
         for template in &self.templates {
             let features = template.checked_features(channels).filter(|_| template.width > 0);
@@ -337,10 +340,17 @@ impl StructuredModel for Tree {
         mut each: impl FnMut(usize, f64),
     ) {
         let grid = self.grid(example);
-        for (part, &place) in output.iter().enumerate() {
-            let start = self.starts[part];
-            self.templates[part]
-                .for_each_feature(&grid, place as usize, |at, x| each(start + at, x));
+        if self.sees_places_alone {
+            for (part, &place) in output.iter().enumerate() {
+                let seen = &grid.pixels[place as usize * grid.channels..][..grid.channels];
+                let start = part * grid.channels;
+                seen.iter().enumerate().for_each(|(channel, &x)| each(start + channel, x));
+            }
+        } else {
+            let parts = output.iter().zip(&self.templates).zip(&self.starts);
+            for ((&place, template), &start) in parts {
+                template.for_each_feature(&grid, place as usize, |at, x| each(start + at, x));
+            }
         }
         for (edge, &parent) in self.shape.parents.iter().enumerate() {
             let (from, to) = (self.at(output[parent] as usize), self.at(output[edge + 1] as usize));

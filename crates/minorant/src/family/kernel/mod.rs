@@ -15,7 +15,7 @@ pub use choice::{KERNEL, OFFSET, POWER, SIGMA};
 pub use form::{KernelForm, Machine};
 pub use latent::{C_NEG, C_POS, COMPONENTS};
 pub use robust::{C, RAMP};
-pub use s3vm::{ABS_TOL, BALANCE, C1, C2, MODE, RAMP_OF_CCCP};
+pub use s3vm::{ABS_TOL, BALANCE, C1, C2, MODE, RAMP_OF_CCCP, TRACE_LABELS, TRUTH};
 
 use super::builder::taken;
 use super::classes::one_class_a_row;

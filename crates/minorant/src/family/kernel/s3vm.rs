@@ -79,10 +79,10 @@ options! {
 options! {
     /// Labels of all rows as numbers, one a line: the trace tells the share of the rows without label
     /// that are labelled right
-    TRUTH: Option<Vec<f64>> = ("truth", "FILE", NumbersOfFile)
+    pub TRUTH: Option<Vec<f64>> = ("truth", "FILE", NumbersOfFile)
         .otherwise("none").of_output().needs(&[Given("trace")]).probe("{FILE}");
     /// Write the labels p of the rows without label into the trace, as numbers from 0 to 1
-    TRACE_LABELS: bool = ("trace-labels", "", Flag)
+    pub TRACE_LABELS: bool = ("trace-labels", "", Flag)
         .default("false").of_output().needs(&[Given("trace")]);
 }
 
