@@ -46,9 +46,8 @@ class Cache:
         self.holds_sequences = _core.holds_sequences(self.path)
         self._opened_tokens: dict[Any, _core.Tokens] = {}
         rows = self._tokens() if self.holds_sequences else self._rows(as_targets=False)
-        self.shape: tuple[int, int] = rows.shape
-        self.dtype = np.dtype(f"f{rows.itemsize}")
-        self.size: int = rows.size
+        self.shape, self.size, width = rows.facts
+        self.dtype = np.dtype(f"f{width}")
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -91,7 +90,7 @@ class Cache:
         numbers = np.asarray(numbers, dtype=np.uint64)
         part._open = {kind: rows.select(numbers) for kind, rows in self._open.items()}
         part._numbers = numbers
-        part.shape, part.size = (len(numbers), self.shape[1]), part._rows().size
+        part.shape, part.size, _ = part._rows().facts
         return part
 
     @property

@@ -123,9 +123,10 @@ impl Rows {
         Ok(Rows { data: py.detach(read).map_err(unreadable)? })
     }
 
+    /// Rows and columns, stored entries, and the bytes of a value.
     #[getter]
-    fn shape(&self) -> (usize, usize) {
-        (self.data.features.rows(), self.data.features.cols())
+    fn facts(&self) -> Facts {
+        facts_of(&self.data.features)
     }
 
     /// The rows with these numbers, which ascend; those that stay on disk do so here as well.
@@ -136,18 +137,6 @@ impl Rows {
             return refuse(format!("expected numbers of rows below {most} in ascending order"));
         }
         Ok(Rows { data: py.detach(|| self.data.select_rows(&rows)) })
-    }
-
-    /// Stored entries.
-    #[getter]
-    fn size(&self) -> usize {
-        self.data.features.entries()
-    }
-
-    /// Bytes of a value.
-    #[getter]
-    fn itemsize(&self) -> usize {
-        self.data.features.width()
     }
 
     /// Bytes that were read from disk so far, and those of rows that stay in memory; nothing where all
@@ -176,6 +165,13 @@ impl Rows {
         };
         Ok(Some(found))
     }
+}
+
+/// Shape, stored entries, and the bytes of a value.
+type Facts = ((usize, usize), usize, usize);
+
+fn facts_of(matrix: &Matrix<'_>) -> Facts {
+    ((matrix.rows(), matrix.cols()), matrix.entries(), matrix.width())
 }
 
 fn traffic_of(matrix: &Matrix<'_>) -> Option<(u64, u64)> {
@@ -215,21 +211,10 @@ impl Tokens {
         }
     }
 
+    /// Tokens and attributes, stored entries, and the bytes of a value.
     #[getter]
-    fn shape(&self) -> (usize, usize) {
-        (self.data.tokens.rows(), self.data.tokens.cols())
-    }
-
-    /// Stored entries.
-    #[getter]
-    fn size(&self) -> usize {
-        self.data.tokens.entries()
-    }
-
-    /// Bytes of a value.
-    #[getter]
-    fn itemsize(&self) -> usize {
-        self.data.tokens.width()
+    fn facts(&self) -> Facts {
+        facts_of(&self.data.tokens)
     }
 
     /// Bytes that were read from disk so far, and those of tokens that stay in memory; nothing where all

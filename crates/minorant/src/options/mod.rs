@@ -17,6 +17,7 @@ pub use kind::{Kind, Range};
 pub use named::Named;
 pub(crate) use named::named;
 pub use setting::Setting;
+pub(crate) use setting::spelled;
 pub use value::Value;
 pub(crate) use value::{label_json, label_of_json};
 

@@ -69,6 +69,32 @@ settings! {
     Vec<u64>: Value::Wholes(all) => Some(all.clone()), all => Value::Wholes(all);
 }
 
+/// Makes a type that is written and read as a word, such as `count=5`, the value of an option.
+macro_rules! spelled {
+    ($type:ty) => {
+        impl $crate::options::Setting for $type {
+            fn of(value: Option<&$crate::options::Value>) -> Option<Self> {
+                match value? {
+                    $crate::options::Value::Word(word) => word.parse().ok(),
+                    _ => None,
+                }
+            }
+
+            fn value(self) -> Option<$crate::options::Value> {
+                Some(self.into())
+            }
+        }
+
+        impl From<$type> for $crate::options::Value {
+            fn from(given: $type) -> Self {
+                $crate::options::Value::Word(given.to_string())
+            }
+        }
+    };
+}
+
+pub(crate) use spelled;
+
 /// Pairs that are not given are an empty list.
 impl Setting for Vec<(Label, f64)> {
     fn of(value: Option<&Value>) -> Option<Self> {

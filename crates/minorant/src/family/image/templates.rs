@@ -1,6 +1,6 @@
 //! What the parts of a tree look at, as a setting: a template for each part, or one for all.
 
-use crate::options::{Setting, Value};
+use crate::options::spelled;
 use crate::structured::tree::Template;
 use std::fmt;
 use std::str::FromStr;
@@ -24,21 +24,4 @@ impl FromStr for Templates {
     }
 }
 
-impl Setting for Templates {
-    fn of(value: Option<&Value>) -> Option<Self> {
-        match value? {
-            Value::Word(word) => word.parse().ok(),
-            _ => None,
-        }
-    }
-
-    fn value(self) -> Option<Value> {
-        Some(self.into())
-    }
-}
-
-impl From<Templates> for Value {
-    fn from(templates: Templates) -> Self {
-        Value::Word(templates.to_string())
-    }
-}
+spelled!(Templates);

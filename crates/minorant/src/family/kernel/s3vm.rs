@@ -14,7 +14,7 @@ use crate::options::Need::{Given, Is};
 use crate::options::Range::{Finite, Positive};
 use crate::options::common::{self, SOLVER};
 use crate::options::reading;
-use crate::options::{Effect, Key, Named, Setting, Value, named, options};
+use crate::options::{Effect, Key, Named, named, options, spelled};
 use crate::s3vm::large::{LARGE, LargeProblem, fit_large};
 use crate::s3vm::{self, Balance, Mode, Options, S3vmFit, S3vmProblem, Solver};
 use crate::solver::{Carrying, RunError, StopRules, finished};
@@ -33,25 +33,7 @@ models! {
     S3vm { name: "s3vm", is_convex: false, example: "moons.svm --sigma 0.35 --balance auto" }
 }
 
-/// A balance is given as a word, such as `auto` or `count=5`.
-impl Setting for Balance {
-    fn of(value: Option<&Value>) -> Option<Self> {
-        match value? {
-            Value::Word(word) => word.parse().ok(),
-            _ => None,
-        }
-    }
-
-    fn value(self) -> Option<Value> {
-        Some(self.into())
-    }
-}
-
-impl From<Balance> for Value {
-    fn from(balance: Balance) -> Self {
-        Value::Word(balance.to_string())
-    }
-}
+spelled!(Balance);
 
 /// Rows without labels: a kernel that is given holds all rows already.
 static UNLABELED: Key<Option<PathBuf>> =
