@@ -1,7 +1,8 @@
 //! The HTML report: a page that stands alone (inline style and drawings, no scripts, nothing fetched),
 //! says in plain words what is proven, and draws how it was found. `runs` has the page of one or
-//! several runs on one problem, `path` that of a range of λ. The pages only show what they are given:
-//! running solvers, collecting the facts and writing the file are the caller's work.
+//! several runs on one problem, `path` that of a range of λ; `plane` and `residuals` are sections about the
+//! model itself, for which they ask it for predictions. Running solvers, collecting the facts and writing the
+//! file are the caller's work.
 
 mod axis;
 mod chart;

@@ -1,5 +1,5 @@
-//! Pictures of a regression: what is left of the targets over what is predicted, and of several quantiles
-//! the band that they make, with the targets in it. Of many rows a sample is drawn, evenly spread.
+//! Pictures of a regression: its residuals against its predictions, and for several quantiles the band between
+//! them with the targets in it. Where rows are many, an evenly spread sample is drawn.
 
 use super::Section;
 use super::axis::{Axis, drawable, extremes};

@@ -49,7 +49,9 @@ pub(crate) fn run(args: &MinimizeArgs) -> anyhow::Result<()> {
     }
     let minimum = match test.minimum {
         None => "not known in closed form".into(),
-        Some(minimum) if minimum == f64::NEG_INFINITY => "none: it falls for ever".into(),
+        Some(minimum) if minimum == f64::NEG_INFINITY => {
+            "none: the objective is unbounded below".into()
+        }
         Some(minimum) => number::objective(minimum),
     };
     let mut lines = output::answer(&report);

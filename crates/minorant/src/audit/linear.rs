@@ -66,7 +66,7 @@ pub struct LinearLosses<'a> {
     pub outputs: usize,
     /// The loss of classes.
     pub loss: PlainMargin,
-    /// Δ.
+    /// Δ(z, other) at z · K + other; 1 for every wrong one if not given.
     pub label_loss: Option<Vec<f64>>,
 }
 
@@ -173,7 +173,8 @@ impl LinearLosses<'_> {
         Tangent { value, offset: offset.unwrap_or((f64::NAN, 0.0)), slope }
     }
 
-    fn margin(&self, z: usize, other: usize) -> f64 {
+    /// Δ(z, other): what it costs to answer `other` where z is true; 1 for every wrong one if not given.
+    fn cost(&self, z: usize, other: usize) -> f64 {
         match &self.label_loss {
             Some(delta) => delta[z * self.outputs + other],
             None => f64::from(u8::from(z != other)),
@@ -186,7 +187,7 @@ impl LinearLosses<'_> {
         for (z, other) in pairs {
             let mut loss = f[other];
             loss.add_scaled(-1.0, f[z]);
-            loss.add(self.margin(z, other));
+            loss.add(self.cost(z, other));
             let loss = loss.value();
             if worst.is_none_or(|(top, _, _)| loss > top) {
                 worst = Some((loss, z, other));
@@ -200,10 +201,10 @@ impl LinearLosses<'_> {
 
     /// What a pair of classes says of the loss: Δ(z, z') + f_{z'} − f_z.
     fn pair(&self, z: usize, other: usize, value: f64) -> Tangent {
-        let (margin, mut slope) = (self.margin(z, other), vec![0.0; self.outputs]);
+        let (cost, mut slope) = (self.cost(z, other), vec![0.0; self.outputs]);
         slope[other] += 1.0;
         slope[z] -= 1.0;
-        Tangent { value, offset: (margin, 0.0), slope }
+        Tangent { value, offset: (cost, 0.0), slope }
     }
 
     fn softmax(&self, row: usize, label: usize, f: &[Sum]) -> Tangent {
@@ -297,7 +298,7 @@ impl LinearLosses<'_> {
         slope[label] = -total;
         let rest = slope.iter().enumerate().filter(|(z, _)| *z != label);
         let offset = match (self.loss, &self.label_loss) {
-            (Hinge, Some(_)) => rest.map(|(z, s)| s * self.margin(label, z)).sum(),
+            (Hinge, Some(_)) => rest.map(|(z, s)| s * self.cost(label, z)).sum(),
             (Hinge, None) => total,
             (Logistic, _) => rest.map(|(_, s)| entropy(*s)).sum::<f64>() + entropy_of_rest(total),
             (SquaredHinge | HuberHinge(_), _) => return None,
@@ -345,7 +346,7 @@ impl PlainLoss for LinearLosses<'_> {
                 && let Some(rise) = loss.rise_with_scale(&tangent.slope)
             {
                 if !matches!(below, Below::Slopes(_)) {
-                    return Err("a scale that is fitted along is proven by slopes".into());
+                    return Err("expected a proof by slopes, as the scale of Huber's loss is fitted together with the weights".into());
                 }
                 minorant.add_free(share, rise);
             }

@@ -1,6 +1,7 @@
 //! The audit: checks a model's certificate against the data by code of its own. It shares no
 //! kernel, loss, bundle, regularizer or bound with training: losses and argmaxes are written out
-//! again in their plainest form (one file a family), and the bound is summed up from the proof.
+//! again in their plainest form (`linear.rs` with `residual.rs` for targets, `chain.rs`, `image.rs`), and the
+//! bound is summed up from the proof (`bound.rs`). Of training it takes only how weights are laid out.
 //!
 //! A proof gives points w_j and, for each part (a contiguous block of examples), weights α_j on a
 //! simplex; for examples that lie on a kink at w_j it also names the piece of the loss, which is a
@@ -275,7 +276,12 @@ fn check_all(
         within((claimed - sum).abs(), RESOLUTION * (objective.abs() + sum.abs()))
     };
     if !near(total.objective, objective) || !total.lower_bound.is_some_and(|b| near(b, bound)) {
-        return Err("the model's objective and bound are not the sums over its classes".into());
+        return Err(format!(
+            "expected the model to claim the objective {objective} and the bound {bound}, the sums over its \
+             problems, found {} and {}",
+            total.objective,
+            total.lower_bound.map_or_else(|| "none".into(), |bound| bound.to_string())
+        ));
     }
     Ok(())
 }

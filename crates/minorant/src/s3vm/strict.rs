@@ -1,4 +1,5 @@
-//! `pdm`, mode `strict`: Algorithm 1 of the paper as printed, down to its soft labels. F(p), the least
+//! `pdm`, mode `strict`: Algorithm 1 of Zhou, Kang and Spanos (equations and theorems below are theirs) as
+//! printed, down to its soft labels. F(p), the least
 //! J with soft labels p, is convex; a point r is its global maximiser iff no point q of its level set
 //! has Δ = max over p of (p − q)ᵀg > 0 with g ∈ ∂F(q) (Theorem 3), and m points of the level set stand
 //! for all of it: q = p* + γh on rays from the minimiser p* of F along orthogonal directions (9), with

@@ -3,7 +3,9 @@
 
 use super::method::list;
 use super::planes_after::{LATE, SOON};
-use super::quasi_newton::{Companion, DenseInverse, Identity, LimitedMemory, SearchRules};
+use super::quasi_newton::{
+    Companion, DenseInverse, Identity, LimitedMemory, SearchRules, pairs_that_fit,
+};
 use super::{
     Bcfw, Bmrm, Cccp, DEFAULT_PARTS, DualCd, Gd, Hybrid, Lbfgs, Lmbm, LsBmrm, MANY_WEIGHTS, Method,
     MethodError, MethodOptions, Nbm, Newton, NewtonCd, Nrbm, Owlqn, OwlqnStar, PlanesAfter,
@@ -29,9 +31,7 @@ const PLANES_OF_A_WALK: usize = 100;
 const PLANES_OF_NEWTON: usize = 20;
 /// Bytes of points that aggregates may remember for the proof, however little memory there is.
 const ALWAYS_REMEMBERED: u64 = 64 << 20;
-/// Bytes of steps, and as many of planes with their points, that a walking method keeps where both are as
-/// long as the weights, but for a few.
-const BYTES_OF_A_WALK: u64 = 128 << 20;
+/// Planes that a walking method keeps at least, where these and their points are as long as the weights.
 const FEWEST: usize = 8;
 /// Bytes that a dense inverse Hessian may take where nothing else is said.
 const MATRIX_BYTES: u64 = 1 << 30;
@@ -89,9 +89,7 @@ impl Method {
         // Planes of examples in rows have slopes, which are shorter where weights are many.
         let few = match risk.by_slopes() {
             Some(_) => usize::MAX,
-            None => usize::try_from(BYTES_OF_A_WALK / (16 * dim as u64).max(1))
-                .unwrap_or(usize::MAX)
-                .max(FEWEST),
+            None => pairs_that_fit(dim, FEWEST),
         };
         let planes = if method.walks() { limits.planes.min(few) } else { limits.planes };
         let limits = Limits { planes, ..limits };

@@ -35,7 +35,15 @@ pub fn start_from(
             let more = if labels.len() > 5 { ", ..." } else { "" };
             format!("{} classes ({}{more})", labels.len(), shown.join(", "))
         };
-        return refuse(list(&classes), list(&form.classes));
+        let mut pairs = classes.iter().zip(&form.classes);
+        return match pairs.position(|(wanted, given)| wanted != given) {
+            // Long lists may look the same at their beginnings.
+            Some(at) if classes.len() == form.classes.len() => {
+                let one = |labels: &[Label]| format!("class {} to be {}", at + 1, labels[at]);
+                refuse(one(&classes), one(&form.classes))
+            }
+            _ => refuse(list(&classes), list(&form.classes)),
+        };
     }
     let shape = |problems: usize, outputs: usize| match (problems, outputs) {
         (1, 1) => "one output".to_string(),

@@ -8,7 +8,9 @@
 //! Values vᵢ are linear in w, so that a trial on a line costs projections only. Every point on the
 //! walk gives a feasible α; the best one between all of them and c is kept, so the dual never falls.
 
-use super::super::quasi_newton::{InverseHessian, LimitedMemory, bends, difference};
+use super::super::quasi_newton::{
+    InverseHessian, LimitedMemory, bends, difference, pairs_that_fit,
+};
 use crate::archive::{Archive, ArchiveError};
 use crate::risk::{Cancel, WorkingSets};
 use minorant_linalg::dense::{axpy, dot, norm2};
@@ -18,8 +20,7 @@ use std::ops::Range;
 
 /// Pairs that L-BFGS remembers.
 const MEMORY: usize = 20;
-/// Or so many bytes of them, but a few.
-const MEMORY_BYTES: usize = 128 << 20;
+/// Where weights are many, those that fit 128 MiB, but never fewer than this.
 const LEAST_MEMORY: usize = 5;
 /// A line search ends where the slope is this share of the first one.
 const FLAT: f64 = 0.3;
@@ -29,7 +30,7 @@ const TRIALS: usize = 20;
 const LONGER: f64 = 10.0;
 /// After so many points c moves to the best α.
 const RECENTRE: usize = 10;
-/// Blocks of examples that are worked on by themselves.
+/// Runs of examples that are projected side by side, whatever the number of threads.
 const CHUNKS: usize = 64;
 
 /// The walk, from one climb to the next.
@@ -48,14 +49,16 @@ pub(super) struct Climb<'c> {
     pub(super) stiffness: f64,
     /// The gap over the outputs already seen that is good enough.
     pub(super) goal: f64,
-    /// The same after so many points of the walk: oracles are not always dear.
+    /// After this many points of the walk, this gap is good enough: where the argmax is cheap, another pass
+    /// costs less than more points.
     pub(super) late_goal: (usize, f64),
     /// Most points of the walk.
     pub(super) most: usize,
     pub(super) cancel: &'c Cancel,
 }
 
-/// The examples' outputs, one example after the other.
+/// The simplexes of all examples, one behind the other, with the centre c and the stiffness τ of the proximal
+/// term.
 struct Blocks {
     starts: Vec<usize>,
     weights: Vec<f64>,
@@ -65,8 +68,8 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// The sum over examples of sᵢ · `share`(values, maximiser), the maximisers being written to
-    /// `alpha`.
+    /// Projects c + v/τ of each example onto its simplex, into `alpha`, and adds up
+    /// sᵢ · `share`(range of the example's outputs, its α).
     fn project(
         &self,
         values: &[f64],
@@ -113,7 +116,7 @@ fn onto_simplex(x: &mut [f64]) {
         }
         // Those above only become fewer; at least the largest stays.
         let next = if count == 0 { threshold } else { (sum - 1.0) / f64::from(count) };
-        // No number rises above one that is none.
+        // A comparison with NaN is false: numbers that are not finite end the loop.
         let rises = next > threshold;
         if !rises {
             break;
@@ -158,7 +161,7 @@ impl Dual {
 
 impl Joint {
     pub(super) fn new(dim: usize) -> Self {
-        let room = (MEMORY_BYTES / (16 * dim.max(1))).max(LEAST_MEMORY);
+        let room = pairs_that_fit(dim, LEAST_MEMORY);
         Joint { w: vec![0.0; dim], memory: LimitedMemory::new(MEMORY.min(room)) }
     }
 
@@ -266,7 +269,7 @@ fn search(first: f64, mut slope_at: impl FnMut(f64) -> f64) -> f64 {
         if slope.abs() <= -FLAT * first {
             return t;
         }
-        // A value that is not finite was too far.
+        // A slope that is not finite counts as rising: the step was too long.
         let secant = if slope < 0.0 {
             let next = t - slope * (t - left.0) / (slope - left.1);
             left = (t, slope);

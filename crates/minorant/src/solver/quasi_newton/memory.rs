@@ -7,6 +7,11 @@ use crate::archive::{Archive, ArchiveError};
 use minorant_linalg::dense::{axpy, dot, norm2};
 use std::collections::VecDeque;
 
+/// Pairs of vectors as long as the weights, 16 bytes a weight, that fit 128 MiB, but at least `fewest`.
+pub(in crate::solver) fn pairs_that_fit(dim: usize, fewest: usize) -> usize {
+    ((128 << 20) / (16 * dim.max(1))).max(fewest)
+}
+
 #[derive(Debug)]
 struct Pair {
     s: Vec<f64>,

@@ -14,7 +14,7 @@ mod walk;
 pub(super) use companion::Companion;
 pub(super) use dense::DenseInverse;
 pub(super) use direction::{Direction, Effort, descent_direction};
-pub(super) use memory::LimitedMemory;
+pub(super) use memory::{LimitedMemory, pairs_that_fit};
 pub(super) use search::{Reached, SearchRules};
 pub(super) use variable::VariableMetric;
 pub(super) use walk::{Site, Turn, Walk};

@@ -1,9 +1,9 @@
-//! Dynamic programming over chains, on scores alone: Viterbi, and the likelihood with its
-//! derivatives from the sums of `sums.rs`. A sequence of L tokens has L · K node scores; transitions,
+//! Dynamic programming over chains, on scores alone: Viterbi, the best labelling with another label at each
+//! token (rivals), and the likelihood with its derivatives from the sums of `sums.rs`. A sequence of L tokens has L · K node scores; transitions,
 //! beginnings and ends are shared by all sequences.
 //!
 //! Viterbi adds up in one fixed order, candidates first to last: whoever repeats the recursion in
-//! that order finds the same labels, ties included.
+//! that order, as the audit does, finds the same labels, ties included.
 
 use super::sums::{padded, sums};
 use crate::structured::LogLoss;
@@ -203,10 +203,10 @@ fn longest_steps(transitions: &[f64], best: &[f64], next: &mut [f64], arg: &mut 
     );
 }
 
-/// log Σ exp score − score(truth), with derivatives: in the nodes to `own`, in the shared scores,
-/// times `weight`, added to `shared` (which may be empty). Without a truth: the log-partition
-/// itself, and marginals.
-pub(super) fn log_likelihood(
+/// The negative log-likelihood of `truth`, log Σ exp score − score(truth); without a truth the
+/// log-partition. `own` is overwritten with its derivatives in the node scores (without a truth, marginals);
+/// those in the shared scores, times `weight`, are added to `shared`, which may be empty.
+pub(super) fn negative_log_likelihood(
     scores: &Shared<'_>,
     nodes: &[f64],
     truth: Option<&[u16]>,

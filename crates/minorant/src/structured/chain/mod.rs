@@ -10,7 +10,7 @@ mod sums;
 pub use shape::{ChainShape, Pairs};
 
 use super::{Likelihood, LogLoss, ScoreSizes, Scores, StructuredModel, Weights};
-use dynamic::{Shared, log_likelihood, rivals, viterbi};
+use dynamic::{Shared, negative_log_likelihood, rivals, viterbi};
 use minorant_linalg::Matrix;
 use minorant_linalg::dense::dispatch;
 use observed::{Frequent, Lists};
@@ -299,7 +299,7 @@ impl Likelihood for Chain<'_> {
         shared: &mut [f64],
     ) -> LogLoss {
         let truth = &self.truths[example];
-        log_likelihood(&self.shared(scores), scores.own, Some(truth), weight, own, shared)
+        negative_log_likelihood(&self.shared(scores), scores.own, Some(truth), weight, own, shared)
     }
 
     fn add_back_own(

@@ -2,7 +2,7 @@
 //! where it lies; scores at given weights, and back. It knows no true labels: a trained model
 //! predicts with nothing else.
 
-use super::dynamic::{self, Shared, log_likelihood, viterbi};
+use super::dynamic::{self, Shared, negative_log_likelihood, viterbi};
 use super::observed::{Frequent, Lists};
 use crate::structured::LogLoss;
 use minorant_linalg::Matrix;
@@ -270,7 +270,14 @@ impl ChainShape {
         own: &mut [f64],
         shared: &mut [f64],
     ) -> LogLoss {
-        log_likelihood(&Shared::new(self.labels, prepared), nodes, truth, weight, own, shared)
+        negative_log_likelihood(
+            &Shared::new(self.labels, prepared),
+            nodes,
+            truth,
+            weight,
+            own,
+            shared,
+        )
     }
 
     /// Prediction: the best labels of a sequence, and its node scores.
