@@ -4,10 +4,12 @@
 use crate::number::{objective, scientific};
 use crate::output::tell;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use minorant::linalg::RowBlocks;
 use minorant::trace::{Cell, Observer, TraceRecord};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Everybody who watches a run of the command.
@@ -23,6 +25,8 @@ pub(crate) struct Watchers {
     pub(crate) weights: Option<Vec<Vec<f64>>>,
     /// The labels of rows without one at each iteration, where they are wanted.
     pub(crate) labels: Option<Vec<Vec<f64>>>,
+    /// Who fetches rows from disk, where they are there.
+    pub(crate) source: Option<Arc<dyn RowBlocks>>,
 }
 
 /// What is seen of work that takes its time.
@@ -79,8 +83,16 @@ impl Watchers {
     /// Shows the progress of the run `name` towards the tolerance, unless it is to be quiet.
     pub(crate) fn new(name: &str, tol: f64, quiet: bool) -> Self {
         let view = View::new(name, Some(STEPS), quiet);
-        let (records, keeps_records) = (Vec::new(), true);
-        Watchers { view, tol, start_gap: None, records, keeps_records, weights: None, labels: None }
+        Watchers {
+            view,
+            tol,
+            start_gap: None,
+            records: Vec::new(),
+            keeps_records: true,
+            weights: None,
+            labels: None,
+            source: None,
+        }
     }
 }
 
@@ -121,7 +133,12 @@ impl Observer for Watchers {
             let done = (start / gap).ln() / (start / self.tol.max(1e-15)).ln();
             bar.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
         }
-        self.view.tell(|| told(record.best_objective, gap, record.evaluations));
+        let source = &self.source;
+        self.view.tell(|| {
+            let read = source.as_ref().map(|source| source.traffic().bytes_read as f64 / 1e9);
+            let read = read.map_or_else(String::new, |read| format!("  read {read:.1} GB"));
+            told(record.best_objective, gap, record.evaluations) + &read
+        });
     }
 }
 

@@ -104,6 +104,7 @@ fn rows_that_do_not_fit_stay_on_disk() {
     let page = String::from_utf8(bench.read("report.html")).unwrap();
     assert!(page.contains("Read from disk") && page.contains("Of it kept"), "the report");
     assert!(spoken.contains("12000 rows of 48 MB are read from disk at every pass"), "{spoken}");
+    assert!(spoken.contains("  evaluations 1  read 0."), "{spoken}");
     let refused = bench.call(&format!("train svm rows.mnt --solver dual-cd --quiet {less}"));
     assert!(refused.refused().contains("needs rows that are all in memory"), "{}", refused.stderr);
     let refused = bench.call("train svm rows.mnt --max-memory 20M --threads 2");

@@ -105,6 +105,7 @@ fn watched(
     cancel: &Cancel,
 ) -> anyhow::Result<Trained> {
     let mut watchers = Watchers::new(name, settings.tol(), settings.is_given("quiet"));
+    watchers.source = data.source();
     let context = Context::default().cancelled_by(cancel).observed_by(&mut watchers);
     let trained = train(data, settings, context);
     watchers.view.finish();

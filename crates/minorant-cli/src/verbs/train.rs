@@ -22,6 +22,7 @@ pub(crate) fn run(problem: &ProblemArgs<TRAIN>) -> anyhow::Result<()> {
         let wants_records = settings.is_given("trace") || settings.is_given("report");
         let mut watchers = Watchers::new("training", tol, is_quiet);
         watchers.keeps_records = wants_records;
+        watchers.source = data.view().source();
         watchers.labels = settings.is_given("trace-labels").then(Vec::new);
         let (write, resume) = (settings.file("checkpoint"), settings.file("resume"));
         let mut checkpoints =

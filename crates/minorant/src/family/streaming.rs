@@ -5,7 +5,8 @@
 use super::memory::{Needed, POINTS, in_words};
 use super::{Data, Settings, TrainError, quarter_of_memory};
 use crate::options::common::MAX_MEMORY;
-use minorant_linalg::{Matrix, Traffic};
+use minorant_linalg::{Matrix, RowBlocks, Traffic};
+use std::sync::Arc;
 
 /// Bytes of state that a row takes besides its outputs: its length twice, its label and weight, and what
 /// searches along lines sort.
@@ -166,8 +167,13 @@ impl<'a> Data<'a> {
         self.matrix().and_then(Matrix::failure)
     }
 
+    /// Who fetches rows from disk, where they are there.
+    pub fn source(self) -> Option<Arc<dyn RowBlocks>> {
+        self.matrix().and_then(Matrix::blocks).cloned()
+    }
+
     /// What fetching rows from disk took so far, where they are there.
     pub fn traffic(self) -> Option<Traffic> {
-        self.matrix().and_then(Matrix::blocks).map(|source| source.traffic())
+        self.source().map(|source| source.traffic())
     }
 }
