@@ -60,16 +60,10 @@ pub(crate) fn check_size(data: Data<'_>, settings: &Settings) -> Result<(), Trai
 /// take; a quarter of the machine's memory where nothing is said.
 pub(crate) fn left_for_planes(data: Data<'_>, settings: &Settings) -> Option<u64> {
     let Some(given) = settings.get(&MAX_MEMORY) else { return quarter_of_memory() };
-    let of_rows = match data {
-        Data::Rows(rows) => {
-            Some((Needed::of(rows, settings).bytes(), rows.features.bytes() as u128))
-        }
-        _ => None,
-    };
-    let taken = match (Streaming::plan(data, settings), of_rows) {
-        (Ok(Some(plan)), _) => plan.taken(of_rows.map_or(0, |(needed, _)| needed)),
-        (_, Some((needed, rows))) => needed + rows,
-        (_, None) => 0,
+    let taken = match (Streaming::plan(data, settings), data) {
+        (Ok(Some(plan)), _) => plan.taken(),
+        (_, Data::Rows(rows)) => Needed::of(rows, settings).bytes() + rows.features.bytes() as u128,
+        _ => 0,
     };
     Some(given.saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX)))
 }

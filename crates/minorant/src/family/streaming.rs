@@ -33,6 +33,8 @@ pub struct Streaming {
     pub resident_bytes: u64,
     /// Bytes of state for each row.
     pub state_of_a_row: u64,
+    /// Bytes that weights and outputs take besides rows and their state.
+    pub needed_bytes: u64,
     /// Seconds that the first look at all rows took.
     pub first_seconds: f64,
 }
@@ -108,13 +110,14 @@ impl Streaming {
             bytes: matrix.bytes() as u64,
             resident_bytes: ((left - for_planes) as u64).min(matrix.bytes() as u64),
             state_of_a_row: (of_rows / n.max(1)) as u64,
+            needed_bytes: u64::try_from(needed).unwrap_or(u64::MAX),
             first_seconds: shape.seconds,
         }))
     }
 
     /// Bytes that the run takes besides its planes.
-    pub(super) fn taken(&self, needed: u128) -> u128 {
-        needed
+    pub(super) fn taken(&self) -> u128 {
+        u128::from(self.needed_bytes)
             + u128::from(self.resident_bytes)
             + self.rows as u128 * u128::from(self.state_of_a_row)
     }
